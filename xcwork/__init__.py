@@ -1,0 +1,42 @@
+"""xcwork: a workbench for extreme multi-label classification.
+
+>>> import xcwork
+>>> sorted(name for name in xcwork.__all__ if name.startswith("load"))
+['load_dataset', 'load_method']
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Imported when first used, so that `import xcwork` and `xcwork --help` stay quick.
+_PUBLIC = {
+    "Callback": "xcwork.progress:Callback",
+    "Dataset": "xcwork.data.dataset:Dataset",
+    "Explanation": "xcwork.results:Explanation",
+    "TopK": "xcwork.results:TopK",
+    "create": "xcwork.methods.registry:create",
+    "describe": "xcwork.data.checks:describe",
+    "evaluate": "xcwork.metrics:evaluate",
+    "load_dataset": "xcwork.data.load:load_dataset",
+    "load_method": "xcwork.methods.base:Method.load",
+}
+
+__all__ = sorted(_PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'xcwork' has no attribute {name!r}")
+    module, _, path = _PUBLIC[name].partition(":")
+    value: Any = import_module(module)
+    for attribute in path.split("."):
+        value = getattr(value, attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

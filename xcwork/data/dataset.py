@@ -1,0 +1,261 @@
+"""What a dataset is: documents, labels, and which label belongs to which document.
+
+Symbols follow the papers: `X` (documents × terms), `Y` (documents × labels, ones where relevant), `Z` (labels × label
+terms). All three are CSR with float32 values. A `Split` carries the label space and the features it is expressed in,
+so a method needs nothing else to train. Nothing here is ever modified in place: derived objects are new ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.errors import ConfigError, DataError
+from xcwork.storage import read_state, write_state
+
+if TYPE_CHECKING:
+    from xcwork.data.text import TextVectorizer
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The columns of a feature matrix: how many, what they are called, and how text becomes them."""
+
+    size: int
+    names: list[str] | None = None
+    vectorizer: TextVectorizer | None = None
+    image_shape: tuple[int, ...] | None = None
+
+    def name(self, feature: int) -> str:
+        return f"feature {feature}" if self.names is None else self.names[feature]
+
+    def transform(self, texts: Sequence[str]) -> sparse.csr_array:
+        """The rows of `texts` in these columns."""
+        if self.vectorizer is None:
+            raise DataError(
+                "this dataset was loaded as ready-made features, so new text cannot be turned into them",
+                remedy="give a feature matrix, or load the dataset from raw text",
+            )
+        return self.vectorizer.transform(texts)
+
+    def to_state(self) -> dict[str, Any]:
+        # The vectoriser knows the names; storing them twice would double the largest part of many models.
+        names = None if self.vectorizer is not None else self.names
+        shape = None if self.image_shape is None else list(self.image_shape)
+        return {"size": self.size, "names": names, "vectorizer": self.vectorizer, "image_shape": shape}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Features:
+        vectorizer, shape = state["vectorizer"], state["image_shape"]
+        names = state["names"] if vectorizer is None else vectorizer.feature_names
+        return cls(state["size"], names, vectorizer, None if shape is None else tuple(shape))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSpace:
+    """The labels: names for people, ids of the source, and (for zero-shot methods) text and its features Z."""
+
+    names: list[str]
+    uids: list[str] | None = None
+    texts: list[str] | None = None
+    Z: sparse.csr_array | None = None  # (n_labels, n_label_features), unit rows
+    features: Features | None = None  # the columns of Z; the documents' own where they share a vocabulary
+    parents: list[list[str]] | None = None  # uids of broader labels, where the source has them
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def _ids(self) -> dict[str, list[int]]:
+        ids: dict[str, list[int]] = {}
+        for label, name in enumerate(self.names):
+            ids.setdefault(name, []).append(label)
+        return ids
+
+    def id_of(self, label: int | str) -> int:
+        """The id of a label given by id, name or the source's uid."""
+        if isinstance(label, int | np.integer):
+            if not 0 <= label < len(self):
+                raise DataError(f"there is no label {label}; ids go from 0 to {len(self) - 1}")
+            return int(label)
+        found = self._ids.get(label, [])
+        if len(found) == 1:
+            return found[0]
+        if len(found) > 1:
+            raise DataError(f"{len(found)} labels are called {label!r}; give one of the ids {found[:5]}")
+        if self.uids is not None and label in self.uids:
+            return self.uids.index(label)
+        raise DataError(f"there is no label called {label!r}")
+
+    def extended(self, names: Sequence[str], texts: Sequence[str], Z: sparse.csr_array) -> LabelSpace:
+        """This label space with new labels after the existing ones."""
+        if self.Z is None:
+            raise DataError("these labels have no text, so none can be added by text")
+        return replace(
+            self,
+            names=[*self.names, *names],
+            uids=None if self.uids is None else [*self.uids, *names],
+            texts=[*(self.texts or [""] * len(self)), *texts],
+            Z=sparse.csr_array(sparse.vstack([self.Z, Z])),
+            parents=None if self.parents is None else [*self.parents, *[[] for _ in names]],
+        )
+
+    def to_state(self) -> dict[str, Any]:
+        state = {name: getattr(self, name) for name in ("names", "uids", "texts", "Z", "features")}
+        # One string a label, because a long list of short lists is slow to store.
+        state["parents"] = None if self.parents is None else ["\n".join(parents) for parents in self.parents]
+        return state
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> LabelSpace:
+        parents = state["parents"]
+        parents = None if parents is None else [line.split("\n") if line else [] for line in parents]
+        return cls(**{**state, "parents": parents})
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Documents with their labels."""
+
+    X: sparse.csr_array  # (n_documents, n_features)
+    Y: sparse.csr_array  # (n_documents, n_labels), ones
+    labels: LabelSpace
+    features: Features
+    texts: list[str] | None = None
+    uids: list[str] | None = None
+    groups: list[str] | None = None  # the group of each document, for aggregated labels
+    filter_pairs: np.ndarray | None = None  # (n, 2): (document row, label id) pairs that must never be predicted
+
+    def __post_init__(self) -> None:
+        documents = self.X.shape[0]
+        for what, length in (
+            ("Y", self.Y.shape[0]), ("texts", documents if self.texts is None else len(self.texts)),
+            ("uids", documents if self.uids is None else len(self.uids)),
+            ("groups", documents if self.groups is None else len(self.groups)),
+        ):  # fmt: skip
+            if length != documents:
+                raise DataError(f"X has {documents} documents but {what} has {length}")
+        if self.Y.shape[1] != len(self.labels):
+            raise DataError(f"Y has {self.Y.shape[1]} columns but there are {len(self.labels)} labels")
+        if self.X.shape[1] != self.features.size:
+            raise DataError(f"X has {self.X.shape[1]} columns but there are {self.features.size} features")
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_documents(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_labels(self) -> int:
+        return self.Y.shape[1]
+
+    @cached_property
+    def label_frequencies(self) -> np.ndarray:
+        """How many documents carry each label, (n_labels,) int64."""
+        return np.bincount(self.Y.indices, minlength=self.n_labels)
+
+    def take(self, rows: np.ndarray | Sequence[int]) -> Split:
+        """The documents at `rows`, in that order."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return replace(
+            self, X=self.X[rows], Y=self.Y[rows],
+            texts=None if self.texts is None else [self.texts[i] for i in rows],
+            uids=None if self.uids is None else [self.uids[i] for i in rows],
+            groups=None if self.groups is None else [self.groups[i] for i in rows],
+            filter_pairs=None if self.filter_pairs is None else _take_pairs(self.filter_pairs, rows, len(self)),
+        )  # fmt: skip
+
+    def hold_out(self, share: float, seed: int = 0) -> tuple[Split, Split]:
+        """(the rest, a random `share` of the documents): a validation part without touching test data."""
+        if not 0 < share < 1:
+            raise ConfigError(f"the share to hold out must lie between 0 and 1, got {share}")
+        held = np.zeros(len(self), dtype=bool)
+        n_held = min(max(1, round(share * len(self))), len(self) - 1)
+        held[np.random.default_rng(seed).permutation(len(self))[:n_held]] = True
+        return self.take(np.flatnonzero(~held)), self.take(np.flatnonzero(held))
+
+    def to_state(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("X", "Y", "texts", "uids", "groups", "filter_pairs")}
+
+
+def _take_pairs(pairs: np.ndarray, rows: np.ndarray, n_documents: int) -> np.ndarray:
+    """Filter pairs renumbered for the documents at `rows`, which may repeat."""
+    by_document = sparse.csr_array(
+        (np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])),
+        shape=(n_documents, int(pairs[:, 1].max(initial=0)) + 1),
+    )
+    return np.column_stack(by_document[rows].nonzero()).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Propensity:
+    """The constants of the propensity model (methods of PSP@k) and where they come from."""
+
+    A: float = 0.55
+    B: float = 1.5
+    source: str = "default of the Extreme Classification Repository"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A training part, a test part, and the labels and features both are expressed in."""
+
+    name: str
+    train: Split
+    test: Split
+    propensity: Propensity = Propensity()
+    source: str = ""
+
+    @property
+    def labels(self) -> LabelSpace:
+        return self.train.labels
+
+    @property
+    def features(self) -> Features:
+        return self.train.features
+
+    @property
+    def unseen_labels(self) -> np.ndarray:
+        """Ids of the labels that no training document carries."""
+        return np.flatnonzero(self.train.label_frequencies == 0)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the matrices and label names: equal fingerprints train equal models."""
+        digest = hashlib.sha256()
+        for matrix in (self.train.X, self.train.Y, self.test.X, self.test.Y, self.labels.Z):
+            if matrix is not None:
+                digest.update(str(matrix.shape).encode())
+                for part in (matrix.data, matrix.indices, matrix.indptr):
+                    digest.update(np.ascontiguousarray(part).view(np.uint8).data)
+        digest.update("\n".join(self.labels.names).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:16]
+
+    def save(self, folder: str | Path) -> None:
+        """Store everything below `folder`; `load` brings it back."""
+        constants = {"A": self.propensity.A, "B": self.propensity.B, "source": self.propensity.source}
+        write_state(
+            folder,
+            {
+                "name": self.name, "source": self.source, "propensity": constants, "labels": self.labels,
+                "features": self.features,
+                "train": self.train.to_state(), "test": self.test.to_state(),
+            },
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Dataset:
+        """The dataset that `save` stored."""
+        state = read_state(folder)
+        labels, features = state["labels"], state["features"]
+        train, test = (Split(labels=labels, features=features, **state[part]) for part in ("train", "test"))
+        return cls(state["name"], train, test, Propensity(**state["propensity"]), state["source"])

@@ -1,0 +1,42 @@
+"""Where tensors live. Decided here and nowhere else, so that no method ever names a device.
+
+`auto` takes CUDA when there is one, then Apple's MPS, then the CPU.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xcwork.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
+
+CHOICES = ("auto", "cpu", "cuda", "mps")
+
+
+def resolve(name: str = "auto") -> torch.device:
+    """The torch device that `name` stands for on this machine."""
+    import torch
+
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        name = next(device for device in ("cuda", "mps", "cpu") if available[device])
+    if name not in available:
+        raise ConfigError(f"device must be one of {', '.join(CHOICES)}, got {name!r}")
+    if not available[name]:
+        raise ConfigError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
+    return torch.device(name)
+
+
+def describe() -> str:
+    """One line for people: the device that `auto` gives, and how many CPU threads work beside it."""
+    import torch
+
+    device = resolve("auto")
+    if device.type == "cuda":
+        free, total = torch.cuda.mem_get_info()
+        return f"{torch.cuda.get_device_name()} ({free / 2**30:.1f} of {total / 2**30:.1f} GiB free)"
+    if device.type == "mps":
+        return "Apple GPU (MPS)"
+    return f"CPU, {torch.get_num_threads()} threads"

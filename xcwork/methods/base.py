@@ -1,0 +1,337 @@
+"""The contract every method fulfils: declared once as a dataclass, used everywhere.
+
+    @dataclass(kw_only=True, eq=False)
+    class Popularity(Method):
+        \"\"\"The same ranking for every document.\"\"\"
+        smoothing: float = param(0.0, "added to every count", low=0)
+
+The fields are the hyper-parameters. The constructor, `get_params`, the command line, the form of the dashboard and the
+saved `config.json` all follow from that declaration. A method implements `_fit`, `_predict` and `_explain`; what is
+common to all (validation, text input, filter pairs, label names, saving) happens here. Learned attributes end in an
+underscore: they are what `save` stores and what a new `fit` forgets.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.errors import ConfigError, DataError, NotFittedError
+from xcwork.methods import registry
+from xcwork.progress import Callback, listening
+from xcwork.results import Explanation, Part, TopK
+from xcwork.storage import Checkpoint, read_state, write_state
+
+__all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "TopK", "param"]
+
+Documents = Split | sparse.sparray | np.ndarray | str | Sequence[str]
+
+
+def param(
+    default: Any, help: str, *, low: float | None = None, high: float | None = None,
+    choices: Sequence[Any] | None = None, advanced: bool = False,
+) -> Any:  # fmt: skip
+    """A hyper-parameter: default, one line of help, inclusive bounds or a list of choices."""
+    return field(
+        default=default,
+        metadata={"help": help, "low": low, "high": high, "choices": choices, "advanced": advanced},
+    )
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A declared hyper-parameter, as forms and command lines need it."""
+
+    name: str
+    type: type
+    optional: bool
+    default: Any
+    help: str
+    low: float | None
+    high: float | None
+    choices: tuple[Any, ...] | None
+    advanced: bool
+
+    def parse(self, text: str) -> Any:
+        """The value that `text` stands for on a command line."""
+        if self.optional and text.lower() in ("none", ""):
+            return None
+        if self.type is bool:
+            if text.lower() in ("true", "yes", "on", "1"):
+                return True
+            if text.lower() in ("false", "no", "off", "0"):
+                return False
+            raise ConfigError(f"{self.name} must be true or false, got {text!r}")
+        try:
+            return self.type(text)
+        except ValueError:
+            raise ConfigError(f"{self.name} must be {_TYPE_NAMES[self.type]}, got {text!r}") from None
+
+    def check(self, value: Any) -> Any:
+        """`value` as this parameter's type, or a `ConfigError` that says what is allowed."""
+        if value is None and self.optional:
+            return None
+        if isinstance(value, np.generic):
+            value = value.item()
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, self.type) or (self.type is not bool and isinstance(value, bool)):
+            raise ConfigError(f"{self.name} must be {_TYPE_NAMES[self.type]}, got {value!r}")
+        if self.choices is not None and value not in self.choices:
+            raise ConfigError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, got {value!r}")
+        if self.type is float and not np.isfinite(value):
+            raise ConfigError(f"{self.name} must be a finite number, got {value!r}")
+        if self.low is not None and value < self.low:
+            raise ConfigError(f"{self.name} must be at least {self.low}, got {value}")
+        if self.high is not None and value > self.high:
+            raise ConfigError(f"{self.name} must be at most {self.high}, got {value}")
+        return value
+
+
+_TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a method can do. Pages and commands read this instead of trying and failing."""
+
+    zero_shot: bool = False
+    exact_explanations: bool = False
+    aggregated_labels: bool = False
+    gpu: bool = False
+    resumable: bool = False
+    needs_label_text: bool = False
+
+
+@dataclass(kw_only=True, eq=False)
+class Method(ABC):
+    """Base of every method."""
+
+    seed: int = param(0, "seed of everything random", low=0)
+
+    title: ClassVar[str] = ""
+    paper: ClassVar[str] = ""
+    capabilities: ClassVar[Capabilities] = Capabilities()
+
+    # ---- the three things a method implements
+
+    @abstractmethod
+    def _fit(self, train: Split) -> None:
+        """Learn from `train`. `labels_`, `features_` and `label_frequencies_` are already set."""
+
+    @abstractmethod
+    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
+        """The k best labels of every row of `X`."""
+
+    @abstractmethod
+    def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
+        """Why `label` has its score for the one document `x` (1, n_features)."""
+
+    # ---- what a method may refine
+
+    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray) -> TopK:
+        """The k best of the given labels only. Methods that can restrict their search do better than this."""
+        n_labels = len(self.labels_)
+        return self._predict(X, min(n_labels, max(10 * k, 1000))).among(labels).head(k)
+
+    def _add_labels(self, Z: sparse.csr_array) -> None:
+        """Make the new labels, already at the end of `labels_`, take part in predictions."""
+
+    def label_embeddings(self) -> np.ndarray | sparse.csr_array | None:
+        """One row a label, for neighbours and the map; None when the method has none."""
+        return None
+
+    def diagnostics(self, split: Split) -> dict[str, float]:
+        """Numbers about this model on `split` that metrics do not show, such as the recall of a shortlist."""
+        return {}
+
+    # ---- parameters
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """The declared hyper-parameters by name."""
+        hints = typing.get_type_hints(cls)
+        return {f.name: _parameter(f.name, hints[f.name], f.default, f.metadata) for f in fields(cls)}
+
+    @classmethod
+    def from_params(cls, params: dict[str, Any]) -> Self:
+        """An instance with `params`, refusing names and values it does not know."""
+        known = cls.parameters()
+        for name in params:
+            if name not in known:
+                raise ConfigError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}")
+        method = cls(**params)
+        method.validate()
+        return method
+
+    def get_params(self) -> dict[str, Any]:
+        """The hyper-parameters and their values."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change hyper-parameters; takes effect at the next `fit`."""
+        changed = self.from_params(self.get_params() | params)
+        for name in params:
+            setattr(self, name, getattr(changed, name))
+        return self
+
+    def validate(self) -> None:
+        """Check every hyper-parameter against its declaration."""
+        for name, declared in self.parameters().items():
+            setattr(self, name, declared.check(getattr(self, name)))
+
+    # ---- the verbs
+
+    def fit(self, train: Split, *, callbacks: Iterable[Callback] = (), checkpoint: Checkpoint | None = None) -> Self:
+        """Train on `train`, forgetting any earlier training. A resumable method goes on from `checkpoint`."""
+        self.validate()
+        self._forget()
+        if train.n_documents == 0 or train.n_labels == 0:
+            raise DataError("there are no documents or no labels to train on")
+        if self.capabilities.needs_label_text and train.labels.Z is None:
+            without = [n for n in registry.METHODS if not registry.method_class(n).capabilities.needs_label_text]
+            raise DataError(
+                f"{type(self).__name__} needs label text or label features, and this dataset has neither",
+                remedy=f"add a labels file, or use one of {', '.join(without)}",
+            )
+        self.labels_, self.features_ = train.labels, train.features
+        self.label_frequencies_ = train.label_frequencies
+        self._checkpoint = checkpoint
+        try:
+            with listening(callbacks):
+                self._fit(train)
+        except BaseException:
+            self._forget()
+            raise
+        finally:
+            self._checkpoint = None
+        return self
+
+    def predict(
+        self, documents: Documents, k: int = 5, *, among: np.ndarray | Sequence[int] | None = None,
+        callbacks: Iterable[Callback] = (),
+    ) -> TopK:  # fmt: skip
+        """The k best labels of every document: a split, a feature matrix, a text or a list of texts.
+
+        `among` restricts the candidates to these label ids. Filter pairs of a split never appear.
+        """
+        self._check_fitted()
+        if k < 1:
+            raise ConfigError(f"k must be at least 1, got {k}")
+        X = self.matrix_of(documents)
+        pairs = documents.filter_pairs if isinstance(documents, Split) else None
+        spare = 0 if pairs is None or len(pairs) == 0 else int(np.bincount(pairs[:, 0]).max())
+        candidates = None if among is None else np.unique(np.asarray(among, dtype=np.int64))
+        wanted = min(k + spare, len(self.labels_) if candidates is None else len(candidates))
+        if X.shape[0] == 0 or wanted == 0:
+            return replace(TopK.empty(X.shape[0], k), labels=self.labels_)
+        with listening(callbacks):
+            found = self._predict(X, wanted) if candidates is None else self._predict_among(X, wanted, candidates)
+        if spare:
+            found = found.without(pairs)
+        return replace(found.head(min(k, len(self.labels_))), labels=self.labels_)
+
+    def explain(self, document: Documents, label: int | str) -> Explanation:
+        """Why `label` (id, name or uid) has its score for one document."""
+        self._check_fitted()
+        x = self.matrix_of(document)
+        if x.shape[0] != 1:
+            raise DataError(f"explain takes one document, got {x.shape[0]}")
+        label = self.labels_.id_of(label)
+        return replace(self._explain(x, label), label=self.labels_.names[label])
+
+    def add_labels(self, texts: Sequence[str], names: Sequence[str] | None = None) -> np.ndarray:
+        """New labels from their texts, without training; returns their ids. Zero-shot methods only."""
+        self._check_fitted()
+        if not self.capabilities.zero_shot:
+            able = [n for n in registry.METHODS if registry.method_class(n).capabilities.zero_shot]
+            raise ConfigError(
+                f"{type(self).__name__} cannot predict labels it was not trained on; {', '.join(able)} can"
+            )
+        if isinstance(texts, str):
+            raise ConfigError("add_labels takes a list of texts; put the one text into a list")
+        names = list(texts) if names is None else list(names)
+        if len(names) != len(texts):
+            raise ConfigError(f"there are {len(texts)} texts but {len(names)} names")
+        features = self.labels_.features or self.features_
+        Z = features.transform(texts)
+        first = len(self.labels_)
+        self.labels_ = self.labels_.extended(names, texts, Z)
+        self.label_frequencies_ = np.concatenate([self.label_frequencies_, np.zeros(len(names), np.int64)])
+        self._add_labels(Z)
+        return np.arange(first, len(self.labels_))
+
+    def matrix_of(self, documents: Documents) -> sparse.csr_array:
+        """Documents in any accepted form as rows of the features this model was trained on."""
+        if isinstance(documents, Split):
+            X = documents.X
+        elif isinstance(documents, str):
+            X = self.features_.transform([documents])
+        elif sparse.issparse(documents) or isinstance(documents, np.ndarray):
+            X = sparse.csr_array(np.atleast_2d(documents) if isinstance(documents, np.ndarray) else documents)
+        else:
+            X = self.features_.transform(list(documents))
+        if X.shape[1] != self.features_.size:
+            raise DataError(
+                f"the documents have {X.shape[1]} features, but the model was trained on {self.features_.size}"
+            )
+        return X
+
+    # ---- saving
+
+    def to_state(self) -> dict[str, Any]:
+        """Name, parameters and learned attributes."""
+        learned = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        return {"method": registry.name_of(type(self)), "params": self.get_params(), "learned": learned}
+
+    @staticmethod
+    def from_state(state: dict[str, Any]) -> Method:
+        """The method that `to_state` described."""
+        method = registry.create(state["method"], **state["params"])
+        vars(method).update(state["learned"])
+        return method
+
+    def save(self, folder: str | Path) -> None:
+        """Store the trained method below `folder`."""
+        self._check_fitted()
+        write_state(folder, {"model": self})
+
+    @staticmethod
+    def load(folder: str | Path) -> Method:
+        """The trained method that `save` stored. Nothing in the folder is executed."""
+        model = read_state(folder).get("model")
+        if not isinstance(model, Method):
+            raise DataError("this folder does not hold a model", file=folder)
+        return model
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "labels_"):
+            raise NotFittedError(f"{type(self).__name__} has not been trained; call fit first")
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    labels_: ClassVar[LabelSpace]
+    features_: ClassVar[Features]
+    label_frequencies_: ClassVar[np.ndarray]
+    _checkpoint: ClassVar[Checkpoint | None] = None
+
+
+def _parameter(name: str, hint: Any, default: Any, metadata: Any) -> Parameter:
+    kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType] or [hint]
+    choices = metadata["choices"]
+    return Parameter(
+        name=name, type=kinds[0], optional=types.NoneType in typing.get_args(hint), default=default,
+        help=metadata["help"], low=metadata["low"], high=metadata["high"],
+        choices=None if choices is None else tuple(choices), advanced=metadata["advanced"],
+    )  # fmt: skip

@@ -1,0 +1,42 @@
+"""Which methods exist. Adding one is a file and a line here; it is imported only when somebody asks for it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from xcwork.errors import ConfigError
+
+if TYPE_CHECKING:
+    from xcwork.methods.base import Method
+
+METHODS = {
+    "bm25": "xcwork.methods.label_match:BM25",
+    "nearest_documents": "xcwork.methods.nearest_documents:NearestDocuments",
+    "one_vs_all": "xcwork.methods.one_vs_all:OneVsAll",
+    "popularity": "xcwork.methods.popularity:Popularity",
+    "tfidf": "xcwork.methods.label_match:TfidfMatch",
+    "zestxml": "xcwork.methods.zestxml:ZestXML",
+}
+
+
+def method_class(name: str) -> type[Method]:
+    """The class registered under `name`."""
+    if name not in METHODS:
+        raise ConfigError(f"there is no method called {name!r}; choose one of {', '.join(METHODS)}")
+    module, _, attribute = METHODS[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def create(name: str, **params: Any) -> Method:
+    """A method by its registered name, with its parameters."""
+    return method_class(name).from_params(params)
+
+
+def name_of(cls: type[Method]) -> str:
+    """The registered name of a method class."""
+    path = f"{cls.__module__}:{cls.__name__}"
+    for name, registered in METHODS.items():
+        if registered == path or method_class(name) is cls:
+            return name
+    raise ConfigError(f"{cls.__name__} is not registered; add it to xcwork/methods/registry.py")

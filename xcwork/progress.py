@@ -1,0 +1,85 @@
+"""Progress and cancellation: long work reports its steps, and whoever listens may ask it to stop.
+
+Engine code wraps its loops in `track` (or `batches` for row blocks); it never prints. The listeners are callbacks that
+`listening` installs for the duration of a call: the worker's reporter, a terminal bar, a notebook bar. A callback
+whose `on_step` returns True stops the work: the loop raises `Cancelled` at the next step, so nothing is left half done.
+
+    with listening([bar]):
+        for block in batches(X, 512, "scoring"):
+            ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from xcwork.errors import Cancelled
+
+T = TypeVar("T")
+
+
+class Callback:
+    """Four hooks, all optional. Subclass it and override what you need."""
+
+    def on_phase(self, phase: str, total: int | None) -> None:
+        """A phase of `total` steps begins (None: unknown)."""
+
+    def on_step(self, phase: str, step: int, total: int | None) -> bool:
+        """`step` steps of the phase are done. Return True to stop the work."""
+        return False
+
+    def on_values(self, phase: str, values: dict[str, float]) -> None:
+        """The phase reports numbers worth a curve, such as a loss."""
+
+    def on_phase_end(self, phase: str) -> None:
+        """The phase is complete."""
+
+
+_listeners: ContextVar[tuple[Callback, ...]] = ContextVar("xcwork_listeners", default=())
+
+
+@contextmanager
+def listening(callbacks: Iterable[Callback]) -> Iterator[None]:
+    """Add `callbacks` to those that already listen, until the block ends."""
+    token = _listeners.set(_listeners.get() + tuple(callbacks))
+    try:
+        yield
+    finally:
+        _listeners.reset(token)
+
+
+def track(items: Iterable[T], phase: str, *, total: int | None = None) -> Iterator[T]:
+    """Yield `items`, reporting a step after each; raises `Cancelled` when a callback asks to stop."""
+    if total is None and hasattr(items, "__len__"):
+        total = len(items)  # type: ignore[arg-type]
+    listeners = _listeners.get()
+    for listener in listeners:
+        listener.on_phase(phase, total)
+    # A zeroth step lets a cancellation that came earlier take effect before the phase does any work.
+    _step(listeners, phase, 0, total)
+    for done, item in enumerate(items, start=1):
+        yield item
+        _step(listeners, phase, done, total)
+    for listener in listeners:
+        listener.on_phase_end(phase)
+
+
+def _step(listeners: Sequence[Callback], phase: str, done: int, total: int | None) -> None:
+    wishes = [listener.on_step(phase, done, total) for listener in listeners]
+    if any(wishes):
+        raise Cancelled(f"stopped during {phase}")
+
+
+def report(phase: str, **values: float) -> None:
+    """Hand numbers of the current phase (a loss, a validation P@1) to the listeners."""
+    for listener in _listeners.get():
+        listener.on_values(phase, values)
+
+
+def batches(X: Any, size: int, phase: str) -> Iterator[Any]:
+    """The rows of `X` in blocks of `size`, tracked."""
+    for start in track(range(0, X.shape[0], size), phase):
+        yield X[start : start + size]
