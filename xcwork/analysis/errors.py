@@ -1,0 +1,194 @@
+"""Where true labels are lost, and where the truth itself may be wrong, read off the stored top-k lists.
+
+*Triage.* A missed true label was either listed but outranked (a ranking problem), never listed (a retrieval problem),
+never seen in training, or kept out by a filter pair. The table of these four against the frequency bands says what to
+work on.
+
+*Label hints.* Let c(s) be the share of correct predictions among those with a score like s (a monotone fit over bins
+of equal size). A wrong prediction with a high c(s) is likely a label that the annotator forgot. A true label that the
+model gives a low c(s), although it finds that label in most *other* documents, is likely an annotation error; a label
+the model never finds tells nothing. Both are hints to look at, ordered, not verdicts.
+
+Cost: O(n_documents * k) and a sort; no dense (documents × labels) array, so it works at any number of labels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xcwork.data.dataset import Dataset
+from xcwork.errors import ConfigError
+from xcwork.metrics.bands import Bands, absolute_bands
+from xcwork.metrics.ranking import Placement, place
+from xcwork.results import MISSING, TopK
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OUTRANKED, NOT_RETRIEVED, UNSEEN, FILTERED = "outranked", "not retrieved", "unseen label", "filtered"
+STATES = (OUTRANKED, NOT_RETRIEVED, UNSEEN, FILTERED)
+_BINS = 100  # score bins of the precision curve
+_CURVE_SIZE = 1_000_000  # predictions the curve is fitted to at most
+_PER_BIN = 20  # predictions a bin should hold at least, so that its share of correct ones means something
+
+
+def missed_labels(topk: TopK, dataset: Dataset, *, k: int = 5, bands: Bands | None = None) -> pd.DataFrame:
+    """One row for every true label outside the first k: its rank in the long list, why it was lost, what won instead.
+
+    An unseen label that is listed, only too low, counts as outranked: the method knows it.
+    """
+    import pandas as pd
+
+    placement, test = place(topk, dataset.test.Y), dataset.test
+    frequencies = dataset.train.label_frequencies
+    bands = absolute_bands(frequencies) if bands is None else bands
+    missed = np.flatnonzero(placement.ranks > k)
+    documents, labels, ranks = placement.documents[missed], placement.truth.indices[missed], placement.ranks[missed]
+    listed = ranks <= topk.k
+    state = np.select(
+        [_is_pair(documents, labels, test.filter_pairs, test.n_labels), listed, frequencies[labels] == 0],
+        [FILTERED, OUTRANKED, UNSEEN], NOT_RETRIEVED,
+    )  # fmt: skip
+    score = np.where(listed, topk.scores[documents, np.where(listed, ranks - 1, 0)], np.nan) if topk.k else np.nan
+    best = topk.head(max(topk.k, 1))
+    columns = {
+        "document": documents, **_uids(dataset, documents), "label_id": labels, "label": _names(dataset, labels),
+        "band": bands.names_of(labels), "train_documents": frequencies[labels], "state": state,
+        "rank": pd.array(np.where(listed, ranks, np.nan), dtype="Int64"), "score": score,
+        "top_label": _names(dataset, best.ids[documents, 0], topk), "top_score": _finite(best.scores[documents, 0]),
+    }  # fmt: skip
+    return pd.DataFrame(columns)
+
+
+def triage(missed: pd.DataFrame, bands: Bands) -> pd.DataFrame:
+    """How many missed labels of each band are in each state; one row a band, one column a state, and the total."""
+    import pandas as pd
+
+    counts = pd.crosstab(missed["band"], missed["state"]) if len(missed) else pd.DataFrame()
+    counts = counts.reindex(index=list(bands.names), columns=list(STATES), fill_value=0).astype(np.int64)
+    counts["total"] = counts.sum(axis=1)
+    return counts.rename_axis(index="band", columns=None).reset_index()
+
+
+def likely_missing(topk: TopK, dataset: Dataset, *, depth: int = 5, limit: int = 200) -> pd.DataFrame:
+    """Predictions among the first `depth` that are not in the truth although such scores are usually right.
+
+    `confidence` is c(s) in percent: of the predictions with a score like this one, so many are correct.
+    """
+    import pandas as pd
+
+    _check_limit(limit)
+    head = topk.head(min(depth, topk.k))
+    placement = place(head, dataset.test.Y)
+    correct = placement.hit_matrix()
+    documents, slots = np.nonzero((head.ids != MISSING) & ~correct)
+    # Filter pairs are known not to be wanted, so they are no omission even if a list from elsewhere has them.
+    pairs = _is_pair(documents, head.ids[documents, slots], dataset.test.filter_pairs, dataset.test.n_labels)
+    documents, slots = documents[~pairs], slots[~pairs]
+    # c rises with s, so the highest scores are the most confident predictions.
+    order = np.lexsort((slots, documents, -head.scores[documents, slots]))[:limit]
+    documents, slots = documents[order], slots[order]
+    labels, scores = head.ids[documents, slots], head.scores[documents, slots]
+    columns = {
+        "document": documents, **_uids(dataset, documents), "label_id": labels, "label": _names(dataset, labels, topk),
+        "rank": slots + 1, "score": scores, "confidence": 100.0 * _confidence(head, correct, scores),
+        "n_true": placement.n_true[documents],
+    }  # fmt: skip
+    return pd.DataFrame(columns)
+
+
+def likely_wrong(topk: TopK, dataset: Dataset, *, k: int = 5, limit: int = 200) -> pd.DataFrame:
+    """True labels outside the first k that the model usually finds elsewhere.
+
+    `found_elsewhere` is the percentage of the label's other test documents in which it stands among the first k.
+    `suspicion` = (found + 1) / (others + 2) * (1 - c(s)), in percent: the rule of succession keeps one lucky find from
+    counting as much as twenty, and c = 0 for a label that is not listed at all. Labels that are never found do not
+    appear: nothing speaks against their annotation.
+    """
+    import pandas as pd
+
+    _check_limit(limit)
+    placement = place(topk, dataset.test.Y)
+    labels = placement.truth.indices
+    found = placement.ranks <= k
+    n_test = np.bincount(labels, minlength=dataset.test.n_labels)
+    n_found = np.bincount(labels[found], minlength=dataset.test.n_labels)
+    missed = np.flatnonzero(~found & (n_found[labels] > 0))
+    labels, documents, ranks = labels[missed], placement.documents[missed], placement.ranks[missed]
+    others = n_test[labels] - 1  # at least 1: the label is missed here, so it was found somewhere else
+    expected = (n_found[labels] + 1) / (others + 2)
+    suspicion = expected * (1.0 - _confidence_of_missed(topk, placement, missed))
+    order = np.lexsort((labels, documents, -suspicion))[:limit]
+    labels, documents, ranks = labels[order], documents[order], ranks[order]
+    best = topk.head(max(topk.k, 1))
+    columns = {
+        "document": documents, **_uids(dataset, documents), "label_id": labels, "label": _names(dataset, labels),
+        "rank": pd.array(np.where(ranks <= topk.k, ranks, np.nan), dtype="Int64"),
+        "found_elsewhere": 100.0 * (n_found[labels] / (n_test[labels] - 1)), "suspicion": 100.0 * suspicion[order],
+        "test_documents": n_test[labels], "top_label": _names(dataset, best.ids[documents, 0], topk),
+    }  # fmt: skip
+    return pd.DataFrame(columns)
+
+
+def _confidence_of_missed(topk: TopK, placement: Placement, missed: np.ndarray) -> np.ndarray:
+    """c(s) of the given true labels; 0 where they are not listed."""
+    ranks, confidence = placement.ranks[missed], np.zeros(len(missed))
+    listed = np.flatnonzero(ranks <= topk.k)
+    if len(listed):
+        scores = topk.scores[placement.documents[missed[listed]], ranks[listed] - 1]
+        confidence[listed] = _confidence(topk, placement.hit_matrix(), scores)
+    return confidence
+
+
+def _confidence(topk: TopK, correct: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """c(s) for the `wanted` scores: the share of correct predictions with such a score, made to rise with it."""
+    from sklearn.isotonic import IsotonicRegression
+
+    # Every n-th document is plenty for a curve of a hundred steps, and sorting fifteen million scores is slow.
+    every = max(1, topk.ids.size // _CURVE_SIZE)
+    present = topk.ids[::every] != MISSING
+    scores, right = topk.scores[::every][present], correct[::every][present]
+    if len(scores) == 0:
+        return np.zeros(len(wanted))
+    n_bins = max(1, min(_BINS, len(scores) // _PER_BIN))
+    # Equal scores share a bin, whatever the number of predictions that have them.
+    edges = np.unique(np.quantile(scores, np.arange(1, n_bins) / n_bins, method="higher"))
+    bins = np.searchsorted(edges, scores, side="right")
+    counts = np.bincount(bins, minlength=len(edges) + 1)
+    used = np.flatnonzero(counts)
+    shares = np.bincount(bins, weights=right, minlength=len(edges) + 1)[used] / counts[used]
+    rising = IsotonicRegression().fit_transform(used, shares, sample_weight=counts[used])
+    # A score in a bin that the sample left empty takes the value of the bin below it.
+    below = np.searchsorted(used, np.searchsorted(edges, wanted, side="right"), side="right") - 1
+    return rising[np.maximum(below, 0)]
+
+
+def _is_pair(documents: np.ndarray, labels: np.ndarray, pairs: np.ndarray | None, n_labels: int) -> np.ndarray:
+    """Which (document, label) combinations are filter pairs."""
+    if pairs is None or len(pairs) == 0:
+        return np.zeros(len(documents), dtype=bool)
+    forbidden = pairs[:, 0].astype(np.int64) * n_labels + pairs[:, 1]
+    # A label added after training lies beyond n_labels and would alias a pair of the next document.
+    return np.isin(documents.astype(np.int64) * n_labels + labels, forbidden) & (labels < n_labels)
+
+
+def _names(dataset: Dataset, labels: np.ndarray, topk: TopK | None = None) -> np.ndarray:
+    """Label names; None for a missing slot. Predictions may contain labels that were added to the model later."""
+    space = dataset.labels if topk is None or topk.labels is None else topk.labels
+    return np.array([*space.names, None], dtype=object)[labels]  # a missing slot is -1: the last entry
+
+
+def _uids(dataset: Dataset, documents: np.ndarray) -> dict[str, list[str]]:
+    uids = dataset.test.uids
+    return {} if uids is None else {"uid": [uids[document] for document in documents.tolist()]}
+
+
+def _finite(scores: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(scores), scores, np.nan)
+
+
+def _check_limit(limit: int) -> None:
+    if limit < 1:
+        raise ConfigError(f"at least 1 row must be asked for, got {limit}")

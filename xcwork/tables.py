@@ -1,0 +1,88 @@
+"""Tables as text: CSV that is safe to open in a spreadsheet, Markdown and LaTeX.
+
+Label names and document texts come from outside. A spreadsheet runs a cell that starts with `=`, `+`, `-` or `@` as a
+formula, so `safe_csv` puts an apostrophe before such text (never before numbers); Markdown and LaTeX escape their own
+special characters. All three take any pandas frame and leave out its index.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A tab or a line break in front is dropped by some spreadsheets, which then see what follows.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+        "\r": " ", "\n": " ",
+    }
+)  # fmt: skip
+
+
+def safe_csv(frame: pd.DataFrame) -> str:
+    """`frame` as CSV in which no cell is a formula."""
+    import pandas as pd
+
+    columns = {}
+    for at in range(frame.shape[1]):  # by position, because names may repeat
+        column = frame.iloc[:, at]
+        numeric = pd.api.types.is_numeric_dtype(column.dtype)
+        columns[at] = column if numeric else column.astype(object).map(_harmless, na_action="ignore")
+    safe = pd.DataFrame(columns, index=frame.index)
+    return safe.to_csv(index=False, header=[_harmless(name) for name in frame.columns], lineterminator="\n")
+
+
+def to_markdown(frame: pd.DataFrame, *, digits: int = 2) -> str:
+    """`frame` as a Markdown table; numbers stand right."""
+    numeric = _numeric(frame)
+    rule = ["---:" if right else "---" for right in numeric]
+    rows = [list(map(_markdown, map(str, frame.columns))), rule]
+    rows += [[_markdown(_text(cell, digits)) for cell in row] for row in frame.itertuples(index=False, name=None)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def to_latex(frame: pd.DataFrame, *, digits: int = 2) -> str:
+    """`frame` as a LaTeX table in booktabs style; numbers stand right."""
+    alignment = "".join("r" if right else "l" for right in _numeric(frame))
+    head = " & ".join(str(name).translate(_LATEX) for name in frame.columns)
+    body = [
+        " & ".join(_text(cell, digits).translate(_LATEX) for cell in row)
+        for row in frame.itertuples(index=False, name=None)
+    ]
+    lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", head + r" \\", r"\midrule"]
+    lines += [row + r" \\" for row in body] + [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def _harmless(cell: Any) -> Any:
+    if not isinstance(cell, str):
+        return cell
+    # The CSV writer does not quote a lone carriage return, and readers take it for the end of the row.
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    return "'" + cell if cell.startswith(_FORMULA_STARTS) else cell
+
+
+def _markdown(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\r", " ").replace("\n", " ")
+
+
+def _text(cell: Any, digits: int) -> str:
+    import pandas as pd
+
+    if pd.api.types.is_scalar(cell) and pd.isna(cell):
+        return ""
+    if isinstance(cell, float | np.floating):
+        return f"{cell:.{digits}f}"
+    return str(cell)
+
+
+def _numeric(frame: pd.DataFrame) -> list[bool]:
+    import pandas as pd
+
+    return [pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype) for dtype in frame.dtypes]
