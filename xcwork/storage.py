@@ -179,6 +179,8 @@ def write_state(folder: str | Path, state: Mapping[str, Any]) -> None:
     with new_folder(folder) as temporary:
         save_file(encoder.arrays, temporary / ARRAYS_FILE)
         write_json(temporary / STATE_FILE, tree)
+        # The library makes a file that only its owner can read; a run folder may be meant for a group.
+        shutil.copymode(temporary / STATE_FILE, temporary / ARRAYS_FILE)
 
 
 def read_state(folder: str | Path) -> dict[str, Any]:

@@ -37,6 +37,9 @@ def name_of(cls: type[Method]) -> str:
     """The registered name of a method class."""
     path = f"{cls.__module__}:{cls.__name__}"
     for name, registered in METHODS.items():
-        if registered == path or method_class(name) is cls:
+        if registered == path:
+            return name
+    for name in METHODS:  # registered under the module that exports it rather than the one that defines it
+        if method_class(name) is cls:
             return name
     raise ConfigError(f"{cls.__name__} is not registered; add it to xcwork/methods/registry.py")

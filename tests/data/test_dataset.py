@@ -1,0 +1,116 @@
+"""The dataset types: what belongs together stays together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xcwork.data import Dataset, Features, LabelSpace, Propensity, Split
+from xcwork.errors import ConfigError, DataError
+
+
+def small_split(n_documents: int = 6, n_labels: int = 4) -> Split:
+    X = sparse.csr_array(np.arange(n_documents * 3, dtype=np.float32).reshape(n_documents, 3))
+    Y = sparse.csr_array((np.arange(n_documents)[:, None] % n_labels == np.arange(n_labels)).astype(np.float32))
+    features = Features(3, ["a", "b", "c"])
+    labels = LabelSpace(
+        *([f"{what}{i}" for i in range(n_labels)] for what in ("label ", "u", "text ")),
+        sparse.csr_array(np.eye(n_labels, 3, dtype=np.float32)),
+        features,
+        [["u0"] if i else [] for i in range(n_labels)],
+    )  # fmt: skip
+    pairs = np.array([[0, 1], [2, 3], [2, 0]])
+    texts = [f"document {i}" for i in range(n_documents)]
+    return Split(X, Y, labels, features, texts, [f"d{i}" for i in range(n_documents)], ["g"] * n_documents, pairs)
+
+
+@given(rows=st.lists(st.integers(0, 5), max_size=12))
+def test_taking_rows_moves_everything_along(rows: list[int]) -> None:
+    split = small_split()
+    taken = split.take(rows)
+    assert taken.texts == [f"document {i}" for i in rows]
+    assert taken.uids == [f"d{i}" for i in rows]
+    np.testing.assert_array_equal(taken.X.toarray(), split.X.toarray()[rows])
+    np.testing.assert_array_equal(taken.Y.toarray(), split.Y.toarray()[rows])
+    expected = {
+        (new, label) for new, old in enumerate(rows) for row, label in split.filter_pairs.tolist() if row == old
+    }
+    assert {tuple(pair) for pair in taken.filter_pairs.tolist()} == expected
+
+
+@given(share=st.floats(0.01, 0.99), seed=st.integers(0, 5))
+def test_holding_out_divides_the_documents(share: float, seed: int) -> None:
+    split = small_split(20)
+    rest, held = split.hold_out(share, seed)
+    assert sorted(rest.uids + held.uids) == sorted(split.uids)
+    assert len(held) == min(max(1, round(share * 20)), 19)
+    assert split.hold_out(share, seed)[1].uids == held.uids
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.5, 2])
+def test_an_impossible_share_is_refused(share: float) -> None:
+    with pytest.raises(ConfigError, match="between 0 and 1"):
+        small_split().hold_out(share)
+
+
+def test_parts_that_do_not_fit_are_refused() -> None:
+    split = small_split()
+    with pytest.raises(DataError, match="X has 6 documents but texts has 1"):
+        replace(split, texts=["one"])
+    with pytest.raises(DataError, match="Y has 4 columns but there are 1 labels"):
+        replace(split, labels=LabelSpace(["only"]))
+    with pytest.raises(DataError, match="X has 3 columns but there are 2 features"):
+        replace(split, features=Features(2))
+
+
+def test_labels_are_found_by_id_name_and_uid() -> None:
+    labels = small_split().labels
+    assert labels.id_of(2) == labels.id_of("label 2") == labels.id_of("u2") == labels.id_of(np.int32(2)) == 2
+    for wrong in (4, -1, "label 9"):
+        with pytest.raises(DataError, match="there is no label"):
+            labels.id_of(wrong)
+
+
+def test_an_ambiguous_label_name_is_refused_with_the_ids() -> None:
+    labels = LabelSpace(["Mercury", "Venus", "Mercury"])
+    with pytest.raises(DataError, match=r"2 labels are called 'Mercury'; give one of the ids \[0, 2\]"):
+        labels.id_of("Mercury")
+
+
+def test_new_labels_come_after_the_others() -> None:
+    labels = small_split().labels.extended(["new"], ["a new text"], sparse.csr_array(np.ones((1, 3), np.float32)))
+    assert (len(labels), labels.id_of("new"), labels.texts[4], labels.parents[4]) == (5, 4, "a new text", [])
+    assert labels.Z.shape == (5, 3)
+    with pytest.raises(DataError, match="no text"):
+        LabelSpace(["a"]).extended(["b"], ["b"], labels.Z[:1])
+
+
+def test_a_stored_dataset_comes_back_whole(tmp_path: Path) -> None:
+    dataset = Dataset("tiny", small_split(), small_split(5), Propensity(0.5, 0.4, "a test"), "made here")
+    dataset.save(tmp_path / "stored")
+    loaded = Dataset.load(tmp_path / "stored")
+    assert loaded.fingerprint == dataset.fingerprint
+    assert (loaded.name, loaded.propensity, loaded.source) == (dataset.name, dataset.propensity, dataset.source)
+    assert loaded.labels.parents == dataset.labels.parents
+    assert loaded.labels.features is loaded.features
+    assert (loaded.test.texts, loaded.test.groups) == (dataset.test.texts, dataset.test.groups)
+    np.testing.assert_array_equal(loaded.train.filter_pairs, dataset.train.filter_pairs)
+
+
+def test_the_fingerprint_changes_with_the_data_and_the_names() -> None:
+    dataset = Dataset("tiny", small_split(), small_split())
+    other_value = replace(dataset.train, X=dataset.train.X * 2)
+    other_name = replace(dataset.train, labels=replace(dataset.labels, names=["a", "b", "c", "d"]))
+    prints = {dataset.fingerprint, *(Dataset("x", s, small_split()).fingerprint for s in (other_value, other_name))}
+    assert len(prints) == 3
+
+
+def test_text_cannot_become_features_without_a_vectorizer() -> None:
+    with pytest.raises(DataError, match="ready-made features"):
+        Features(3).transform(["text"])

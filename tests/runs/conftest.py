@@ -1,0 +1,96 @@
+"""A tiny dataset, a home folder, the gated test method, and waiting for conditions instead of for time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from xcwork.methods import registry
+from xcwork.runs import Run, RunStore, process
+from xcwork.runs.status import read_status
+
+PLUGIN = Path(__file__).parent / "plugin"
+HOSTILE = "<script>alert(1)</script> | `x` \u202e [y](z)"
+TOPICS = ["solar power", "wind power", "rice cooking", "bread baking", "chess openings", HOSTILE]
+
+
+def documents(first: int, count: int) -> list[dict]:
+    """Documents that talk about the labels they carry."""
+    made = []
+    for number in range(first, first + count):
+        topics = sorted({number % len(TOPICS), (number // 2) % len(TOPICS)})
+        text = " and ".join(TOPICS[topic] for topic in topics)
+        made.append({"uid": f"d{number}", "title": f"{text} number {number}", "content": text,
+                     "labels": [f"l{topic}" for topic in topics]})  # fmt: skip
+    return made
+
+
+def write_lines(path: Path, rows: list[dict]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A dataset folder of 24 training and 12 test documents with 6 labels."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    write_lines(folder / "train.jsonl", documents(0, 24))
+    write_lines(folder / "test.jsonl", documents(100, 12))
+    write_lines(folder / "labels.jsonl", [{"uid": f"l{i}", "title": name} for i, name in enumerate(TOPICS)])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def gated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The method `gated` exists here and in every worker process started here."""
+    monkeypatch.syspath_prepend(PLUGIN)
+    monkeypatch.setenv("PYTHONPATH", str(PLUGIN), prepend=os.pathsep)
+    monkeypatch.setitem(registry.METHODS, "gated", "gated:Gated")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[RunStore]:
+    """Runs in a home of their own; workers that a failing test leaves behind end with it."""
+    made = RunStore(tmp_path / "home")
+    yield made
+    for run in made.list():
+        status = read_status(run.folder)
+        if status.pid not in (None, os.getpid()) and process.alive(status.pid, status.process):
+            os.kill(status.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def new_run(store: RunStore, corpus: Path) -> Callable[..., Run]:
+    """A run of the gated method on the tiny dataset."""
+
+    def create(**params) -> Run:
+        return store.create("gated", params, corpus)
+
+    return create
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def until() -> Callable[..., None]:
+    """Wait for a condition; a minute without it is a failure that says what was missing."""
+
+    def wait(condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, f"still waiting for {what}"
+            threading.Event().wait(0.02)
+
+    return wait

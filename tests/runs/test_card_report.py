@@ -1,0 +1,146 @@
+"""The model card and the HTML report: complete, offline, and harmless whatever the labels are called."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from html.parser import HTMLParser
+
+import pytest
+
+from xcwork.errors import ConfigError
+from xcwork.runs import worker
+from xcwork.runs.card import HEADLINE, card, clean, escape, source_name, worst_labels
+from xcwork.runs.report import render, write_report
+from xcwork.runs.status import read_status, write_status
+
+
+@pytest.fixture
+def finished(new_run):
+    run = new_run()
+    worker.main(run.folder)
+    run.write_notes("# My <i>run</i>\n")
+    return run
+
+
+class Outline(HTMLParser):
+    """Which elements a page has, what they refer to, and the visible text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags, self.links, self.text, self._inside = [], [], [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.links += [value for name, value in attributes if name in ("src", "href")]
+        self._inside = tag
+
+    def handle_endtag(self, tag):
+        self._inside = ""
+
+    def handle_data(self, data):
+        if self._inside not in ("script", "style"):
+            self.text.append(data)
+
+
+def test_the_card_tells_the_run(finished):
+    text = (finished.folder / "model/README.md").read_text("utf-8")
+    report = finished.report()
+    for heading in ("Method", "Parameters", "Data", "Results", "Where it fails", "How to load it", "Limits"):
+        assert f"\n## {heading}\n" in text
+    for name in HEADLINE:
+        assert f"| {name} | {report.metrics[name]:.2f} |" in text
+        assert f'- type: "{name}"\n      value: {report.metrics[name]:.2f}\n' in text
+    assert "| `n_train` | 24 |" in text
+    assert str(finished.home) not in text
+    assert 'xcwork.load_method("path/to/model")' in text
+
+
+def test_the_head_of_the_card_is_yaml(finished):
+    yaml = pytest.importorskip("yaml")
+    finished.write_notes('# "quoted": {x} \x85 é\n')
+    head = card(finished).split("---\n")[1]
+    parsed = yaml.safe_load(head)
+    assert parsed["model-index"][0]["name"] == '"quoted": {x} é'
+    assert parsed["datasets"] == [finished.report().dataset]
+
+
+def test_hostile_names_stay_text_in_the_card(finished):
+    hostile = "<script>alert(1)</script> | `x` \u202e [y](z)"
+    assert hostile in (finished.folder / "eval/per_label.csv").read_text("utf-8")
+    shown = escape(hostile)
+    assert shown == r"&lt;script&gt;alert(1)&lt;/script&gt; \| \`x\` " + "\ufffd" + r" \[y\](z)"
+    (finished.folder / "eval/per_label.csv").write_text(
+        f'label,test_documents,hits@5\n"{hostile}",9,1\nfine,9,9\n', "utf-8"
+    )
+    assert worst_labels(finished, 5) == [(hostile, 9, 1)]
+    text = card(finished)
+    assert "<script" not in text
+    assert shown in text
+
+
+def test_names_are_cut_and_paths_are_not_told():
+    assert clean("a" * 100) == "a" * 79 + "…"
+    assert clean("two\nlines\x00\ud800") == "two lines\ufffd\ufffd"
+    assert source_name("/home/somebody/data.csv") == "data.csv"
+    assert source_name("synthetic:n_labels=5") == "synthetic:n_labels=5"
+
+
+def test_the_report_is_one_offline_file(finished, tmp_path):
+    path = write_report(finished, tmp_path / "deep/report.html")
+    page = path.read_text("utf-8")
+    outline = Outline(page)
+    assert outline.links == []
+    assert "default-src 'none'" in page
+    assert outline.tags.count("figure") == page.count("Plotly.newPlot(") - _calls_in_library() == 5
+    assert str(finished.home) not in page
+    text = " ".join(outline.text)
+    for name in HEADLINE:
+        assert name in text
+    assert f"{finished.report().metrics['nDCG@5']:.2f}" in text
+    assert "My <i>run</i>" in text
+
+
+def _calls_in_library() -> int:
+    from plotly.offline import get_plotlyjs
+
+    return get_plotlyjs().count("Plotly.newPlot(")
+
+
+def test_nothing_in_the_report_is_run_or_drawn_as_html(finished):
+    page = render([finished])
+    assert "<i>run" not in page
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page  # a label that was predicted wrongly
+    assert set(Outline(page).tags) <= {
+        "html", "head", "meta", "title", "style", "script", "body", "h1", "h2", "p", "table", "caption", "thead",
+        "tbody", "tr", "th", "td", "figure", "figcaption", "div",
+    }  # fmt: skip
+
+
+def test_a_report_shows_runs_without_results_and_equal_names(finished, new_run):
+    waiting, same = new_run(), new_run()
+    worker.main(same.folder)
+    same.write_notes(finished.notes())
+    (waiting.folder / "config.json").write_text("{")
+    text = " ".join(Outline(render([finished, waiting, same])).text)
+    assert "cannot be read" in text
+    assert finished.id in text
+    assert same.id in text
+
+
+def test_missing_evaluation_files_do_not_stop_a_report(finished):
+    (finished.folder / "eval/errors.csv").unlink()
+    (finished.folder / "eval/per_label.csv").write_text("label\n")
+    assert "errors.csv is missing" in render([finished])
+    (finished.folder / "eval/metrics.json").write_text(json.dumps({"metrics": {}}))
+    assert "not a complete evaluation report" in render([finished])
+    shutil.rmtree(finished.folder / "eval")
+    write_status(finished.folder, read_status(finished.folder))
+    assert "Metrics</h2>" not in render([finished])
+
+
+def test_a_report_about_nothing_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="at least one run"):
+        write_report([], tmp_path / "report.html")

@@ -1,0 +1,36 @@
+"""Devices are decided in one place and refused with a sentence."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from xcwork import device
+from xcwork.errors import ConfigError
+
+
+def test_auto_takes_an_accelerator_before_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert device.resolve("auto").type == "cpu"
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert device.resolve("auto").type == "mps"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert device.resolve("auto").type == "cuda"
+
+
+def test_a_missing_device_is_refused_with_what_to_use_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match="'cuda' is not available on this machine; use 'auto' or 'cpu'"):
+        device.resolve("cuda")
+
+
+def test_an_unknown_device_is_refused_with_the_choices() -> None:
+    with pytest.raises(ConfigError, match="one of auto, cpu, cuda, mps, got 'tpu'"):
+        device.resolve("tpu")
+
+
+def test_the_line_for_people_names_the_threads_of_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert device.describe() == f"CPU, {torch.get_num_threads()} threads"

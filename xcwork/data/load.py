@@ -1,0 +1,188 @@
+"""Datasets by name or path: `load_dataset("pyseealso")`, `load_dataset("synthetic:seed=1")`, `load_dataset(path)`.
+
+Turning text into features takes the longest, so datasets read from text are kept below `<home>/data/.cache`. An entry
+is found again by the resolved path, the size and time of every file of the dataset, the options and the version of
+xcwork. It appears in one step when it is complete; an entry that cannot be read is made again; a cache that cannot be
+written is only worth a line in the log.
+"""
+
+from __future__ import annotations
+
+import ast
+import glob
+import hashlib
+import json
+import logging
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from xcwork import __version__
+from xcwork.data.dataset import Dataset
+from xcwork.data.readers import choose_reader, find_reader, format_of, read
+from xcwork.data.readers.files import bare_name
+from xcwork.data.readers.texts import vectorizer_with
+from xcwork.errors import ConfigError, DataError, XcworkError
+from xcwork.home import home as default_home
+
+BUILT_IN = {
+    "pyseealso": "documentation of the installed scientific Python packages, linked by its See Also sections",
+    "synthetic": "a planted model of any size; set its parameters with synthetic:key=value,…",
+}
+CACHE_VERSION = 1
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """A dataset that `load_dataset` would find by this name."""
+
+    name: str
+    format: str
+    description: str
+    path: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any) -> Dataset:
+    """The dataset called `source`: a built-in name, a path, or the name of something in `<home>/data`.
+
+    `options` go to the reader of the format (see data/README.md) or to the synthetic generator.
+    """
+    home = default_home() if home is None else Path(home)
+    name, _, arguments = str(source).partition(":")
+    if name == "pyseealso" and not arguments:
+        return _pyseealso(home, **options)
+    if name == "synthetic":
+        return _synthetic(arguments, options)
+    from xcwork.metrics.propensity import constants_for
+
+    path = _find(source, home)
+    reader = choose_reader(path, options.pop("format", None))
+    dataset = _cached(reader, path, options, home / "data" / ".cache")
+    return replace(dataset, propensity=constants_for(dataset.name))
+
+
+def list_datasets(home: Path | None = None) -> list[DatasetEntry]:
+    """The built-in datasets and what lies in `<home>/data`."""
+    entries = [DatasetEntry(name, "built in", description) for name, description in BUILT_IN.items()]
+    folder = (default_home() if home is None else Path(home)) / "data"
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.name.startswith(".") or path.name == "README.md":
+            continue
+        try:
+            reader = find_reader(path)
+        except XcworkError as failure:
+            log.info("%s is left out of the list: %s", path, failure)
+            continue
+        if reader is not None:
+            entries.append(DatasetEntry(path.name, format_of(reader), reader.TITLE, str(path)))
+    return entries
+
+
+def check_source(source: str | Path, *, home: Path | None = None, format: str | None = None) -> None:
+    """Refuse what `load_dataset` could not even begin to read; nothing is read for that."""
+    if str(source).partition(":")[0] not in BUILT_IN:
+        choose_reader(_find(source, default_home() if home is None else Path(home)), format)
+
+
+def _find(source: str | Path, home: Path) -> Path:
+    given = Path(source).expanduser()
+    for path in (given, home / "data" / given):
+        if path.exists():
+            return path.resolve()
+    names = [entry.name for entry in list_datasets(home)]
+    raise DataError(
+        f"there is no dataset {str(source)!r}",
+        remedy=f"give a path, or one of {', '.join(names)}",
+    )
+
+
+def _name_of(path: Path) -> str:
+    """`eurlex57k` of a folder or of `eurlex57k.jsonl.gz`."""
+    return path.name if path.is_dir() else Path(bare_name(path)).stem
+
+
+def _pyseealso(home: Path, *, vectorizer: Mapping[str, Any] | None = None, **unknown: Any) -> Dataset:
+    if unknown:
+        raise ConfigError(f"pyseealso has no option {min(unknown)!r}; it has vectorizer")
+    from xcwork.data.seealso import load_pyseealso
+
+    return load_pyseealso(home, vectorizer=None if vectorizer is None else vectorizer_with(vectorizer))
+
+
+def _synthetic(arguments: str, options: dict[str, Any]) -> Dataset:
+    from xcwork.data.synthetic import make_synthetic
+
+    for item in filter(None, arguments.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise ConfigError(f"{item!r} is not key=value; write synthetic:n_labels=500,seed=1")
+        try:
+            options = {key.strip(): ast.literal_eval(value.strip()), **options}
+        except (ValueError, SyntaxError):
+            options = {key.strip(): value.strip(), **options}
+    try:
+        return make_synthetic(**options)
+    except TypeError as failure:
+        raise ConfigError(f"the synthetic dataset cannot be made: {failure}") from None
+
+
+def _cached(reader: ModuleType, path: Path, options: dict[str, Any], cache: Path) -> Dataset:
+    """The dataset from the cache, or read from its files and, if that meant turning text into features, put there."""
+    name = _name_of(path)
+    what = _digest([str(path), format_of(reader), options])
+    prefix = f"{name[:80]}-{what}"
+    entry = cache / f"{prefix}-{_digest([*_state_of(path, options), __version__, CACHE_VERSION])}"
+    if entry.is_dir():
+        try:
+            return Dataset.load(entry)
+        except (XcworkError, KeyError, TypeError, ValueError) as damage:
+            log.warning("the cached dataset %s is damaged and made again: %s", entry.name, damage)
+            _remove(entry)
+    dataset = read(reader, path, name, options)
+    if dataset.features.vectorizer is None:
+        return dataset
+    try:
+        # Of two processes that get here at once, one puts its copy in place and the other keeps its own for itself.
+        if not entry.exists():
+            dataset.save(entry)
+        for old in cache.glob(f"{glob.escape(prefix)}-*"):
+            if old != entry:
+                _remove(old)
+    except OSError as failure:
+        log.warning("the dataset could not be cached in %s: %s", cache, failure)
+    return dataset
+
+
+def _remove(entry: Path) -> None:
+    """Take an entry out of sight in one step, then delete it."""
+    doomed = entry.with_name(f".{entry.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        entry.rename(doomed)
+    except OSError:
+        return  # someone else was faster
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _state_of(path: Path, options: dict[str, Any]) -> Iterator[Any]:
+    """Name, size and time of every file the dataset may be read from."""
+    # No format looks further down than one folder.
+    inside = [*path.glob("*"), *path.glob("*/*")] if path.is_dir() else [path]
+    files = sorted(file for file in inside if file.is_file())
+    label_file = options.get("label_file")
+    if label_file is not None:
+        files += [file for file in (Path(label_file), path.parent / label_file) if file.is_file()]
+    for file in files:
+        status = file.stat()
+        yield [str(file), status.st_size, status.st_mtime_ns]
+
+
+def _digest(values: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,101 @@
+"""Readers: one file a format, chosen by looking at the names of the files and then at their content.
+
+A reader module has a `TITLE` for people, `recognises(path)` and `read(path, name, **options)`. A new format is a new
+module and a name in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType, NoneType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from xcwork.data.dataset import Dataset
+from xcwork.data.readers.files import bare_name, zip_member
+from xcwork.errors import ConfigError, DataError
+
+# The first that recognises a path reads it, so the special formats stand before the general ones.
+FORMATS = ("zestxml", "splits", "lf_json", "pecos", "idx", "mulan", "svmlight", "xc", "table")
+_NOT_OPTIONS = ("path", "name", "return")
+
+
+def reader_called(name: str) -> ModuleType:
+    if name not in FORMATS:
+        raise ConfigError(f"there is no format {name!r}; known are {', '.join(FORMATS)}")
+    return import_module(f"xcwork.data.readers.{name}")
+
+
+def find_reader(path: Path) -> ModuleType | None:
+    """The reader of a file or folder, or None."""
+    for name in FORMATS:
+        reader = reader_called(name)
+        if reader.recognises(path):
+            return reader
+    return None
+
+
+def choose_reader(path: Path, format: str | None = None) -> ModuleType:
+    """The reader of a path; a sentence with all formats when there is none."""
+    if not path.exists():
+        raise DataError("there is no such file or folder", file=path, remedy="check the path")
+    if path.is_file() and path.suffix == ".zip":
+        zip_member(path)  # an archive that is damaged or holds several files gets its own sentence
+    if format is not None:
+        reader = reader_called(format)
+        if not reader.recognises(path):
+            raise DataError(f"this is not the format {format!r}", file=path, remedy=f"expected: {reader.TITLE}")
+        return reader
+    with _as_data_errors(path):
+        reader = find_reader(path)
+        if reader is None:
+            raise _unknown(path)
+        return reader
+
+
+def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) -> Dataset:
+    """The dataset at `path`; an option that the reader does not have, or not in that type, is refused by name."""
+    types = {option: hint for option, hint in get_type_hints(reader.read).items() if option not in _NOT_OPTIONS}
+    for option, value in options.items():
+        if option not in types:
+            raise ConfigError(f"the format {format_of(reader)} has no option {option!r}; it has {', '.join(types)}")
+        allowed = [get_origin(hint) or hint for hint in get_args(types[option]) or [types[option]]]
+        if not isinstance(value, (*allowed, int) if float in allowed else tuple(allowed)):
+            wanted = " or ".join(kind.__name__ for kind in allowed if kind is not NoneType)
+            raise ConfigError(f"the option {option} must be of type {wanted}, got {value!r}")
+    with _as_data_errors(path):
+        return reader.read(path, name, **options)
+
+
+@contextmanager
+def _as_data_errors(path: Path) -> Iterator[None]:
+    """What the machine refuses is a sentence about the data, too."""
+    try:
+        yield
+    except OSError as failure:
+        reason = failure.strerror or str(failure)
+        raise DataError(
+            f"a file cannot be read ({reason})", file=failure.filename or path, remedy="check it"
+        ) from failure
+    except MemoryError as failure:
+        raise DataError(
+            "the memory of this machine does not suffice", file=path, remedy="take a part of the data"
+        ) from failure
+
+
+def format_of(reader: ModuleType) -> str:
+    return reader.__name__.rpartition(".")[2]
+
+
+def _unknown(path: Path) -> DataError:
+    formats = "; ".join(f"({number}) {reader_called(name).TITLE}" for number, name in enumerate(FORMATS, start=1))
+    if path.is_file():
+        files = f"a file called {bare_name(path)}"
+        remedy = "give its folder if it is one file of several"
+    else:
+        names = sorted(file.name for file in path.iterdir())
+        files = "a folder with " + (", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "no files")
+        remedy = "rename the files, or put them into a folder of their own"
+    return DataError(f"{files} is no dataset that is known here", file=path, remedy=f"{remedy}; known are {formats}")

@@ -1,0 +1,207 @@
+"""Opening files that strangers wrote: compressed or not, complete or not, honest or not.
+
+Compression is recognised by content. Damage, a wrong encoding, an empty file and a file that unpacks to far more than
+the machine can hold all become one `DataError` that names the file and the line reached.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from xcwork.errors import DataError
+
+GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
+MAX_EXPANSION = 250  # honest text stays below 20; a file of one repeated byte reaches 1000
+EXPANSION_MATTERS = 64 * 2**20  # below this many bytes any ratio is harmless
+_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+
+
+def available_memory() -> int:
+    """Bytes that can be allocated now, as far as the system tells."""
+    limits = []
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
+        limits.append(int(fields.get("MemAvailable", "0 kB").split()[0]) * 1024)
+    elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    cgroup = Path("/sys/fs/cgroup/memory.max")
+    if cgroup.exists() and (limit := cgroup.read_text().strip()).isdigit():
+        limits.append(int(limit))
+    return min([limit for limit in limits if limit > 0], default=8 * 2**30)
+
+
+def check_memory(needed: int, what: str, file: str | Path) -> None:
+    """Refuse what cannot fit before anything is allocated."""
+    available = available_memory()
+    if needed > 0.9 * available:
+        raise DataError(
+            f"{what} would need {needed / 2**30:.1f} GiB, but only {available / 2**30:.1f} GiB of memory are free",
+            file=file,
+            remedy="check the file, take a part of it, or use a machine with more memory",
+        )
+
+
+class _Guarded(io.RawIOBase):
+    """A stream that counts what it gives out and turns damage into a `DataError`."""
+
+    def __init__(self, path: Path, source: BinaryIO, compressed: int | None, limit: int) -> None:
+        self._path, self._source, self._compressed, self._limit = path, source, compressed, limit
+        self._given = self._newlines = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            content = self._source.read(len(buffer))
+        except _DAMAGE as damage:
+            raise DataError(
+                f"the compressed file is cut off or damaged ({damage})",
+                file=self._path,
+                line=self._newlines + 1,
+                remedy="download or copy it again",
+            ) from damage
+        except OSError as failure:
+            raise _unreadable(self._path, failure) from failure
+        buffer[: len(content)] = content
+        self._given += len(content)
+        if self._compressed is not None:
+            self._newlines += content.count(b"\n")
+            self._check_expansion()
+        return len(content)
+
+    def _check_expansion(self) -> None:
+        ratio = self._given / max(1, self._compressed or 1)
+        if self._given > EXPANSION_MATTERS and ratio > MAX_EXPANSION:
+            problem = f"the file unpacks to more than {MAX_EXPANSION} times its size, which no honest dataset does"
+        elif self._given > self._limit:
+            problem = f"the file unpacks to more than the {self._limit / 2**30:.1f} GiB of memory that are free"
+        else:
+            return
+        raise DataError(problem, file=self._path, remedy="unpack and check it first, or take a part of it")
+
+
+def _unreadable(path: Path, failure: OSError) -> DataError:
+    reason = failure.strerror or str(failure)
+    return DataError(f"the file cannot be read ({reason})", file=path, remedy="check the path and its permissions")
+
+
+def _open_raw(path: Path, stack: ExitStack) -> tuple[BinaryIO, int | None]:
+    """(uncompressed stream, size of the compressed file or None); `stack` closes whatever has to be closed."""
+    size = path.stat().st_size
+    if size == 0:
+        raise DataError("the file is empty", file=path, remedy="download or write it again")
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic.startswith(GZIP_MAGIC):
+        return stack.enter_context(gzip.open(path, "rb")), size  # type: ignore[return-value]
+    if path.suffix == ".gz":
+        raise DataError(
+            "the name ends in .gz but the content is not gzip",
+            file=path,
+            line=1,
+            remedy="rename it or download it again",
+        )
+    if magic == ZIP_MAGIC:
+        archive = stack.enter_context(zipfile.ZipFile(path))
+        return stack.enter_context(archive.open(zip_member(path))), size  # type: ignore[return-value]
+    return stack.enter_context(path.open("rb")), None
+
+
+def zip_member(path: Path) -> str:
+    """The name of the one file inside a zip archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [entry for entry in archive.infolist() if not entry.is_dir() and "__MACOSX" not in entry.filename]
+    except (*_DAMAGE, OSError) as damage:
+        raise DataError(
+            f"the zip archive is damaged ({damage})", file=path, remedy="download or copy it again"
+        ) from damage
+    if len(members) != 1:
+        raise DataError(
+            f"the archive holds {len(members)} files, one is expected",
+            file=path,
+            remedy="unpack it and give the folder",
+        )
+    return members[0].filename
+
+
+@contextmanager
+def open_bytes(path: Path, *, streamed: bool = False) -> Iterator[io.BufferedReader]:
+    """The unpacked bytes of a file. `streamed`: the caller does not keep them, so memory is no limit."""
+    limit = 2**62 if streamed else int(0.9 * available_memory())
+    with ExitStack() as stack:
+        try:
+            source, compressed = _open_raw(path, stack)
+        except OSError as failure:
+            raise _unreadable(path, failure) from failure
+        except _DAMAGE as damage:
+            raise DataError(
+                f"the file is damaged ({damage})", file=path, remedy="download or copy it again"
+            ) from damage
+        yield stack.enter_context(io.BufferedReader(_Guarded(path, source, compressed, limit), 2**20))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole unpacked content."""
+    if path.exists():
+        check_memory(path.stat().st_size, "the file", path)
+    with open_bytes(path) as stream:
+        return stream.read()
+
+
+def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """(line number, text without the line end) for every line of a text file."""
+    with open_bytes(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            yield number, decode(line, path, number, encoding).rstrip("\r\n")
+
+
+def decode(line: bytes, path: Path, number: int, encoding: str = "utf-8") -> str:
+    """The text of one line; a byte order mark at the start of the file is dropped."""
+    try:
+        text = line.decode(encoding)
+    except LookupError:
+        raise DataError(f"there is no encoding called {encoding!r}", remedy="try utf-8 or latin-1") from None
+    except UnicodeDecodeError as failure:
+        raise DataError(
+            f"byte {failure.start + 1} of the line is not {encoding}",
+            file=path,
+            line=number,
+            remedy="save the file as UTF-8, or say which encoding it has, such as encoding='latin-1'",
+        ) from None
+    return text.removeprefix("\ufeff") if number == 1 else text
+
+
+def head(path: Path, size: int = 65536) -> bytes:
+    """The first unpacked bytes, to recognise a format by."""
+    with open_bytes(path) as stream:
+        return stream.read(size)
+
+
+def find(folder: Path, *names: str) -> Path | None:
+    """The first of `names` that exists in `folder`, as it is or gzipped."""
+    for name in names:
+        for path in (folder / name, folder / f"{name}.gz"):
+            if path.is_file():
+                return path
+    return None
+
+
+def bare_name(path: Path) -> str:
+    """The name a file has once it is unpacked: `cooking.csv.zip` and `cooking.csv.gz` are `cooking.csv`."""
+    if path.suffix == ".zip" and not path.with_suffix("").suffix:
+        try:
+            return Path(zip_member(path)).name
+        except DataError:
+            return path.name  # no dataset file, or one that its reader will complain about
+    return path.stem if path.suffix in (".gz", ".zip") else path.name

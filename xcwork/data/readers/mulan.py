@@ -1,0 +1,254 @@
+"""MULAN datasets: ARFF files, and an XML file that says which attributes are labels.
+
+A folder with `name-train.arff`, `name-test.arff` and `name.xml`, or with one ARFF file. Without XML the labels are
+those that MEKA's `-C n` in the relation name counts (from the front, or from the back if n is negative), or `n_labels`
+of the last attributes. Multi-instance files have a relational attribute: every instance of a bag becomes a document
+with the labels of the bag, and the first attribute, the name of the bag, becomes its group. Negative values are common
+in such features and accepted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import Dataset, Features, LabelSpace
+from xcwork.data.readers.arff import TRUTH, Arff, Attribute, read_arff, split_fields
+from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset
+from xcwork.data.readers.files import bare_name, read_bytes
+from xcwork.errors import ConfigError, DataError
+
+TITLE = "MULAN: name-train.arff, name-test.arff and name.xml, or one .arff file (also multi-instance)"
+_MEKA_COUNT = re.compile(r"-C\s+(-?\d{1,6})\b")
+
+
+def recognises(path: Path) -> bool:
+    return bool(_parts_of(path))
+
+
+def read(
+    path: Path, name: str, *, n_labels: int | None = None, encoding: str = "utf-8", test_share: float = TEST_SHARE
+) -> Dataset:
+    files = [read_arff(file, encoding) for file in _parts_of(path)]
+    first = files[0]
+    for other in files[1:]:
+        if [a.name for a in other.attributes] != [a.name for a in first.attributes]:
+            raise DataError(
+                f"its attributes differ from those of {first.path.name}", file=other.path, line=other.data_line,
+                remedy="use files that belong together",
+            )  # fmt: skip
+    labels, parents = _labels(first, n_labels)
+    parts = [_read_part(arff, labels) for arff in files]
+    names = [first.attributes[i].name for i in labels]
+    return feature_dataset(
+        name, parts[0], parts[1] if len(parts) > 1 else None, path=path, test_share=test_share,
+        source=f"ARFF, {' and '.join(arff.path.name for arff in files)}",
+        labels=LabelSpace(names, uids=names if parents else None, parents=parents),
+        features=Features(parts[0].X.shape[1], _columns(_feature_attributes(first, labels))),
+    )  # fmt: skip
+
+
+def _parts_of(path: Path) -> list[Path]:
+    """[the one file] or [train file, test file]."""
+    if path.is_file():
+        return [path] if Path(bare_name(path)).suffix.lower() == ".arff" else []
+    files = {bare_name(file).lower(): file for file in sorted(path.iterdir()) if file.is_file()}
+    arffs = [name for name in files if name.endswith(".arff")]
+    for name in arffs:
+        if name.endswith("train.arff"):
+            test = files.get(name.removesuffix("train.arff") + "test.arff")
+            return [files[name]] if test is None else [files[name], test]
+    return [files[arffs[0]]] if len(arffs) == 1 else []
+
+
+def _labels(arff: Arff, n_labels: int | None) -> tuple[list[int], list[list[str]] | None]:
+    """(numbers of the label attributes, broader labels of each where the XML file nests them)."""
+    count = len(arff.attributes)
+    bag = next((i for i, attribute in enumerate(arff.attributes) if attribute.inner is not None), None)
+    parents = None
+    if (xml := _xml_beside(arff.path)) is not None:
+        number = {attribute.name: i for i, attribute in enumerate(arff.attributes)}
+        broader = _read_xml(xml)
+        names = Counter(attribute.name for attribute in arff.attributes)
+        if twice := [name for name in broader if names[name] > 1]:
+            raise DataError(
+                f"{twice[0]!r} is declared twice, so it cannot be a label",
+                file=arff.path,
+                remedy="rename one of the two",
+            )
+        if missing := [name for name in broader if name not in number]:
+            raise DataError(
+                f"the label {missing[0]!r} is no attribute of {arff.path.name}", file=xml,
+                remedy="use files that belong together",
+            )  # fmt: skip
+        labels = [number[name] for name in broader]
+        parents = list(broader.values()) if any(broader.values()) else None
+    elif n_labels is not None:
+        if not 0 < n_labels < count:
+            raise ConfigError(f"n_labels must lie between 1 and {count - 1}, got {n_labels}")
+        labels = list(range(max(0, count - n_labels), count))
+    elif bag is not None:
+        labels = list(range(bag + 1, count))
+    elif match := _MEKA_COUNT.search(arff.relation):
+        labels = list(range(count))[: int(match[1])] if int(match[1]) > 0 else list(range(count))[int(match[1]) :]
+    else:
+        raise DataError(
+            "nothing says which attributes are labels", file=arff.path,
+            remedy=f"put {arff.path.stem}.xml beside it, or give n_labels if they are the last ones",
+        )  # fmt: skip
+    for i in labels:
+        if not arff.attributes[i].binary:
+            raise DataError(
+                f"the label {arff.attributes[i].name!r} is not declared as {{0,1}}", file=arff.path,
+                remedy="correct the declaration",
+            )  # fmt: skip
+    if not labels:
+        raise DataError("there are no labels", file=arff.path, remedy="check the XML file or n_labels")
+    return labels, parents
+
+
+def _xml_beside(path: Path) -> Path | None:
+    base = re.sub(r"[-_]?(train|test)$", "", Path(bare_name(path)).stem, flags=re.IGNORECASE)
+    own = path.parent / f"{base}.xml"
+    others = sorted(path.parent.glob("*.xml"))
+    return own if own.is_file() else others[0] if len(others) == 1 else None
+
+
+def _read_xml(path: Path) -> dict[str, list[str]]:
+    """The labels in order, each with the labels it is nested in."""
+    content = read_bytes(path)
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise DataError("the file declares entities, which labels do not need", file=path, remedy="remove them")
+    try:
+        root = ElementTree.fromstring(content)
+    except (ElementTree.ParseError, LookupError, ValueError) as failure:
+        line = failure.position[0] if isinstance(failure, ElementTree.ParseError) else 1
+        raise DataError(f"the XML is damaged ({failure})", file=path, line=line, remedy="download it again") from None
+    broader: dict[str, list[str]] = {}
+    pending = [(child, []) for child in reversed(root)]
+    while pending:
+        element, above = pending.pop()
+        name = element.get("name")
+        if name is None or name in broader:
+            raise DataError(
+                f"a label has {'no name' if name is None else f'the name {name!r}, which is taken'}", file=path,
+                remedy="correct the element",
+            )  # fmt: skip
+        broader[name] = above
+        pending += [(child, [name]) for child in reversed(element)]
+    return broader
+
+
+def _feature_attributes(arff: Arff, labels: list[int]) -> list[Attribute]:
+    bag = next((attribute for attribute in arff.attributes if attribute.inner is not None), None)
+    if bag is not None:
+        return list(bag.inner or ())
+    chosen = set(labels)
+    return [attribute for i, attribute in enumerate(arff.attributes) if i not in chosen]
+
+
+def _columns(attributes: list[Attribute]) -> list[str]:
+    """Names of the feature columns."""
+    return [name for attribute in attributes for name in _columns_of(attribute)]
+
+
+def _columns_of(attribute: Attribute) -> list[str]:
+    if attribute.values is None or attribute.binary:
+        return [attribute.name]
+    return [f"{attribute.name}={value}" for value in attribute.values]
+
+
+@dataclass
+class _Rows:
+    """A CSR matrix in the making."""
+
+    data: list[float] = field(default_factory=list)
+    indices: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=lambda: [0])
+
+    def add(self, entries: list[tuple[int, float]]) -> None:
+        for column, value in entries:
+            if value != 0:
+                self.indices.append(column)
+                self.data.append(value)
+        self.ends.append(len(self.data))
+
+    def matrix(self, columns: int) -> sparse.csr_array:
+        data, indices = np.array(self.data, np.float32), np.array(self.indices, np.int32)
+        return sparse.csr_array((data, indices, np.array(self.ends)), shape=(len(self.ends) - 1, columns))
+
+
+def _read_part(arff: Arff, labels: list[int]) -> Part:
+    features = _feature_attributes(arff, labels)
+    starts = np.cumsum([0, *(len(_columns_of(attribute)) for attribute in features)]).tolist()
+    label_number = {attribute: label for label, attribute in enumerate(labels)}
+    bag = next((i for i, attribute in enumerate(arff.attributes) if attribute.inner is not None), None)
+    outside = [i for i in range(len(arff.attributes)) if i not in label_number]
+    feature_number = {attribute: i for i, attribute in enumerate(outside)}
+    X, Y, groups = _Rows(), _Rows(), []
+    for line, row in arff.rows():
+        relevant = sorted(
+            (label_number[i], _number(arff.attributes[i], value, arff.path, line)) for i, value in row
+            if i in label_number
+        )  # fmt: skip
+        if bag is None:
+            numbered = [(feature_number[i], value) for i, value in row if i not in label_number]
+            X.add(_entries(features, starts, numbered, arff.path, line))
+            Y.add(relevant)
+            continue
+        values = dict(row)
+        for instance in values.get(bag, "").split("\n"):
+            fields = split_fields(instance)
+            if len(fields) != len(features):
+                raise DataError(
+                    f"an instance has {len(fields)} values for {len(features)} attributes", file=arff.path, line=line,
+                    remedy="correct the bag; the file may be cut off",
+                )  # fmt: skip
+            X.add(_entries(features, starts, list(enumerate(fields)), arff.path, line))
+            Y.add(relevant)
+            groups.append(values.get(0, str(line)) if bag > 0 else str(line))
+    return Part(X.matrix(starts[-1]), Y.matrix(len(labels)), groups=groups if bag is not None else None)
+
+
+def _entries(
+    features: list[Attribute], starts: list[int], values: list[tuple[int, str]], path: Path, line: int
+) -> list[tuple[int, float]]:
+    """(column, number) of the values of one document."""
+    entries = []
+    for i, value in values:
+        attribute = features[i]
+        if attribute.values is None or attribute.binary:
+            entries.append((starts[i], _number(attribute, value, path, line)))
+        elif value in attribute.values:
+            entries.append((starts[i] + attribute.values.index(value), 1.0))
+        else:
+            raise _wrong_value(attribute, value, path, line)
+    return entries
+
+
+def _number(attribute: Attribute, value: str, path: Path, line: int) -> float:
+    if attribute.values is not None:
+        number = TRUTH.get(value.lower(), math.nan) if value in attribute.values else math.nan
+    else:
+        try:
+            number = float(np.float32(value))
+        except ValueError:
+            number = math.nan
+    if not math.isfinite(number):
+        raise _wrong_value(attribute, value, path, line)
+    return number
+
+
+def _wrong_value(attribute: Attribute, value: str, path: Path, line: int) -> DataError:
+    kind = "a finite number" if attribute.values is None else f"one of {', '.join(attribute.values[:5])}"
+    problem = "is missing" if value == "?" else f"is {value[:40]!r}, expected {kind}"
+    return DataError(
+        f"the value of {attribute.name!r} {problem}", file=path, line=line, remedy="correct or fill in the value"
+    )

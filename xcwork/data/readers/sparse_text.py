@@ -1,0 +1,267 @@
+"""The three sparse text formats share one parser: XC files, split files and svmlight lines become CSR matrices here.
+
+The file is read in blocks of whole lines; the kernel parses blocks in threads while the next one is read or unpacked.
+What exists at any time is the parsed parts, the blocks in flight and, while the parts are joined, one array of the
+result: at most about twice the size of the matrices.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from io import BufferedReader
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.readers.complaints import beyond_header, complaint
+from xcwork.data.readers.files import check_memory, open_bytes
+from xcwork.data.readers.header import LARGEST_ID, MATRIX_NAMES, read_header
+from xcwork.errors import ConfigError, DataError
+from xcwork.kernels import parse_codes as codes
+from xcwork.parallel import cpu_count
+from xcwork.progress import track
+
+BLOCK = 4 * 2**20
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file is expected to contain; sizes of None come from the content."""
+
+    labelled: bool  # does a line start with labels?
+    n_rows: int | None = None
+    n_columns: int | None = None
+    n_labels: int | None = None
+    what: str = "feature"  # what the columns are
+    one_based: str = ""  # "", "features", "labels" or "both"
+    allow_negative: bool = False
+    comments: bool = False
+
+    def starts_at(self, what: str) -> int:
+        return int(self.one_based in ("both", f"{what}s"))
+
+
+def one_based_option(value: bool | str) -> str:
+    """The option `one_based` as `Layout` wants it."""
+    if isinstance(value, bool):
+        return "both" if value else ""
+    if value in ("features", "labels", "both"):
+        return value
+    raise ConfigError(f"one_based must be true, false, 'features' or 'labels', got {value!r}")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The matrices of a file: X of the `id:value` entries, Y of the labels that open the lines."""
+
+    X: sparse.csr_array
+    Y: sparse.csr_array
+    min_id: int  # the smallest column id met; `codes.NO_ID` when there is none
+
+
+class _Malformed(Exception):
+    """A line the kernel refused; which line of the file it is, only the caller knows."""
+
+    def __init__(self, error: int, lines_before: int, line: bytes, at: int) -> None:
+        self.error, self.lines_before, self.line, self.at = error, lines_before, line, at
+
+
+@dataclass
+class _Part:
+    """One parsed block."""
+
+    lines: int
+    ends: np.ndarray  # where each row ends in ids and values
+    ids: np.ndarray
+    values: np.ndarray
+    label_ends: np.ndarray
+    labels: np.ndarray
+    seen: np.ndarray  # as in the kernel, but places are lines of the block
+
+
+def read_matrix(path: Path, **expected: object) -> sparse.csr_array:
+    """A split file: header `rows columns`, then one row of `id:value` entries a line."""
+    rows, columns = read_header(path, MATRIX_NAMES)
+    return parse_file(path, Layout(labelled=False, n_rows=rows, n_columns=columns, **expected)).X  # type: ignore[arg-type]
+
+
+def parse_file(path: Path, layout: Layout) -> Parsed:
+    """Read a whole file; the first malformed line ends it with a `DataError`."""
+    parts: list[_Part] = []
+    first_line = 1 if layout.n_rows is None else 2
+    used = 0
+
+    def collect(result: Future[_Part]) -> None:
+        nonlocal used
+        try:
+            parts.append(result.result())
+            used += parts[-1].ids.nbytes + parts[-1].values.nbytes
+            check_memory(used // 2, "joining the parts that were read so far", path)
+        except _Malformed as found:
+            line = first_line + sum(part.lines for part in parts) + found.lines_before
+            columns, labels = layout.n_columns or LARGEST_ID, layout.n_labels or LARGEST_ID
+            problem, remedy = complaint(found.error, found.line, found.at, layout.what, columns, labels)
+            raise DataError(problem, file=path, line=line, remedy=remedy) from None
+
+    # A bounded queue whose results are taken in the order of the file: memory stays small, and of several malformed
+    # lines the first is reported.
+    with ThreadPoolExecutor(cpu_count()) as pool, open_bytes(path, streamed=True) as stream:
+        if layout.n_rows is not None:
+            stream.readline()
+        pending: deque[Future[_Part]] = deque()
+        total = None if path.suffix in (".gz", ".zip") else -(-path.stat().st_size // BLOCK)
+        for block in track(_blocks(stream), f"reading {path.name}", total=total):
+            pending.append(pool.submit(_parse_block, block, layout))
+            if len(pending) > cpu_count():
+                collect(pending.popleft())
+        while pending:
+            collect(pending.popleft())
+    _check_limits(parts, first_line, path, layout)
+    _check_rows(parts, first_line, path, layout)
+    return _joined(parts, layout)
+
+
+def _blocks(stream: BufferedReader) -> Iterator[bytes]:
+    """The rest of the stream in pieces that end with a line."""
+    rest: list[bytes] = []
+    while content := stream.read(BLOCK):
+        end = content.rfind(b"\n") + 1
+        if end == 0:
+            rest.append(content)
+            continue
+        yield b"".join([*rest, content[:end]])
+        rest = [content[end:]]
+    if any(rest):
+        yield b"".join(rest)
+
+
+def _parse_block(block: bytes, layout: Layout) -> _Part:
+    from xcwork.kernels.parse import count_marks, parse_rows
+
+    text = np.frombuffer(block, dtype=np.uint8)
+    newlines, commas, colons = count_marks(text)
+    label_room = newlines + 1 + commas if layout.labelled else 0
+    labels, label_ends = np.empty(label_room, np.int32), np.zeros(newlines + 1, np.int64)
+    ids, values, ends = np.empty(colons, np.int32), np.empty(colons, np.float32), np.empty(newlines + 1, np.int64)
+    seen = codes.empty_seen()
+    error, at, rows = parse_rows(
+        text, layout.labelled,
+        layout.starts_at(layout.what), LARGEST_ID if layout.n_columns is None else layout.n_columns,
+        layout.starts_at("label"), LARGEST_ID if layout.n_labels is None else layout.n_labels,
+        layout.allow_negative, layout.comments,
+        labels, label_ends, ids, values, ends, seen,
+    )  # fmt: skip
+    if error != codes.OK:
+        start = block.rfind(b"\n", 0, at) + 1
+        line = block[start:].partition(b"\n")[0]
+        raise _Malformed(error, block.count(b"\n", 0, start), line, at - start)
+    for place in (codes.PLACE_OF_LIMIT_ID, codes.PLACE_OF_LIMIT_LABEL):
+        if seen[place] >= 0:
+            seen[place] = block.count(b"\n", 0, int(seen[place]))
+    ends, label_ends = ends[:rows].copy(), label_ends[:rows].copy()
+    n, m = (int(ends[-1]), int(label_ends[-1])) if rows else (0, 0)
+    ids, values, labels = ids[:n].copy(), values[:n].copy(), labels[:m].copy()  # release the generous buffers
+    if seen[codes.IDS_MIXED]:
+        _sort_rows(block, ends, ids, values, codes.DUPLICATE)
+    if seen[codes.LABELS_MIXED]:
+        _sort_rows(block, label_ends, labels, np.empty(m, np.int8), codes.DUPLICATE_LABEL)
+    if np.count_nonzero(values) < n:
+        kept = values != 0
+        ends, ids, values = np.concatenate([[0], np.cumsum(kept)])[ends], ids[kept], values[kept]
+    return _Part(newlines + (not block.endswith(b"\n")), ends, ids, values, label_ends, labels, seen)
+
+
+def _sort_rows(block: bytes, ends: np.ndarray, ids: np.ndarray, values: np.ndarray, error: int) -> None:
+    """Sort the ids within each row, in place; an id that occurs twice makes its line malformed."""
+    indptr = np.concatenate([[0], ends]).astype(np.int32)
+    rows = sparse.csr_array((values, ids, indptr), shape=(len(ends), LARGEST_ID + 1))
+    rows.sort_indices()
+    starts = np.zeros(len(ids) + 1, bool)
+    starts[indptr] = True
+    repeated = np.flatnonzero((np.diff(rows.indices) == 0) & ~starts[1:-1])
+    if len(repeated):
+        row = int(np.searchsorted(ends, repeated[0], side="right"))
+        rows_at = [(at, line) for at, line in enumerate(block.split(b"\n")) if not line.startswith(b"#")]
+        number, line = rows_at[row]
+        raise _Malformed(error, number, line, 0)
+    ids[:], values[:] = rows.indices, rows.data
+
+
+def _check_limits(parts: list[_Part], first_line: int, path: Path, layout: Layout) -> None:
+    """An id that equals the number of columns is one too large, or the file counts from 1."""
+    line = first_line
+    smallest, _ = _extremes(parts)
+    for part in parts:
+        for place, lowest, what, count in (
+            (codes.PLACE_OF_LIMIT_LABEL, codes.MIN_LABEL, "label", layout.n_labels),
+            (codes.PLACE_OF_LIMIT_ID, codes.MIN_ID, layout.what, layout.n_columns),
+        ):
+            if count is not None and part.seen[place] >= 0:
+                from_one = smallest[lowest] >= 1 and not layout.starts_at(what)
+                problem, remedy = beyond_header(what, count, bool(from_one))
+                raise DataError(problem, file=path, line=line + int(part.seen[place]), remedy=remedy)
+        line += part.lines
+
+
+def _check_rows(parts: list[_Part], first_line: int, path: Path, layout: Layout) -> None:
+    """The content must have the rows the header promises; blank lines after them do no harm."""
+    if layout.n_rows is None:
+        return
+    found = sum(len(part.ends) for part in parts)
+    if found < layout.n_rows:
+        raise DataError(
+            f"the file ends after {found:,} of the {layout.n_rows:,} rows that the header promises",
+            file=path, line=first_line + found, remedy="complete the file or correct the header",
+        )  # fmt: skip
+    surplus = found - layout.n_rows
+    for part in reversed(parts):
+        if surplus <= 0:
+            return
+        kept = max(0, len(part.ends) - surplus)
+        used, used_labels = (part.ends[kept - 1], part.label_ends[kept - 1]) if kept else (0, 0)
+        if used != len(part.ids) or used_labels != len(part.labels):
+            raise DataError(
+                f"there are more rows than the {layout.n_rows:,} that the header promises",
+                file=path, line=first_line + layout.n_rows, remedy="correct the header or remove the surplus",
+            )  # fmt: skip
+        surplus -= len(part.ends) - kept
+        part.ends, part.label_ends = part.ends[:kept], part.label_ends[:kept]
+
+
+def _joined(parts: list[_Part], layout: Layout) -> Parsed:
+    smallest, largest = _extremes(parts)
+    columns = largest[codes.MAX_ID] + 1 if layout.n_columns is None else layout.n_columns
+    n_labels = largest[codes.MAX_LABEL] + 1 if layout.n_labels is None else layout.n_labels
+    indptr, label_indptr = _row_starts([part.ends for part in parts]), _row_starts([part.label_ends for part in parts])
+    shape, label_shape = (len(indptr) - 1, int(columns)), (len(indptr) - 1, int(n_labels))
+    labels = np.concatenate([np.empty(0, np.int32), *(part.labels for part in parts)])
+    Y = sparse.csr_array((np.ones(len(labels), np.float32), labels, label_indptr), shape=label_shape)
+    X = sparse.csr_array((_drained(parts, "values", np.float32), _drained(parts, "ids", np.int32), indptr), shape=shape)
+    return Parsed(X, Y, int(smallest[codes.MIN_ID]))
+
+
+def _extremes(parts: list[_Part]) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and the largest value in every place of `seen`."""
+    seen = np.array([codes.empty_seen(), *(part.seen for part in parts)])
+    return seen.min(axis=0), seen.max(axis=0)
+
+
+def _row_starts(ends: list[np.ndarray]) -> np.ndarray:
+    lengths = [np.diff(end, prepend=0) for end in ends]
+    starts = np.concatenate([np.zeros(1, np.int64), *lengths]).cumsum()
+    return starts.astype(np.int32) if starts[-1] <= LARGEST_ID else starts
+
+
+def _drained(parts: list[_Part], name: str, dtype: type) -> np.ndarray:
+    """One array of all parts, each of which gives up its own as soon as it is copied."""
+    sizes = np.cumsum([0, *(len(getattr(part, name)) for part in parts)])
+    whole = np.empty(sizes[-1], dtype)
+    for part, (start, end) in zip(parts, pairwise(sizes), strict=True):
+        whole[start:end] = getattr(part, name)
+        setattr(part, name, whole[:0])
+    return whole

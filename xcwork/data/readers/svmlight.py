@@ -1,0 +1,87 @@
+"""svmlight lines with several labels: `3,7 12:0.5 40:1`, no header, comments after `#`.
+
+Sizes come from the content of train and test together. Where no feature id is 0 the file is taken to count from 1, as
+libsvm does and as scikit-learn guesses too; `one_based` says it explicitly. Labels are the numbers that occur.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import Dataset, LabelSpace
+from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset
+from xcwork.data.readers.files import bare_name, head
+from xcwork.data.readers.sparse_text import Layout, Parsed, parse_file
+from xcwork.errors import DataError
+
+TITLE = "svmlight lines `label,label id:value …`: a .svm, .libsvm, .svmlight or .txt file, or train.* and test.*"
+SUFFIXES = (".svm", ".libsvm", ".svmlight", ".txt", ".dat")
+_LABELS, _ENTRY = re.compile(rb"[+\d,]+"), re.compile(rb"\d+:[^\s:]+")
+
+
+def looks_like_svmlight(content: bytes) -> bool:
+    """Is the first line that says anything `labels id:value …`?"""
+    lines = [line for line in content.split(b"\n") if line.strip() and not line.startswith(b"#")]
+    words = lines[0].split()[:20] if lines else []  # so few that the line is not cut off before
+    entries = words[1:] if words and _LABELS.fullmatch(words[0]) else words
+    return bool(entries) and _ENTRY.fullmatch(entries[0]) is not None
+
+
+def recognises(path: Path) -> bool:
+    files = parts_of(path)
+    return bool(files) and (Path(bare_name(files[0])).suffix != ".txt" or looks_like_svmlight(head(files[0])))
+
+
+def read(
+    path: Path, name: str, *, one_based: bool | None = None, allow_negative: bool = False,
+    test_share: float = TEST_SHARE,
+) -> Dataset:  # fmt: skip
+    files = parts_of(path)
+    layout = Layout(labelled=True, allow_negative=allow_negative, comments=True)
+    parsed = [_without_blank_lines(parse_file(file, layout)) for file in files]
+    shift = min(part.min_id for part in parsed) >= 1 if one_based is None else one_based
+    if shift and any(part.min_id == 0 for part in parsed):
+        raise DataError("a feature id is 0, so the file does not count from 1", file=path, remedy="leave out one_based")
+    n_features = max(part.X.shape[1] for part in parsed) - shift
+    labels = np.unique(np.concatenate([part.Y.indices for part in parsed]))
+    if n_features <= 0 or not len(labels):
+        raise DataError("the file has no features or no labels", file=path, line=1, remedy="check that it is complete")
+    parts = [_aligned(part, n_features, int(shift), labels) for part in parsed]
+    return feature_dataset(
+        name, parts[0], parts[1] if len(parts) > 1 else None, path=path, test_share=test_share,
+        source=f"svmlight, {' and '.join(file.name for file in files)}, feature ids from {int(shift)}",
+        labels=LabelSpace([str(label) for label in labels]),
+    )  # fmt: skip
+
+
+def _without_blank_lines(parsed: Parsed) -> Parsed:
+    kept = np.flatnonzero(np.diff(parsed.X.indptr) + np.diff(parsed.Y.indptr))
+    if len(kept) == parsed.X.shape[0]:
+        return parsed
+    return Parsed(parsed.X[kept], parsed.Y[kept], parsed.min_id)
+
+
+def _aligned(parsed: Parsed, n_features: int, shift: int, labels: np.ndarray) -> Part:
+    """The part in columns that train and test share."""
+    X, Y = parsed.X, parsed.Y
+    rows = X.shape[0]
+    return Part(
+        sparse.csr_array((X.data, X.indices - np.int32(shift), X.indptr), shape=(rows, n_features)),
+        sparse.csr_array((Y.data, np.searchsorted(labels, Y.indices), Y.indptr), shape=(rows, len(labels))),
+    )
+
+
+def parts_of(path: Path) -> list[Path]:
+    """[the one file] or [train file, test file] or [train file]."""
+    if path.is_file():
+        return [path] if Path(bare_name(path)).suffix in SUFFIXES else []
+    files = {bare_name(file): file for file in sorted(path.iterdir()) if file.is_file()}
+    for name, file in files.items():
+        if Path(name).suffix in SUFFIXES and Path(name).stem.endswith("train"):
+            test = files.get(Path(name).stem.removesuffix("train") + "test" + Path(name).suffix)
+            return [file] if test is None else [file, test]
+    return []

@@ -1,0 +1,205 @@
+"""Texts as arrays: every text is read once, words become ids, and n-grams become integers that sort and compare fast.
+
+A text is lower-cased and cut into words of at least two word characters, as scikit-learn's vectorisers do. Stop words
+vanish before n-grams are formed; a word may be replaced by its Snowball stem. An n-gram of the word ids a, b, c is the
+integer ((a << bits | b) << bits) | c, with `bits` chosen so that it fits in 63 bits. An id of -1 (an unknown word, the
+end of a text, or a blank line) makes every n-gram that contains it negative: no n-gram leads from one text, or from one
+paragraph, into the next. The title, body and alternative names of something are best joined by blank lines.
+
+Why not scikit-learn's `CountVectorizer`: it builds and looks up a Python string for every n-gram of every text. Words
+and pairs of 10,000 laws of EURLEX57K took it 17.8 s of processor time, and 6.3 s here, on the same machine. For texts
+of one paragraph the matrix is the same, and the tests hold it against scikit-learn's.
+
+Cost: one dictionary look-up a word, one sort of all n-grams for each order. Memory: 4 bytes a word for the ids, and for
+a moment 8 bytes for each n-gram of one order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.progress import track
+
+NO_WORD, STOP_WORD = -1, -2
+TEXTS_A_BLOCK = 1024
+BLANK_LINE, PARAGRAPH = "\n\n", "|"  # what ends a paragraph, in a text and in the list of its words
+
+_stemmer_lock = Lock()
+
+
+@dataclass(frozen=True)
+class WordRules:
+    """What counts as a word."""
+
+    stop_words: list[str] = field(default_factory=list)
+    stem: bool = False
+    split_underscores: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The word ids of a block of texts, one after another."""
+
+    ids: np.ndarray  # int32; NO_WORD stands for unknown words, between paragraphs and after each text
+    ends: np.ndarray  # (n_texts + 1,) int64, where each text's ids begin; the last one is the length of `ids`
+
+
+class WordIds(dict[str, int]):
+    """Word as written → id of its term. While it `grows`, a new term gets the next id; later it is unknown."""
+
+    def __init__(self, rules: WordRules, terms: Sequence[str] = (), *, grows: bool) -> None:
+        super().__init__()
+        self.rules = rules
+        self.terms = {term: number for number, term in enumerate(terms)}
+        self._grows = grows
+        self.update((word, STOP_WORD) for word in rules.stop_words)
+        self.update({PARAGRAPH: NO_WORD, BLANK_LINE: NO_WORD})
+
+    def __missing__(self, word: str) -> int:
+        if len(word) < 2:
+            found = STOP_WORD
+        else:
+            term = stem_of(word) if self.rules.stem else word
+            found = self.terms.setdefault(term, len(self.terms)) if self._grows else self.terms.get(term, NO_WORD)
+        if found != NO_WORD:  # unknown words are not remembered: a long-lived model must not grow with its traffic
+            self[word] = found
+        return found
+
+
+@lru_cache(maxsize=1 << 20)
+def stem_of(word: str) -> str:
+    """The English Snowball stem."""
+    with _stemmer_lock:  # the stemmer keeps the word it works on as its own state
+        return _stemmer().stemWord(word)
+
+
+@cache
+def _stemmer() -> Any:
+    from snowballstemmer import stemmer
+
+    return stemmer("english")
+
+
+def bits_a_word(longest: int) -> int:
+    """Bits for a word id, so that `longest` of them fit in a non-negative 64-bit integer."""
+    return 31 if longest == 1 else 63 // longest
+
+
+def read_texts(texts: Sequence[str], word_ids: WordIds, phase: str = "reading text") -> list[Tokens]:
+    """The texts as blocks of word ids."""
+    starts = range(0, max(1, len(texts)), TEXTS_A_BLOCK)  # no text at all is one empty block
+    return [_read_block(texts[start : start + TEXTS_A_BLOCK], word_ids) for start in track(starts, phase)]
+
+
+class _Splitter:
+    """Cuts texts into words."""
+
+    def __init__(self, split_underscores: bool) -> None:
+        character = r"[^\W_]" if split_underscores else r"\w"
+        latin = [chr(code).lower() if re.match(character, chr(code)) else " " for code in range(256)]
+        latin[ord("\n")] = "\n"
+        self._latin = "".join(latin).encode("latin-1")  # to lower case, and everything outside words to a space
+        self._find = re.compile(rf"{character}{{2,}}|{BLANK_LINE}").findall
+
+    def __call__(self, text: str) -> list[str]:
+        """The words in lower case; words of one character may be among them, which `WordIds` drops."""
+        try:  # several times as quick as the regular expression
+            words = text.encode("latin-1").translate(self._latin)
+        except UnicodeEncodeError:
+            return self._find(text.lower())
+        return words.replace(BLANK_LINE.encode(), f" {PARAGRAPH} ".encode()).decode("latin-1").split()
+
+
+_splitter = cache(_Splitter)
+
+
+def _read_block(texts: Sequence[str], word_ids: WordIds) -> Tokens:
+    id_of, split = word_ids.__getitem__, _splitter(word_ids.rules.split_underscores)
+    parts, ends, end_of_text = [], [0], np.array([NO_WORD], np.int32)
+    for text in texts:
+        words = split(text)
+        ids = np.fromiter(map(id_of, words), np.int32, len(words))
+        ids = ids[ids != STOP_WORD]
+        parts += [ids, end_of_text]
+        ends.append(ends[-1] + len(ids) + 1)
+    return Tokens(np.concatenate(parts or [end_of_text[:0]]), np.array(ends, np.int64))
+
+
+def word_counts(blocks: Sequence[Tokens], n_words: int) -> np.ndarray:
+    """How often each word occurs, (n_words,)."""
+    counts = np.zeros(n_words, np.int64)
+    for block in blocks:
+        counts += np.bincount(block.ids[block.ids >= 0], minlength=n_words)
+    return counts
+
+
+def ngram_codes(ids: np.ndarray, order: int, bits: int) -> np.ndarray:
+    """The n-gram that starts at each position, as one integer; negative where there is none."""
+    length = max(0, len(ids) - order + 1)
+    codes = ids[:length].astype(np.int64)
+    for later in range(1, order):
+        codes <<= bits
+        codes |= ids[later : later + length]
+    return codes
+
+
+def split_codes(codes: np.ndarray, order: int, bits: int) -> np.ndarray:
+    """The word ids of n-grams, (n_codes, order)."""
+    shifts = np.arange(order - 1, -1, -1, dtype=np.int64) * bits
+    return (codes[:, None] >> shifts) & ((1 << bits) - 1)
+
+
+def join_ids(ids: np.ndarray, bits: int) -> np.ndarray:
+    """The n-grams of word ids (n_codes, order): the inverse of `split_codes`."""
+    codes = np.zeros(len(ids), np.int64)
+    for column in ids.T:
+        codes = codes << bits | column
+    return codes
+
+
+def count_ngrams(blocks: Sequence[Tokens], order: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """(the distinct n-grams in ascending order, how often each occurs)."""
+    parts = []
+    for block in blocks:
+        codes = ngram_codes(block.ids, order, bits)
+        parts.append(codes[codes >= 0])
+    codes = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    del parts
+    codes.sort()
+    is_first = np.ones(len(codes), bool)
+    np.not_equal(codes[1:], codes[:-1], out=is_first[1:])
+    firsts = np.flatnonzero(is_first)
+    return codes[firsts], np.diff(firsts, append=len(codes))
+
+
+def most_frequent(counts: np.ndarray, limit: int) -> np.ndarray:
+    """Ascending positions of the `limit` largest counts above zero; among equals the first ones."""
+    some = np.flatnonzero(counts)
+    if len(some) <= limit:
+        return some
+    return np.sort(some[np.argsort(-counts[some], kind="stable")[:limit]])
+
+
+def count_matrix(block: Tokens, vocabulary: np.ndarray, order: int, bits: int) -> sparse.csr_array:
+    """How often each n-gram of the ascending `vocabulary` occurs in each text, (n_texts, n_ngrams) float32."""
+    shape = (len(block.ends) - 1, len(vocabulary))
+    if not len(vocabulary):
+        return sparse.csr_array(shape, dtype=np.float32)
+    codes = ngram_codes(block.ids, order, bits)
+    columns = np.searchsorted(vocabulary, codes)
+    columns[columns == len(vocabulary)] = 0
+    known = vocabulary[columns] == codes
+    known_before = np.concatenate([[0], np.cumsum(known)])  # (n_positions + 1,)
+    indptr = known_before[np.minimum(block.ends, len(codes))]
+    columns = columns[known].astype(np.int32)
+    matrix = sparse.csr_array((np.ones(len(columns), np.float32), columns, indptr.astype(np.int32)), shape=shape)
+    matrix.sum_duplicates()
+    return matrix

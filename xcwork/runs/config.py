@@ -1,0 +1,96 @@
+"""`config.json`: everything that decides what a run computes, written before the worker exists.
+
+Parameters are complete (defaults filled in), paths are absolute, and the versions of the libraries stand beside them,
+so the file alone says how to get the same result again. The worker adds one thing: the facts about the data it loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from xcwork.errors import RunError
+from xcwork.runs.status import now
+from xcwork.storage import write_json
+
+CONFIG_FILE, SCHEMA = "config.json", 1
+REQUIRED = {
+    "method": str, "params": dict, "data": str, "data_options": dict, "dataset": (dict, type(None)), "device": str,
+}  # fmt: skip
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "safetensors", "hnswlib")
+
+
+def new_config(
+    method: str, params: Mapping[str, Any], data: str | Path, data_options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The configuration of a new run; parameters the method does not know or allow are refused."""
+    from xcwork.methods import registry
+
+    made = registry.create(method, **params)
+    resolved = made.get_params()
+    return {
+        "schema": SCHEMA, "created": now(), "method": method, "params": resolved, "data": locate(data),
+        "data_options": _plain(data_options), "dataset": None, "seed": resolved["seed"],
+        "device": resolved.get("device", "auto") if made.capabilities.gpu else "cpu", "versions": versions(),
+    }  # fmt: skip
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The configuration of the run in `folder`; anything that cannot be used is one clear error."""
+    path = folder / CONFIG_FILE
+    try:
+        config = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise RunError(f"{folder} is not a run: it has no {CONFIG_FILE}") from None
+    except (OSError, ValueError, RecursionError) as damage:
+        raise RunError(f"{path} cannot be read ({damage}); start a new run") from None
+    if not isinstance(config, dict):
+        raise RunError(f"{path} does not describe a run; start a new one")
+    if config.get("schema") != SCHEMA:
+        raise RunError(f"{path} has layout {config.get('schema')!r}, but this xcwork reads {SCHEMA}; update xcwork")
+    for name, kind in REQUIRED.items():
+        if not isinstance(config.get(name), kind):
+            raise RunError(f"{path} has no usable {name!r}; start a new run")
+    return config
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Replace the file in one step."""
+    write_json(folder / CONFIG_FILE, dict(config))
+
+
+def locate(data: str | Path) -> str:
+    """The data source as the worker will find it from any working directory: paths become absolute."""
+    from xcwork.data.load import BUILT_IN
+
+    text = str(data)
+    if text != text.encode("utf-8", "replace").decode("utf-8"):
+        raise RunError(f"the name {text!r} is not valid UTF-8, so a run cannot record it; rename the file or folder")
+    given = Path(text).expanduser()
+    built_in = text.partition(":")[0] in BUILT_IN
+    return str(given.absolute()) if given.exists() and not built_in else text
+
+
+def versions() -> dict[str, str]:
+    """Of Python, xcwork and the libraries that decide results; read without importing them."""
+    import xcwork
+
+    found = {"python": platform.python_version(), "xcwork": xcwork.__version__}
+    for library in LIBRARIES:
+        try:
+            found[library] = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as JSON can hold them; paths become text."""
+    try:
+        return json.loads(json.dumps(dict(options), default=lambda value: str(Path(value).absolute())))
+    except (TypeError, ValueError) as problem:
+        raise RunError(f"the data options cannot be stored ({problem}); use texts, numbers and lists") from None

@@ -1,0 +1,160 @@
+"""Start, watch, cancel and resume runs. The dashboard, the command line and notebooks all use these four verbs.
+
+A worker is a process of its own in a session of its own: it survives a closed tab and a closed terminal, and nothing
+but the run folder connects it with whoever started it. `wait` therefore works from any process, also on a run that
+somebody else started.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from xcwork.errors import RunError
+from xcwork.parallel import cpu_count
+from xcwork.progress import Callback
+from xcwork.runs import process
+from xcwork.runs.events import Tail
+from xcwork.runs.status import CANCEL_FLAG, RESUMABLE, Status, now, read_status, write_status
+from xcwork.runs.store import LOG_FILE, METRICS_FILE, Run
+
+NICENESS = 5  # the dashboard stays quick while a worker uses every core
+POLL = 0.2  # seconds; files cannot wake us up
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+OWN_FIELDS = ("time", "attempt", "phase", "step", "seconds", "memory_mb")
+
+
+def launch(run: Run) -> Run:
+    """Hand a new run to a worker process. The run is `queued` before the process exists, so nobody misses it."""
+    with _exclusively(run) as status:
+        if not _never_started(status):
+            raise RunError(f"run {run.id} was started before and is {run.state}; resume it if it stopped")
+        _start(run, status)
+    return run
+
+
+def resume(run: Run) -> Run:
+    """Open another attempt of a run that is lost, failed or cancelled; it goes on from what is stored."""
+    with _exclusively(run) as status:
+        if not _never_started(status):
+            observed = run.status
+            if observed.state not in RESUMABLE:
+                raise RunError(f"run {run.id} is {observed.state}; there is nothing to resume")
+            status = run.next_attempt(observed)
+        _start(run, status)
+    return run
+
+
+def cancel(run: Run) -> Status:
+    """Ask the worker to stop at its next step; a run without a worker is cancelled at once."""
+    status = run.status
+    if status.state in ("finished", "failed"):
+        raise RunError(f"run {run.id} is {status.state}; there is nothing to cancel")
+    if _has_no_worker(status):
+        with run.lock() as lock:
+            if lock.acquire(holder="cancel") and _has_no_worker(status := run.status):
+                ended = replace(status, state="cancelled", message="cancelled", updated=now(), ended=now())
+                write_status(run.folder, ended)
+                return ended
+    if status.is_active:
+        (run.folder / CANCEL_FLAG).touch()
+    return run.status
+
+
+def wait(run: Run, callbacks: Iterable[Callback] = (), *, timeout: float | None = None) -> Status:
+    """Follow a run until it is over (or `timeout` seconds passed) and return its last status.
+
+    Phases, steps and values reach the callbacks as if the training ran here; one that asks to stop cancels the run.
+    """
+    watcher = _Watcher(run, tuple(callbacks))
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while True:
+        status = run.status
+        if watcher.show(status) and status.is_active:
+            with suppress(RunError):  # it was over before it could be cancelled
+                cancel(run)
+        if status.is_over or (deadline is not None and time.monotonic() > deadline):
+            return status
+        time.sleep(POLL)
+
+
+class _Watcher:
+    """Retells a run, as its files show it, to callbacks."""
+
+    def __init__(self, run: Run, callbacks: tuple[Callback, ...]) -> None:
+        self.callbacks = callbacks
+        self.events = Tail(run.folder / METRICS_FILE)
+        self.phase = ""
+        self.events.read()  # what happened before is not news
+
+    def show(self, status: Status) -> bool:
+        """Tell what is new; True when a callback wants to stop."""
+        if status.phase != self.phase or status.is_over:
+            if self.phase:
+                for callback in self.callbacks:
+                    callback.on_phase_end(self.phase)
+            self.phase = "" if status.is_over else status.phase
+            if self.phase:
+                for callback in self.callbacks:
+                    callback.on_phase(self.phase, status.total)
+        for event in self.events.read():
+            values = {name: value for name, value in event.items() if name not in OWN_FIELDS and value is not None}
+            for callback in self.callbacks:
+                callback.on_values(str(event.get("phase", "")), values)
+        if not self.phase:
+            return False
+        wishes = [callback.on_step(self.phase, status.step, status.total) for callback in self.callbacks]
+        return any(wishes)
+
+
+def _never_started(status: Status) -> bool:
+    return status.state == "queued" and status.queued is None
+
+
+def _has_no_worker(status: Status) -> bool:
+    return status.state == "lost" or _never_started(status)
+
+
+@contextmanager
+def _exclusively(run: Run) -> Iterator[Status]:
+    """The stored status of a run, with the lock held so that it stays true; only a working run is locked for long."""
+    run.check()
+    with run.lock() as lock:
+        if not lock.acquire(holder="launcher"):
+            raise RunError(f"run {run.id} has a worker already; wait for it or cancel it")
+        yield read_status(run.folder)
+
+
+def _start(run: Run, status: Status) -> None:
+    """Write `queued`, start the worker, write who it is. The caller holds the lock; the worker waits for it."""
+    (run.folder / CANCEL_FLAG).unlink(missing_ok=True)
+    queued = replace(status, state="queued", message="", queued=now(), updated=now(), phase="starting")
+    write_status(run.folder, queued)
+    worker = _spawn(run)
+    born = process.identity(worker.pid) or ""
+    write_status(run.folder, replace(queued, pid=worker.pid, process=born, host=process.host(), updated=now()))
+    # Somebody has to collect the exit code, or a finished worker stays in the process table as a zombie.
+    threading.Thread(target=worker.wait, name=f"reaper {run.id}", daemon=True).start()
+
+
+def _spawn(run: Run) -> subprocess.Popen[bytes]:
+    threads = str(cpu_count() if cpu_count() <= 2 else cpu_count() - 1)
+    environment = dict.fromkeys(THREAD_VARIABLES, threads) | os.environ
+    # A crash in compiled code leaves its stack in the log.
+    environment |= {"XCWORK_HOME": str(run.home), "PYTHONFAULTHANDLER": "1"}
+    # -P: a file called numpy.py in the user's folder must not be taken for the library.
+    command = [sys.executable, "-P", "-m", "xcwork", "worker", str(run.folder)]
+    with (run.folder / LOG_FILE).open("ab") as log:
+        worker = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment,
+            cwd=run.home, start_new_session=True,
+        )  # fmt: skip
+    with suppress(ProcessLookupError, PermissionError):  # it ended already, or the system does not allow it
+        os.setpriority(os.PRIO_PROCESS, worker.pid, NICENESS)
+    return worker

@@ -1,0 +1,130 @@
+"""The worker's voice: every sign of life of a run goes through one `Reporter`.
+
+It is a callback, so progress of the engine becomes `status.json` (at most twice a second) and `metrics.jsonl`, and a
+`cancel` flag becomes a request to stop at the next step. A thread of its own repeats the status every few seconds,
+because a compiled kernel may run for minutes without a step.
+"""
+
+from __future__ import annotations
+
+import logging
+import resource
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from xcwork.errors import Cancelled
+from xcwork.progress import Callback
+from xcwork.runs import events
+from xcwork.runs.status import CANCEL_FLAG, Status, now, write_status
+
+logger = logging.getLogger(__name__)
+
+STATUS_EVERY, HEARTBEAT_EVERY, FLURRY = 0.5, 3.0, 0.05  # seconds
+
+
+class Reporter(Callback):
+    """Writes the status and the events of one attempt. The worker holds the lock of the run meanwhile."""
+
+    def __init__(self, folder: Path, status: Status, metrics_file: Path) -> None:
+        self.status = status
+        self._folder, self._metrics_file = folder, metrics_file
+        self._begun = time.monotonic()
+        self._written = self._phase_begun = 0.0
+        self._trained_before = status.train_seconds
+        self._training_since: float | None = None
+        self._guard = threading.RLock()
+        self._asked_to_stop, self._closed = False, threading.Event()
+        self._heart = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Reporter:
+        self.update()
+        self._heart.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closed.set()
+        self._heart.join()
+
+    def update(self, **changes: Any) -> None:
+        """Change the status and write it now."""
+        with self._guard:
+            trained = self._trained_before
+            if self._training_since is not None:
+                trained += time.monotonic() - self._training_since
+            peak = max(self.status.peak_memory_mb, peak_memory_mb())
+            self.status = replace(
+                self.status, **{"updated": now(), "train_seconds": round(trained, 3), "peak_memory_mb": peak} | changes
+            )
+            write_status(self._folder, self.status)
+            self._written = time.monotonic()
+
+    @contextmanager
+    def training(self) -> Iterator[None]:
+        """Count the time of this block as training time."""
+        self._training_since = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._trained_before += time.monotonic() - self._training_since
+                self._training_since = None
+
+    def ask_to_stop(self) -> None:
+        """The same as the `cancel` flag, from a signal handler (which must not take locks, so this is a plain flag)."""
+        self._asked_to_stop = True
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._asked_to_stop or (self._folder / CANCEL_FLAG).exists()
+
+    def stop_if_cancelled(self) -> None:
+        """For the seams between phases, where no step asks."""
+        if self.is_cancelled:
+            raise Cancelled(f"stopped before {self.status.phase or 'the start'}")
+
+    def on_phase(self, phase: str, total: int | None) -> None:
+        # A phase may be shorter than the writing of a file, so only phases that are not one of a flurry are written.
+        since, self._phase_begun = time.monotonic() - self._phase_begun, time.monotonic()
+        if since >= FLURRY:
+            self.update(phase=phase, step=0, total=total)
+        else:
+            self._remember(phase, 0, total)
+
+    def on_step(self, phase: str, step: int, total: int | None) -> bool:
+        cancelled = self.is_cancelled
+        if cancelled:
+            self.update(state="cancelling", phase=phase, step=step, total=total)
+        elif time.monotonic() - self._written >= STATUS_EVERY:
+            self.update(phase=phase, step=step, total=total)
+        else:
+            self._remember(phase, step, total)
+        return cancelled
+
+    def on_values(self, phase: str, values: dict[str, float]) -> None:
+        seconds = round(time.monotonic() - self._begun, 3)
+        event = {"time": now(), "attempt": self.status.attempt, "phase": phase, "step": self.status.step}
+        events.append(self._metrics_file, event | {"seconds": seconds, "memory_mb": peak_memory_mb()} | values)
+
+    def _remember(self, phase: str, step: int, total: int | None) -> None:
+        """For the next heartbeat to write."""
+        with self._guard:
+            self.status = replace(self.status, phase=phase, step=step, total=total)
+
+    def _beat(self) -> None:
+        while not self._closed.wait(HEARTBEAT_EVERY):
+            try:
+                self.update()
+            except OSError as problem:  # a full disk may have room again at the next beat
+                logger.warning("the heartbeat could not be written: %s", problem)
+
+
+def peak_memory_mb() -> float:
+    """The most memory this process has had so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)

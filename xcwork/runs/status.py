@@ -1,0 +1,160 @@
+"""The state of a run, as its `status.json` says and as the world shows.
+
+    queued → running → evaluating → finished          cancelling → cancelled          failed
+
+Only the holder of the run's lock writes the file: the launcher, then the worker. Two states are seen rather than
+written: a run whose worker is gone is **lost**, and a run with a `cancel` flag is **cancelling** until its worker
+notices. How an attempt ended is never rewritten: resuming opens the next attempt and keeps the old end in `history`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from xcwork.runs import process
+from xcwork.storage import write_json
+
+STATUS_FILE, CANCEL_FLAG = "status.json", "cancel"
+ACTIVE = ("queued", "running", "evaluating", "cancelling")
+TERMINAL = ("finished", "cancelled", "failed")
+RESUMABLE = ("lost", "cancelled", "failed")
+STATES = (*ACTIVE, *TERMINAL, "lost")
+SILENCE = 60.0  # seconds without a heartbeat after which a worker that cannot be asked counts as gone
+
+_NUMBER, _TEXT = (int, float), (str, type(None))
+_TYPES: dict[str, Any] = {
+    "state": str, "phase": str, "message": str, "details": str, "process": str, "host": str, "device": str,
+    "step": int, "attempt": int, "total": (int, type(None)), "pid": (int, type(None)), "updated": str,
+    "queued": _TEXT, "started": _TEXT, "ended": _TEXT, "train_seconds": _NUMBER, "peak_memory_mb": _NUMBER,
+    "predict_ms_per_document": (*_NUMBER, type(None)), "model_bytes": (int, type(None)), "history": (list, tuple),
+}  # fmt: skip
+
+
+def now() -> str:
+    """The time as status files write it: UTC, sortable as text."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def seconds_since(moment: str) -> float:
+    """Seconds from `moment` (as `now` writes it) until now; infinite when it is not a time."""
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+    except (ValueError, TypeError):
+        return float("inf")
+
+
+@dataclass(frozen=True)
+class Status:
+    """One moment of a run."""
+
+    state: str = "queued"
+    phase: str = ""
+    step: int = 0
+    total: int | None = None
+    message: str = ""  # one sentence for people
+    details: str = ""  # the last lines of the log, when the run failed
+    attempt: int = 1
+    queued: str | None = None  # when the run was handed to a worker: the order of the queue
+    started: str | None = None
+    updated: str = ""  # the heartbeat
+    ended: str | None = None
+    pid: int | None = None
+    process: str = ""  # tells a later process with the same pid apart
+    host: str = ""
+    device: str = ""
+    train_seconds: float = 0.0  # over all attempts
+    predict_ms_per_document: float | None = None
+    peak_memory_mb: float = 0.0
+    model_bytes: int | None = None
+    history: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more will happen unless somebody resumes the run."""
+        return not self.is_active
+
+    def next_attempt(self) -> Status:
+        """A fresh queued status; what this attempt came to moves to the history."""
+        kept = ("attempt", "state", "message", "started", "ended", "host", "train_seconds")
+        past = {name: getattr(self, name) for name in kept}
+        return Status(
+            attempt=self.attempt + 1, updated=now(), train_seconds=self.train_seconds,
+            peak_memory_mb=self.peak_memory_mb, history=(*self.history, past),
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Status:
+        """The status in a file; keys of later versions are ignored, anything that cannot be is a ValueError."""
+        known = {field.name: content[field.name] for field in fields(cls) if field.name in content}
+        for name, value in known.items():
+            if not isinstance(value, _TYPES[name]) or isinstance(value, bool):
+                raise ValueError(f"{name} is {value!r}")
+        if known.get("state") not in STATES:
+            raise ValueError(f"state is {known.get('state')!r}")
+        return cls(**{**known, "history": tuple(known.get("history", ()))})
+
+
+def write_status(folder: Path, status: Status) -> None:
+    """Replace the status file in one step. The caller holds the lock of the run."""
+    write_json(folder / STATUS_FILE, status.to_dict())
+
+
+def read_status(folder: Path) -> Status:
+    """What the status file says; a missing or damaged file reads as `lost` with a sentence."""
+    try:
+        content = json.loads((folder / STATUS_FILE).read_text("utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it holds no object")
+        return Status.from_dict(content)
+    except FileNotFoundError:
+        problem = "is missing"
+    except (OSError, ValueError, RecursionError) as damage:
+        problem = f"cannot be read ({damage})"
+    return Status(state="lost", message=f"{STATUS_FILE} {problem}; resume the run to go on from what it has stored")
+
+
+def observe(folder: Path) -> Status:
+    """The status as it is now: lost when nobody works on the run any more, cancelling when somebody asked for it."""
+    status = read_status(folder)
+    if not status.is_active:
+        return status
+    if is_abandoned(status):
+        # The worker may have finished between our reading and our looking for it.
+        latest = read_status(folder)
+        if not latest.is_active or not is_abandoned(latest):
+            return latest
+        return replace(latest, state="lost", message=_explain_loss(latest))
+    if (folder / CANCEL_FLAG).exists():
+        return replace(status, state="cancelling")
+    return status
+
+
+def is_abandoned(status: Status) -> bool:
+    """Whether the worker of an active status is gone."""
+    silent = seconds_since(status.updated) > SILENCE
+    if status.pid is None or status.host != process.host():
+        return silent
+    if not process.alive(status.pid, status.process):
+        return True
+    return silent and not process.can_identify()
+
+
+def _explain_loss(status: Status) -> str:
+    if status.pid is None:
+        return "no worker started on this run; resume it to start one"
+    during = f" while {status.phase}" if status.phase else ""
+    if status.host != process.host():
+        return f"nothing was heard from {status.host} since {status.updated}{during}; resume the run to go on here"
+    return f"the worker ended without a word{during} (killed, or out of memory); resume the run to go on"

@@ -1,0 +1,253 @@
+"""Where runs live: `<home>/runs/<run-id>/`, one folder each, readable without xcwork.
+
+| file            | content                                                                                    |
+| --------------- | ------------------------------------------------------------------------------------------ |
+| `config.json`   | method, all parameters, data and its fingerprint, seed, device, versions                   |
+| `status.json`   | state, phase, step, heartbeat, process, attempt, message (see `status.py`)                 |
+| `metrics.jsonl` | one object an event, appended: attempt, phase, step, seconds, memory and reported values   |
+| `log.txt`       | what the worker wrote                                                                      |
+| `cancel`        | a flag anyone may create                                                                   |
+| `lock`          | locked by the one process that may change the run                                          |
+| `checkpoint/`   | the newest complete state of an unfinished training                                        |
+| `model/`        | the trained method and its card, `README.md`                                               |
+| `eval/`         | `metrics.json`, `topk.npz`, `per_label.csv`, `per_document.csv`, `errors.csv`              |
+| `notes.md`      | the user's name for the run and remarks                                                    |
+
+A run id is the UTC time, microseconds as four base-36 digits, and the method: ids sort by age, and renaming the
+finished folder into place decides who got an id when two processes want the same one.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xcwork.errors import RunError, XcworkError
+from xcwork.runs import events
+from xcwork.runs.config import CONFIG_FILE, new_config, read_config, write_config
+from xcwork.runs.locks import FileLock
+from xcwork.runs.status import STATUS_FILE, Status, now, observe, write_status
+from xcwork.storage import write_text
+
+if TYPE_CHECKING:
+    from xcwork.methods.base import Method
+    from xcwork.metrics import EvalReport
+    from xcwork.results import TopK
+
+METRICS_FILE, LOG_FILE, NOTES_FILE, LOCK_FILE = "metrics.jsonl", "log.txt", "notes.md", "lock"
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+TAIL_BYTES = 64 * 1024
+
+
+class Run:
+    """One run folder. Everything is read when asked for, so a `Run` never shows stale content."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder).absolute()
+
+    def __repr__(self) -> str:
+        return f"Run({self.id!r}, {self.state})"
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    @property
+    def home(self) -> Path:
+        """The folder whose `runs/` holds this run."""
+        return self.folder.parent.parent
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was asked for; written once, completed by the worker when it knows the data."""
+        return read_config(self.folder)
+
+    def check(self) -> None:
+        """Raise the `RunError` that explains why this folder cannot be worked on, if there is one."""
+        self.config  # noqa: B018 - reading it is the check
+
+    def complete_config(self, **facts: Any) -> None:
+        """Add what only the worker knows, such as the fingerprint of the data."""
+        write_config(self.folder, self.config | facts)
+
+    @property
+    def status(self) -> Status:
+        """The run at this moment, with `lost` and `cancelling` worked out."""
+        return observe(self.folder)
+
+    @property
+    def state(self) -> str:
+        return self.status.state
+
+    def lock(self) -> FileLock:
+        """Held by whoever may change the run: its worker, or briefly a launcher."""
+        return FileLock(self.folder / LOCK_FILE)
+
+    def next_attempt(self, ended: Status) -> Status:
+        """A queued status for the attempt after `ended`; the events count too, in case the status file was lost."""
+        seen = [event.get("attempt") for event in self.events()]
+        last = max([ended.attempt, *(attempt for attempt in seen if isinstance(attempt, int))])
+        return replace(ended, attempt=last).next_attempt()
+
+    @property
+    def name(self) -> str:
+        """The first heading of the notes, or the id."""
+        headings = (line[2:].strip() for line in self.notes().split("\n") if line.startswith("# "))
+        return next(headings, "") or self.id
+
+    def notes(self) -> str:
+        return self._text(NOTES_FILE)
+
+    def write_notes(self, text: str) -> None:
+        write_text(self.folder / NOTES_FILE, text)
+
+    def events(self) -> list[dict[str, Any]]:
+        """The events of `metrics.jsonl` in order; a line cut short by a kill is left out."""
+        return events.read(self.folder / METRICS_FILE)
+
+    def log(self, lines: int | None = None) -> str:
+        """The log, or only its last `lines`."""
+        if lines is None:
+            return self._text(LOG_FILE)
+        try:
+            with (self.folder / LOG_FILE).open("rb") as file:
+                file.seek(0, 2)
+                file.seek(max(0, file.tell() - TAIL_BYTES))
+                tail = file.read().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
+        return "\n".join(tail.splitlines()[-lines:]) if lines > 0 else ""
+
+    def model(self) -> Method:
+        """The trained method."""
+        from xcwork.methods.base import Method
+
+        self._require("model", "trained model")
+        return Method.load(self.folder / "model")
+
+    def report(self) -> EvalReport:
+        """The evaluation on the test part."""
+        from xcwork.runs import evaluation
+
+        self._require("eval", "evaluation")
+        return evaluation.read_report(self.folder / "eval")
+
+    def topk(self) -> TopK:
+        """The stored predictions for the test part."""
+        from xcwork.runs import evaluation
+
+        self._require("eval", "evaluation")
+        return evaluation.read_topk(self.folder / "eval")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record scripts rely on; a damaged run gives what can still be read."""
+        status = self.status
+        record: dict[str, Any] = {"run": self.id, "name": self.name, "state": status.state, "message": status.message}
+        try:
+            config = self.config
+            record |= {"method": config["method"], "data": config.get("data"), "params": config["params"]}
+            scores = self.report() if (self.folder / "eval").is_dir() else None
+        except XcworkError as damage:
+            record["message"], scores = str(damage), None
+        for part in ("metrics", "seen", "unseen"):
+            record[part] = {} if scores is None else dict(getattr(scores, part) or {})
+        figures = ("train_seconds", "predict_ms_per_document", "peak_memory_mb", "model_bytes", "attempt", "started")
+        return record | {name: getattr(status, name) for name in figures}
+
+    def _require(self, part: str, what: str) -> None:
+        if not (self.folder / part).is_dir():
+            raise RunError(f"run {self.id} is {self.state} and has no {what} yet; resume it or wait for it to finish")
+
+    def _text(self, file: str) -> str:
+        try:
+            return (self.folder / file).read_text("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
+
+
+class RunStore:
+    """The runs of one home folder."""
+
+    def __init__(self, home: str | Path | None = None) -> None:
+        if home is None:
+            from xcwork.home import home as default_home
+
+            home = default_home()
+        self.home = Path(home).absolute()
+        self.folder = self.home / "runs"
+
+    def create(
+        self, method: str, params: Mapping[str, Any] | None, data: str | Path, *,
+        data_options: Mapping[str, Any] | None = None, name: str = "",
+    ) -> Run:  # fmt: skip
+        """A new run, queued but not started (`jobs.launch` starts it). Parameters are checked and completed."""
+        config = new_config(method, params or {}, data, data_options or {})
+        self.folder.mkdir(parents=True, exist_ok=True)
+        draft = self.folder / f".new-{uuid.uuid4().hex[:8]}"
+        draft.mkdir()
+        try:
+            write_config(draft, config)
+            write_status(draft, Status(message="not started yet", updated=now()))
+            if name.strip():
+                heading = " ".join(name.split()).encode("utf-8", "replace").decode("utf-8")
+                write_text(draft / NOTES_FILE, f"# {heading}\n")
+            return Run(self._publish(draft, method))
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def _publish(self, draft: Path, method: str) -> Path:
+        """Move a complete draft to a new id; the file system refuses an id that is already taken."""
+        while True:
+            folder = self.folder / new_id(method)
+            try:
+                return draft.rename(folder)
+            except OSError:
+                if not folder.is_dir():
+                    raise
+
+    def list(self) -> list[Run]:
+        """All runs, oldest first."""
+        if not self.folder.is_dir():
+            return []
+        names = sorted(entry.name for entry in self.folder.iterdir() if self._holds_run(entry))
+        return [Run(self.folder / name) for name in names]
+
+    def open(self, run_id: str) -> Run:
+        """The run with this id, with an id that starts like this, or the `last` one."""
+        runs = self.list()
+        if run_id == "last":
+            if not runs:
+                raise RunError(f"there are no runs below {self.folder} yet; train a method first")
+            return runs[-1]
+        if not isinstance(run_id, str) or not RUN_ID.fullmatch(run_id):
+            raise RunError(f"{run_id!r} cannot be a run id; ids are letters, digits, '-', '_' and '.'")
+        exact = [run for run in runs if run.id == run_id]
+        found = exact or [run for run in runs if run.id.startswith(run_id)]
+        if not found:
+            raise RunError(f"there is no run {run_id!r} below {self.folder}; `xcwork runs` lists them")
+        if len(found) > 1:
+            some = ", ".join(run.id for run in found[:5])
+            raise RunError(f"{len(found)} runs start with {run_id!r} ({some}); give more of the id")
+        return found[0]
+
+    def _holds_run(self, entry: Path) -> bool:
+        # A link could lead out of the folder that runs are confined to.
+        if not RUN_ID.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
+            return False
+        return (entry / CONFIG_FILE).is_file() or (entry / STATUS_FILE).is_file()
+
+
+def new_id(method: str) -> str:
+    """A run id for this microsecond."""
+    moment = datetime.now(UTC)
+    digits, rest = "", moment.microsecond
+    while len(digits) < 4:
+        rest, digit = divmod(rest, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return f"{moment:%Y%m%d-%H%M%S}-{digits}-{method}"

@@ -1,0 +1,253 @@
+"""The process that trains one run: `python -m xcwork worker RUN_FOLDER`.
+
+    wait for the turn → load the data → train (or go on from the checkpoint) → store → evaluate → finished
+
+It writes only inside its run folder. Whatever is complete on disk is not done again, so a worker that starts on the
+folder of a killed one ends with the same model and the same metrics. SIGTERM and Ctrl-C mean cancel. However the
+attempt ends, the status says why in one sentence; a traceback goes to the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from xcwork.errors import Cancelled, RunError, XcworkError
+from xcwork.progress import listening
+from xcwork.runs import process
+from xcwork.runs.locks import FileLock
+from xcwork.runs.reporter import Reporter
+from xcwork.runs.status import TERMINAL, Status, is_abandoned, now, read_status
+from xcwork.runs.store import LOG_FILE, METRICS_FILE, Run
+from xcwork.runs.turns import turn
+
+if TYPE_CHECKING:
+    from xcwork.data.dataset import Dataset
+    from xcwork.methods.base import Method
+
+logger = logging.getLogger(__name__)
+
+LOCK_PATIENCE, LOCK_POLL = 10.0, 0.05  # seconds; a launcher holds the lock for a moment while it starts the worker
+LITTER = re.compile(r"\.(model|eval|config\.json|status\.json|README\.md|\d{6})\.\w+\.(tmp|old)")
+DETAIL_LINES = 20
+
+
+def main(folder: str | Path) -> int:
+    """Work on the run in `folder` until it is over; 0 when it finished or was cancelled as asked, else 2."""
+    run = Run(folder)
+    try:
+        run.check()
+        with run.lock() as lock:
+            return _attempt(run, _take(run, lock))
+    except RunError as refusal:
+        sys.stderr.write(f"{refusal}\n")
+        return 2
+
+
+def _take(run: Run, lock: FileLock) -> Status:
+    """Lock the run and say with which status this worker starts."""
+    deadline = time.monotonic() + LOCK_PATIENCE
+    while not lock.acquire(holder=f"{process.host()} {os.getpid()}"):
+        status = read_status(run.folder)
+        theirs = status.is_active and status.pid not in (None, os.getpid()) and not is_abandoned(status)
+        if theirs or time.monotonic() > deadline:
+            raise RunError(f"another worker is at work on run {run.id}; wait for it or cancel it")
+        time.sleep(LOCK_POLL)
+    status = read_status(run.folder)
+    if status.state in TERMINAL:
+        raise RunError(f"run {run.id} is {status.state} already; `xcwork resume` opens another attempt")
+    if status.state != "queued":  # nobody else holds the lock, so whoever wrote this is gone
+        status = run.next_attempt(replace(status, state="lost"))
+    pid = os.getpid()
+    return replace(
+        status, message="", queued=status.queued or now(), started=now(),
+        pid=pid, process=process.identity(pid) or "", host=process.host(),
+    )  # fmt: skip
+
+
+def _attempt(run: Run, status: Status) -> int:
+    """Do the work and write how it ended."""
+    with _logging_to(run.folder / LOG_FILE), Reporter(run.folder, status, run.folder / METRICS_FILE) as reporter:
+        outcome = _Outcome()
+        with outcome, _signals(reporter):
+            _work(run, reporter)
+    # Only now, with the heartbeat stopped, so that nothing is written after the last state.
+    details = run.log(DETAIL_LINES) if outcome.state == "failed" else ""
+    reporter.update(state=outcome.state, message=outcome.message, details=details, ended=now())
+    return 2 if outcome.state == "failed" else 0
+
+
+def _work(run: Run, reporter: Reporter) -> None:
+    """Everything an attempt does; leaving without an error means finished."""
+    from xcwork.methods import registry
+
+    _tidy(run.folder)
+    config = run.config
+    method = registry.create(config["method"], **config["params"])
+    device = _device(method, config)
+    logger.info("run %s, attempt %d, method %s, device %s", run.id, reporter.status.attempt, config["method"], device)
+    reporter.update(device=device, phase="waiting")
+    with turn(run, reporter, device), listening([reporter]):
+        reporter.update(state="running", phase="loading data", message="", step=0, total=None)
+        dataset = _dataset(run, config)
+        reporter.update(phase="training", step=0, total=None)
+        reporter.stop_if_cancelled()
+        method = _trained(run, method, dataset, reporter)
+        reporter.update(state="evaluating", phase="evaluating", step=0, total=None)
+        reporter.stop_if_cancelled()
+        _evaluate(run, method, dataset, reporter)
+
+
+def _device(method: Method, config: dict[str, Any]) -> str:
+    """Where this method will really run; torch is only asked when the method can use more than the CPU."""
+    if not method.capabilities.gpu:
+        return "cpu"
+    from xcwork.device import resolve
+
+    return resolve(config["device"]).type
+
+
+def _dataset(run: Run, config: dict[str, Any]) -> Dataset:
+    """The data of the run, which must not have changed since an earlier attempt."""
+    from xcwork.data.load import load_dataset
+
+    dataset = load_dataset(config["data"], home=run.home, **config["data_options"])
+    known = config["dataset"]
+    if known is not None and known.get("fingerprint") != dataset.fingerprint:
+        raise RunError(f"the data of run {run.id} ({config['data']}) changed since it started; start a new run")
+    if known is None:
+        run.complete_config(dataset=_facts(dataset))
+    return dataset
+
+
+def _facts(dataset: Dataset) -> dict[str, Any]:
+    """What the card says about the data, and the fingerprint that recognises it."""
+    return {
+        "name": dataset.name, "source": dataset.source, "fingerprint": dataset.fingerprint,
+        "n_train": len(dataset.train), "n_test": len(dataset.test), "n_features": dataset.features.size,
+        "n_labels": len(dataset.labels), "n_unseen_labels": len(dataset.unseen_labels),
+        "labels_per_document": round(dataset.train.Y.nnz / max(len(dataset.train), 1), 2),
+        "takes_text": dataset.features.vectorizer is not None, "label_text": dataset.labels.Z is not None,
+    }  # fmt: skip
+
+
+def _trained(run: Run, method: Method, dataset: Dataset, reporter: Reporter) -> Method:
+    """The stored model when there is a complete one, else a trained and stored one."""
+    from xcwork.methods.base import Method
+    from xcwork.storage import Checkpoint
+
+    folder = run.folder / "model"
+    if folder.is_dir():
+        try:
+            return Method.load(folder)
+        except XcworkError as damage:
+            logger.warning("the stored model cannot be used, so training starts again: %s", damage)
+    with reporter.training():
+        method.fit(dataset.train, checkpoint=Checkpoint(run.folder / "checkpoint"))
+    reporter.update(phase="storing the model")
+    method.save(folder)
+    logger.info("trained in %.1f s", reporter.status.train_seconds)
+    return method
+
+
+def _evaluate(run: Run, method: Method, dataset: Dataset, reporter: Reporter) -> None:
+    """Metrics and their files, the card, and the figures of the status."""
+    from xcwork.runs import card, evaluation
+
+    report = evaluation.evaluate_run(run.folder / "eval", method, dataset)
+    for name, values in (("all", report.metrics), ("seen", report.seen), ("unseen", report.unseen)):
+        reporter.on_values(f"evaluating {name}", values)
+    reporter.update(
+        phase="writing the card", predict_ms_per_document=round(report.predict_ms_per_document, 3),
+        model_bytes=sum(file.stat().st_size for file in (run.folder / "model").rglob("*") if file.suffix != ".md"),
+    )  # fmt: skip
+    card.write_card(run)
+    shutil.rmtree(run.folder / "checkpoint", ignore_errors=True)
+
+
+class _Outcome:
+    """Turns the way the block ended into the last state of the attempt: the one place where every error is met."""
+
+    state, message = "finished", ""
+
+    def __enter__(self) -> _Outcome:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if error is not None:
+            self.state = "cancelled" if isinstance(error, Cancelled) else "failed"
+            self.message = _sentence(error)
+            logger.info("%s: %s", self.state, self.message)
+            if not isinstance(error, XcworkError):
+                logger.error("the traceback", exc_info=error)
+        return True
+
+
+def _sentence(error: BaseException) -> str:
+    """What happened, for a user."""
+    if isinstance(error, XcworkError):
+        return str(error)
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return f"there was not enough memory ({error}); use a smaller dataset, smaller parameters or a bigger machine"
+    if isinstance(error, OSError):
+        return f"{error}; check the disk space and the permissions of the files"
+    last = traceback.format_exception_only(error)[-1].strip()
+    return f"unexpected error, see log.txt: {last}"
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what a killed worker left half written; nothing else uses these names."""
+    hidden = [entry for part in ("", "model", "checkpoint") for entry in (folder / part).glob(".*")]
+    for entry in hidden:
+        if LITTER.fullmatch(entry.name):
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+@contextmanager
+def _signals(reporter: Reporter) -> Iterator[None]:
+    """SIGTERM and Ctrl-C ask for a clean stop. Python lets only the main thread say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        reporter.ask_to_stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _logging_to(path: Path) -> Iterator[None]:
+    """Everything xcwork logs goes to the file."""
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger("xcwork")
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+        handler.close()
