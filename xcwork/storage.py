@@ -189,11 +189,12 @@ def read_state(folder: str | Path) -> dict[str, Any]:
     from safetensors.numpy import load_file
 
     folder = Path(folder)
+    for file in (STATE_FILE, ARRAYS_FILE):
+        if not (folder / file).is_file():
+            raise XcworkError(f"{folder}: {file} is missing; the copy is incomplete")
     try:
         tree = json.loads((folder / STATE_FILE).read_text("utf-8"))
         state = _Decoder(load_file(folder / ARRAYS_FILE)).decode(tree)
-    except FileNotFoundError as missing:
-        raise XcworkError(f"{folder}: {Path(missing.filename or '').name} is missing; the copy is incomplete") from None
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as damage:
         raise XcworkError(f"{folder}: the stored state is damaged ({damage}); restore or rebuild it") from damage
     if not isinstance(state, dict):

@@ -170,8 +170,8 @@ def test_synthetic_arguments(monkeypatch):
     given = {}
     fake = types.SimpleNamespace(make_synthetic=lambda **options: given.update(options))
     monkeypatch.setitem(sys.modules, "xcwork.data.synthetic", fake)
-    load_dataset("synthetic:n_labels=50,seed=3,noise=0.5,kind=flat", n_documents=9)
-    assert given == {"n_labels": 50, "seed": 3, "noise": 0.5, "kind": "flat", "n_documents": 9}
+    load_dataset("synthetic:n_labels=50,seed=3,noise=0.5,signal=loud", n_documents=9)
+    assert given == {"n_labels": 50, "seed": 3, "noise": 0.5, "signal": "loud", "n_documents": 9}
     with pytest.raises(ConfigError, match="key=value"):
         load_dataset("synthetic:n_labels")
 
@@ -205,3 +205,8 @@ def test_real_datasets_without_a_test_part(tmp_path):
     assert len(cooking.train) + len(cooking.test) == 15404
     assert len(cooking.labels) == 736
     assert np.isclose((cooking.train.Y.nnz + cooking.test.Y.nnz) / 15404, 2.307, atol=0.001)
+
+
+def test_an_unknown_parameter_of_the_synthetic_dataset_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no parameter 'n_label'; it has n_documents, n_labels"):
+        load_dataset("synthetic:n_label=3", home=tmp_path)

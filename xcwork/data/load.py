@@ -16,7 +16,7 @@ import logging
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -118,6 +118,7 @@ def _pyseealso(home: Path, *, vectorizer: Mapping[str, Any] | None = None, **unk
 
 
 def _synthetic(arguments: str, options: dict[str, Any]) -> Dataset:
+    from xcwork.data.planted import Planted
     from xcwork.data.synthetic import make_synthetic
 
     for item in filter(None, arguments.split(",")):
@@ -128,10 +129,11 @@ def _synthetic(arguments: str, options: dict[str, Any]) -> Dataset:
             options = {key.strip(): ast.literal_eval(value.strip()), **options}
         except (ValueError, SyntaxError):
             options = {key.strip(): value.strip(), **options}
-    try:
-        return make_synthetic(**options)
-    except TypeError as failure:
-        raise ConfigError(f"the synthetic dataset cannot be made: {failure}") from None
+    known = [parameter.name for parameter in fields(Planted)]
+    for key in options:
+        if key not in known:
+            raise ConfigError(f"the synthetic dataset has no parameter {key!r}; it has {', '.join(known)}")
+    return make_synthetic(**options)
 
 
 def _cached(reader: ModuleType, path: Path, options: dict[str, Any], cache: Path) -> Dataset:

@@ -54,7 +54,8 @@ def _from_table(table: Table, used: set[str], label_text: str, text: str) -> Lab
     texts = [joined_text(title, content, text) or title for title, content in zip(titles, contents, strict=True)]
     alternatives = _lists(table, table.find("alt_labels"))
     if label_text == "all" and alternatives is not None:
-        texts = ["\n".join([own, *others]) for own, others in zip(texts, alternatives, strict=True)]
+        # A blank line keeps word pairs from crossing from one name of the label into the next.
+        texts = ["\n\n".join([own, *others]) for own, others in zip(texts, alternatives, strict=True)]
     names = [title or uid for title, uid in zip(titles, uids, strict=True)]
     return Labels(names, texts, None if by_title else uids, _lists(table, table.find("parents")))
 

@@ -1,0 +1,171 @@
+"""Stored states come back equal, damage is one sentence, and nothing in a file is ever executed."""
+
+from __future__ import annotations
+
+import json
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xcwork.data import Features, LabelSpace
+from xcwork.errors import XcworkError
+from xcwork.storage import Checkpoint, new_folder, read_state, write_bytes, write_state
+
+texts = st.text(st.characters(exclude_categories=()), max_size=8)
+leaves = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | texts
+trees = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("abc", max_size=3), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(tree=trees)
+def test_any_plain_tree_comes_back(tree: object, tmp_path: Path) -> None:
+    try:
+        json.dumps(tree, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return  # a lone surrogate is only promised for long lists of texts, where file contents end up
+    write_state(tmp_path / "state", {"tree": tree})
+    assert read_state(tmp_path / "state") == {"tree": tree}
+
+
+def test_arrays_and_sparse_matrices_keep_type_and_shape(tmp_path: Path) -> None:
+    dense = {name: np.arange(6).astype(name).reshape(2, 3) for name in ("int8", "int32", "int64", "float32", "bool")}
+    matrix = sparse.csr_array((np.array([1.5], np.float32), ([1], [2])), shape=(3, 4))
+    write_state(tmp_path / "s", {**dense, "empty": np.empty((0, 5)), "matrix": matrix, "number": np.float32(0.5)})
+    state = read_state(tmp_path / "s")
+    for name, array in dense.items():
+        assert state[name].dtype == name
+        np.testing.assert_array_equal(state[name], array)
+    assert state["empty"].shape == (0, 5)
+    assert (state["matrix"].shape, state["matrix"].dtype, state["number"]) == ((3, 4), np.float32, 0.5)
+    np.testing.assert_array_equal(state["matrix"].toarray(), matrix.toarray())
+
+
+def test_long_lists_of_strings_leave_the_json_file(tmp_path: Path) -> None:
+    names = [f"naïve {i} \ud800 =cmd()" for i in range(500)]
+    write_state(tmp_path / "s", {"names": names})
+    assert read_state(tmp_path / "s") == {"names": names}
+    assert (tmp_path / "s" / "state.json").stat().st_size < 1000
+
+
+def test_a_shared_object_is_stored_once_and_stays_shared(tmp_path: Path) -> None:
+    features = Features(3, [f"term {i}" for i in range(3)])
+    write_state(tmp_path / "s", {"labels": LabelSpace(["a"], features=features), "features": features})
+    state = read_state(tmp_path / "s")
+    assert state["labels"].features is state["features"]
+    assert (tmp_path / "s" / "state.json").read_text().count("term 1") == 1
+
+
+def test_both_files_can_be_read_by_the_same_people(tmp_path: Path) -> None:
+    write_state(tmp_path / "s", {"a": np.zeros(2)})
+    modes = {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "s").iterdir()}
+    assert len(modes) == 1
+
+
+@pytest.mark.parametrize("value", [object(), {1: 2}, {"$array": "x"}, {1, 2}, b"bytes"])
+def test_what_cannot_be_stored_leaves_nothing_behind(value: object, tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        write_state(tmp_path / "s", {"value": value})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        [], {"$object": "os:system", "path": "", "state": {}}, {"a": {"$array": "nothing"}}, {"a": {"$same": "no"}},
+        {"a": {"$csr": "m", "shape": [1, 1]}}, {"a": {"$object": "LabelSpace", "path": "", "state": {"names": 3}}},
+        {"a": {"$object": "Features", "path": "", "state": []}}, {"a": {"$texts": "m"}},
+    ],
+)  # fmt: skip
+def test_a_hostile_or_damaged_tree_is_one_sentence(tree: object, tmp_path: Path) -> None:
+    write_state(tmp_path / "s", {"m.data": np.ones(3)})
+    (tmp_path / "s" / "state.json").write_text(json.dumps(tree))
+    with pytest.raises(XcworkError, match="restore or rebuild it"):
+        read_state(tmp_path / "s")
+
+
+def test_a_sparse_matrix_that_points_outside_itself_is_refused(tmp_path: Path) -> None:
+    matrix = sparse.csr_array(np.eye(3, dtype=np.float32))
+    matrix.indices[1] = 7
+    write_state(tmp_path / "s", {"matrix": matrix})
+    with pytest.raises(XcworkError, match="damaged"):
+        read_state(tmp_path / "s")
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(cut=st.floats(0, 0.99), file=st.sampled_from(["state.json", "arrays.safetensors"]), flip=st.booleans())
+def test_a_cut_or_altered_file_gives_a_state_or_one_sentence(cut: float, file: str, flip: bool, tmp_path: Path) -> None:
+    write_state(tmp_path / "s", {"matrix": sparse.csr_array(np.eye(5)), "names": ["x"] * 200, "n": 3})
+    content = bytearray((tmp_path / "s" / file).read_bytes())
+    at = int(cut * len(content))
+    if flip:
+        content[at] ^= 0x55
+    else:
+        del content[at:]
+    (tmp_path / "s" / file).write_bytes(content)
+    with suppress(XcworkError):
+        read_state(tmp_path / "s")
+
+
+def test_a_missing_file_says_that_the_copy_is_incomplete(tmp_path: Path) -> None:
+    write_state(tmp_path / "s", {"a": 1})
+    (tmp_path / "s" / "arrays.safetensors").unlink()
+    with pytest.raises(XcworkError, match=r"arrays\.safetensors is missing; the copy is incomplete"):
+        read_state(tmp_path / "s")
+
+
+def test_a_folder_appears_only_when_it_is_complete(tmp_path: Path) -> None:
+    def fail() -> None:
+        with new_folder(tmp_path / "result") as folder:
+            (folder / "half").touch()
+            assert not (tmp_path / "result").exists()
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_replacing_a_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None:
+    write_state(tmp_path / "s", {"version": 1})
+    with pytest.raises(TypeError):
+        write_state(tmp_path / "s", {"version": object()})
+    assert read_state(tmp_path / "s") == {"version": 1}
+    write_state(tmp_path / "s", {"version": 2})
+    assert read_state(tmp_path / "s") == {"version": 2}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_file_is_replaced_in_one_step_without_litter(tmp_path: Path) -> None:
+    write_bytes(tmp_path / "f", b"old")
+    with pytest.raises(TypeError):
+        write_bytes(tmp_path / "f", "not bytes")  # type: ignore[arg-type]
+    assert (tmp_path / "f").read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_checkpoint_keeps_the_newest_state_only(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "checkpoint")
+    assert checkpoint.restore() is None
+    for step in range(3):
+        checkpoint.save({"step": step})
+    assert checkpoint.restore() == {"step": 2}
+    assert len(list((tmp_path / "checkpoint").iterdir())) == 1
+
+
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    write_state(folder / "000001", {"step": 1})
+    write_state(folder / "000002", {"step": 2})
+    (folder / "000002" / "state.json").write_text("{")
+    (folder / ".000003.half.tmp").mkdir()
+    assert Checkpoint(folder).restore() == {"step": 1}
