@@ -1,0 +1,1 @@
+"""The dashboard: a Streamlit page over the engine. `xcwork app` starts it."""

@@ -1,0 +1,177 @@
+"""Training from the command line: real workers, real signals, and a method whose every step a test can hold up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from xcwork.cli import app
+from xcwork.methods import registry
+from xcwork.runs import Run, RunStore, process
+from xcwork.runs.status import read_status
+
+PLUGIN = Path(__file__).parent / "runs" / "plugin"  # brings the method `gated` into every process
+PATIENCE = 60.0
+
+
+@pytest.fixture(autouse=True)
+def gated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The method `gated` exists here and in every process started here."""
+    monkeypatch.syspath_prepend(PLUGIN)
+    monkeypatch.setenv("PYTHONPATH", str(PLUGIN))
+    monkeypatch.setitem(registry.METHODS, "gated", "gated:Gated")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "home"
+    monkeypatch.setenv("XCWORK_HOME", str(folder))
+    yield folder
+    for run in RunStore(folder).list():
+        status = read_status(run.folder)
+        if status.pid is not None and process.alive(status.pid, status.process):
+            os.kill(status.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    file = tmp_path / "fruit.csv"
+    rows = [f"{fruit} number {i} {fruit},{fruit}" for i in range(20) for fruit in ("apple", "pear", "plum")]
+    file.write_text("\n".join(["text,labels", *rows]) + "\n")
+    return file
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    return folder
+
+
+def xcwork(*arguments: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    return done.exit_code, done.stdout, done.stderr
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"still waiting for {what}"
+        threading.Event().wait(0.02)
+
+
+def only_run(home: Path) -> Run:
+    (run,) = RunStore(home).list()
+    return run
+
+
+def test_a_training_prints_one_document_and_its_progress_elsewhere(home: Path, data: Path) -> None:
+    code, out, err = xcwork("train", "gated", "--data", data, "--set", "steps=2", "--name", "My run", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    run = only_run(home)
+    assert (found["run"], found["state"], found["method"], found["name"]) == (run.id, "finished", "gated", "My run")
+    assert found["params"]["steps"] == 2
+    wanted = {f"{metric}@{k}" for metric in ("P", "nDCG", "PSP") for k in (1, 3, 5)}
+    for part in ("metrics", "seen", "unseen"):
+        assert wanted <= set(found[part])
+        assert all(value == round(value, 2) for value in found[part].values())
+    assert found["metrics"]["recall_micro@3"] == 100.0  # three labels, so the best three hold every true one
+    for figure in ("train_seconds", "predict_ms_per_document", "peak_memory_mb", "model_bytes"):
+        assert found[figure] >= 0
+    assert run.id in err
+    assert "evaluating:" in err
+    assert "Traceback" not in err
+
+
+def test_ctrl_c_cancels_and_resume_goes_on(home: Path, data: Path, gate: Path) -> None:
+    arguments = ["train", "gated", "--data", data, "--set", f"gate={gate}", "--json"]
+    command = subprocess.Popen(
+        [sys.executable, "-m", "xcwork", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until(lambda: (gate / "reached-1").exists() or (gate / "open-0").touch(), "the second step")
+    command.send_signal(signal.SIGINT)
+    until(lambda: (only_run(home).folder / "cancel").exists(), "the cancel flag")
+    (gate / "open").touch()
+    out, err = command.communicate(timeout=PATIENCE)
+    run = only_run(home)
+    assert command.returncode == 130
+    document = json.loads(out)
+    assert (document["run"], document["state"]) == (run.id, "cancelled")
+    assert f"xcwork resume {run.id}" in document["error"]
+    assert f"xcwork resume {run.id}" in err
+    code, out, err = xcwork("resume", run.id[:15], "--json")
+    assert code == 0, err
+    assert (json.loads(out)["state"], json.loads(out)["attempt"]) == ("finished", 2)
+    steps = [event for event in run.events() if event["phase"] == "climbing" and "loss" in event]
+    assert len(steps) == 4  # over both attempts: none was lost, none was done twice
+
+
+def test_a_detached_training_is_listed_cancelled_and_resumed(home: Path, data: Path, gate: Path) -> None:
+    code, out, err = xcwork("train", "gated", "--data", data, "--set", f"gate={gate}", "--detach", "--json")
+    assert (code, err) == (0, "")
+    run = json.loads(out)["run"]
+    until(lambda: (gate / "reached-0").exists(), "the first step")
+    listed = json.loads(xcwork("runs", "--json")[1])["runs"]
+    assert [(entry["run"], entry["state"]) for entry in listed] == [(run, "running")]
+    refused = xcwork("resume", run)
+    assert refused[0] == 2
+    assert "worker already" in refused[2]
+    assert json.loads(xcwork("cancel", run, "--json")[1]) == {"run": run, "state": "cancelling"}
+    (gate / "open").touch()
+    until(lambda: only_run(home).state == "cancelled", "the end of the worker")
+    assert xcwork("resume", run)[0] == 0
+    assert only_run(home).state == "finished"
+
+
+def test_a_run_that_fails_says_why_in_one_line(home: Path, data: Path) -> None:
+    code, out, err = xcwork("train", "gated", "--data", data, "--set", "error=memory", "--json")
+    assert code == 2
+    document = json.loads(out)
+    assert document["state"] == "failed"
+    assert document["run"] == only_run(home).id
+    assert "failed: " in document["error"]
+    assert err.splitlines()[-1] == f"xcwork: {document['error']}"
+    assert "Traceback" not in err
+
+
+def test_damaged_data_fails_the_run_with_file_and_line(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text("2 3 4\n0 0:1\n9 1:1\n")
+    code, out, err = xcwork("train", "gated", "--data", tmp_path / "bad.txt")
+    assert (code, out) == (2, "")
+    assert "bad.txt, line 3" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("train", "gatid", "--data", "{data}"), "there is no method called 'gatid'"),
+        (("train", "gated", "--data", "{data}", "--set", "stops=3"), "has no parameter 'stops'; it has seed, steps"),
+        (("train", "gated", "--data", "{data}", "--set", "steps=many"), "steps must be a whole number"),
+        (("train", "gated", "--data", "{data}", "--set", "steps=0"), "steps must be at least 1"),
+        (("train", "gated", "--data", "{data}", "--set", "steps"), "--set takes name=value"),
+        (("train", "gated", "--data", "nowhere.csv"), "there is no dataset 'nowhere.csv'"),
+        (("train", "gated"), "--data"),
+        (("resume", "nothing"), "there is no run 'nothing'"),
+        (("cancel", "../etc"), "cannot be a run id"),
+    ],
+)
+def test_a_request_that_cannot_work_leaves_no_run(
+    home: Path, data: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    code, out, err = xcwork(*(argument.format(data=data) for argument in arguments))
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert says in err
+    assert RunStore(home).list() == []

@@ -1,0 +1,190 @@
+"""`make setup` and `make test` on machines that lack something: one line that says what, and nothing installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SHELL = "/bin/sh"
+# Stands in for an interpreter: fails on the question that names one of the words in $LACKS.
+PYTHON = """#!/bin/sh
+for word in $LACKS; do case "$2" in *$word*) exit 1;; esac; done
+exit 0
+"""
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A folder that is the whole search path: a Python, a compiler and a shell."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    script(folder / "python3.11", PYTHON)
+    script(folder / "g++", "#!/bin/sh\n")
+    (folder / "sh").symlink_to(SHELL)
+    return folder
+
+
+def script(path: Path, content: str) -> None:
+    path.write_text(content)
+    path.chmod(0o755)
+
+
+def check(tools: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SHELL, ROOT / "scripts/check_tools.sh"], env={"PATH": str(tools)} | variables, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_a_complete_machine_names_its_python(tools: Path) -> None:
+    found = check(tools)
+    assert (found.returncode, found.stdout.strip(), found.stderr) == (0, str(tools / "python3.11"), "")
+
+
+@pytest.mark.parametrize(
+    ("lacks", "removed", "says"),
+    [
+        ("", "python3.11", "Python 3.11 or newer is missing"),
+        ("version_info", "", "Python 3.11 or newer is missing"),
+        ("ensurepip", "", "cannot make virtual environments"),
+        ("", "g++", "a C++ compiler is missing"),
+        ("Python.h", "", "header files"),
+    ],
+)
+def test_a_missing_thing_is_one_line(tools: Path, lacks: str, removed: str, says: str) -> None:
+    if removed:
+        (tools / removed).unlink()
+    found = check(tools, LACKS=lacks)
+    assert found.returncode == 1
+    assert found.stdout == ""
+    assert len(found.stderr.splitlines()) == 1
+    assert says in found.stderr
+
+
+def test_a_newer_python_is_found_behind_a_stub_that_fails(tools: Path) -> None:
+    script(tools / "python3.11", "#!/bin/sh\nexit 127\n")
+    script(tools / "python3.13", PYTHON)
+    assert check(tools).stdout.strip() == str(tools / "python3.13")
+
+
+def test_python_and_compiler_can_be_named(tools: Path) -> None:
+    script(tools / "mine", PYTHON)
+    assert check(tools, PYTHON="mine").stdout.strip() == str(tools / "mine")
+    refused = check(tools, CXX="other-compiler")
+    assert "a C++ compiler is missing" in refused.stderr
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The files that `make` looks at, and nothing else."""
+    folder = tmp_path / "checkout"
+    (folder / "scripts").mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml", "constraints.txt", "scripts/check_tools.sh", "scripts/run_tests.sh"):
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def make(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    program = shutil.which("make")
+    assert program is not None
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run([program, *arguments], cwd=folder, env=clean | variables, capture_output=True, text=True)
+
+
+def test_nothing_is_installed_where_something_is_missing(checkout: Path, tools: Path) -> None:
+    (tools / "g++").unlink()
+    for target in ("app", "test"):
+        found = make(checkout, target, PATH=str(tools))
+        assert found.returncode != 0
+        assert "a C++ compiler is missing" in found.stderr.splitlines()[0]
+        assert not (checkout / ".venv").exists()
+
+
+def test_set_up_is_done_again_only_when_requirements_change(checkout: Path) -> None:
+    stamp = checkout / ".venv/.installed"
+    assert make(checkout, "-q", "setup").returncode == 1
+    stamp.parent.mkdir()
+    stamp.touch()
+    assert make(checkout, "-q", "setup").returncode == 0
+    later = stamp.stat().st_mtime + 10
+    os.utime(checkout / "pyproject.toml", (later, later))
+    assert make(checkout, "-q", "setup").returncode == 1
+
+
+# Stands in for the interpreter of the virtual environment: writes down what it is asked, fails on $FAILS.
+RECORDER = """#!/bin/sh
+echo "$*" >> calls
+case "$*" in *"${FAILS:-nothing at all}"*) exit 1;; esac
+"""
+
+
+@pytest.fixture
+def suites(checkout: Path) -> Path:
+    (checkout / ".venv/bin").mkdir(parents=True)
+    script(checkout / ".venv/bin/python", RECORDER)
+    for name in ("contract", "app", "browser"):
+        (checkout / "tests" / name).mkdir(parents=True)
+        (checkout / "tests" / name / "test_one.py").touch()
+    return checkout
+
+
+def run_tests(folder: Path, tools: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    for name in ("date", "find", "id"):
+        if not (tools / name).exists():
+            (tools / name).symlink_to(shutil.which(name) or name)
+    environment = {"PATH": str(tools)} | variables
+    return subprocess.run([SHELL, "scripts/run_tests.sh"], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def calls(folder: Path) -> list[str]:
+    return (folder / "calls").read_text().splitlines()
+
+
+def test_the_suites_run_in_order_and_a_skip_has_a_reason(suites: Path, tools: Path) -> None:
+    script(tools / "chromium", "#!/bin/sh\n")
+    done = run_tests(suites, tools)
+    assert done.returncode == 0, done.stderr
+    asked = calls(suites)
+    assert [line.split()[1] for line in asked] == ["ruff", "ruff", "pytest", "pytest", "pytest", "pytest"]
+    assert [line.split()[-1] for line in asked[3:]] == ["tests/contract", "tests/app", "tests/browser"]
+    assert "--ignore=tests/browser" in asked[2]
+    assert "notebooks: skipped, there is no test in tests/notebooks" in done.stdout
+    for name in ("style", "engine", "contract", "app", "browser", "all"):
+        assert f"── {name}: 0 s" in done.stdout or f"── {name}: 1 s" in done.stdout
+
+
+def test_the_first_failure_stops_everything(suites: Path, tools: Path) -> None:
+    done = run_tests(suites, tools, FAILS="-q tests/contract")
+    assert done.returncode == 1
+    assert "contract failed" in done.stderr
+    assert calls(suites)[-1].endswith("-q tests/contract")
+
+
+def test_without_a_browser_the_skip_says_so(suites: Path, tools: Path) -> None:
+    done = run_tests(suites, tools)
+    assert done.returncode == 0
+    assert "browser: skipped, there is no chromium" in done.stdout
+    assert not any(line.endswith("-q tests/browser") for line in calls(suites))
+
+
+def test_on_ci_a_missing_browser_is_installed(suites: Path, tools: Path) -> None:
+    script(tools / "sudo", '#!/bin/sh\nexec "$@"\n')
+    (tools / "env").symlink_to(shutil.which("env") or "env")
+    (tools / "ln").symlink_to(shutil.which("ln") or "ln")
+    script(tools / "apt-get", f'#!/bin/sh\n[ "$1" = update ] || ln -s {tools}/sh {tools}/chromium\n')
+    done = run_tests(suites, tools, CI="true")
+    assert done.returncode == 0, done.stderr
+    assert calls(suites)[-1].endswith("-q tests/browser")
+
+
+def test_the_ci_script_runs_the_tests_of_its_own_checkout_as_ci(tmp_path: Path, tools: Path) -> None:
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci/run")
+    (tools / "dirname").symlink_to(shutil.which("dirname") or "dirname")
+    script(tools / "make", '#!/bin/sh\necho "$1 $CI $(pwd -P)"\n')
+    done = subprocess.run([SHELL, tmp_path / ".ci/run"], env={"PATH": str(tools)}, capture_output=True, text=True)
+    assert done.stdout.strip() == f"test true {tmp_path.resolve()}"

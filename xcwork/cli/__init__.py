@@ -1,0 +1,62 @@
+"""The command line: everything the dashboard can do, for shells and scripts.
+
+One small module for each group of verbs. They import the engine inside their functions, so `xcwork --help` costs a
+fraction of a second. The rules are the same for every verb:
+
+* `--json` prints exactly one JSON document on standard output; progress and notes always go to standard error.
+* An error is one sentence on standard error and exit code 2; with `--json` the document is `{"error": sentence}`.
+* Ctrl-C ends with exit code 130.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from xcwork import __version__
+from xcwork.cli import compare, data, methods, predict, serve, train
+from xcwork.cli.common import Home
+from xcwork.cli.errors import Commands
+
+app = typer.Typer(
+    name="xcwork", cls=Commands, pretty_exceptions_enable=False, rich_markup_mode="rich", add_completion=False,
+    help="A workbench for extreme multi-label classification: load, train, explain, compare.",
+    epilog="DATA is a built-in name (pyseealso, synthetic) or a path. RUN is the id that `train` prints.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"xcwork {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    home: Home = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+for panel, verbs in {
+    "Data": (data.datasets, data.describe, data.export),
+    "Training": (methods.methods, train.train, train.resume, train.cancel, train.runs),
+    "Results": (compare.evaluate, predict.predict, predict.explain, compare.compare, compare.report),
+    "Workbench": (serve.app, serve.bench),
+}.items():
+    for verb in verbs:
+        passes_on = {"ignore_unknown_options": True, "allow_extra_args": True} if verb is serve.bench else {}
+        app.command(verb.__name__, rich_help_panel=panel, context_settings=passes_on)(verb)
+app.command("worker", hidden=True)(train.worker)
+
+
+def main() -> None:
+    """The entry point of the `xcwork` command."""
+    app(prog_name="xcwork")

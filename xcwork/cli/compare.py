@@ -1,0 +1,148 @@
+"""`xcwork evaluate`, `compare` and `report`: how good a run is, and whether it is better than another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from xcwork.cli.common import (
+    HEADLINE,
+    DataOptions,
+    Home,
+    Json,
+    RunId,
+    data_options,
+    read_data,
+    read_run_data,
+    record,
+    show,
+)
+from xcwork.cli.train import result, show_result
+from xcwork.errors import ConfigError
+
+if TYPE_CHECKING:
+    from xcwork.runs import Run
+
+DIFFERENCE_FIELDS = ("difference", "low", "high")
+
+
+def evaluate(
+    run: RunId,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="DATA", help="Measure on the test part of this dataset instead.")
+    ] = None,
+    option: DataOptions = None,
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Show how good a run is on its test part, or measure it on another dataset."""
+    from xcwork.runs import RunStore
+
+    opened = RunStore().open(run)
+    show_result(result(opened) if data is None else _measured(opened, data, data_options(option)), as_json)
+
+
+def _measured(run: Run, data: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The record of the run with metrics on other data."""
+    from xcwork.data.align import in_terms_of
+    from xcwork.metrics import evaluate as measure
+    from xcwork.terminal import ProgressBar
+
+    model = run.model()
+    trained_on = read_run_data(run)
+    aligned, remarks = in_terms_of(read_data(data, options), trained_on, model)
+    with ProgressBar() as bar:
+        report = measure(model, aligned, callbacks=[bar])
+    found = {part: getattr(report, part) for part in ("metrics", "seen", "unseen")}
+    rounded = {part: {name: round(value, 2) for name, value in values.items()} for part, values in found.items()}
+    speed = round(report.predict_ms_per_document, 3)
+    notes = {"labels": " ".join(remarks)} | report.notes if remarks else report.notes
+    return record(run) | {"data": aligned.name, "predict_ms_per_document": speed, "notes": notes} | rounded
+
+
+def compare(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Two or more; the first is the reference.")],
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Put runs side by side: metrics, differences to the first run, and whether these are more than chance."""
+    from xcwork.runs import RunStore
+    from xcwork.terminal import table
+
+    store = RunStore()
+    opened = [store.open(run) for run in runs]
+    if len({run.id for run in opened}) < max(2, len(opened)):
+        raise ConfigError("compare takes two or more different runs")
+    for run in opened:
+        run.report()
+    records = [record(run) for run in opened]
+    differences = _differences(opened)
+    reference, *others = records
+    rows = [[r["run"], *(r["metrics"].get(metric) for metric in HEADLINE), r["unseen"].get("P@5")] for r in records]
+    parts = [table(("run", *HEADLINE, "unseen P@5"), rows)]
+    for other in others:
+        parts += ["", *_difference_parts(other["run"], reference["run"], differences.get(other["run"]))]
+    payload = {"reference": reference["run"], "runs": records, "differences": differences}
+    show(as_json, payload, *parts)
+
+
+def _differences(runs: list[Run]) -> dict[str, list[dict[str, Any]]]:
+    """For every run on the reference's data, each headline metric's difference to the reference with its interval."""
+    from xcwork.metrics.significance import compare as bootstrap
+
+    reference = runs[0]
+    alike = [run for run in runs[1:] if _fingerprint(run) == _fingerprint(reference)]
+    if not alike:
+        return {}
+    dataset, base = read_run_data(reference), reference.topk()
+    found = {}
+    for run in alike:
+        rows = bootstrap(run.topk(), base, dataset).to_dict("records")
+        found[run.id] = [
+            {"metric": row["metric"]} | {name: round(row[name], 2) for name in DIFFERENCE_FIELDS}
+            | {"p_value": round(row["p_value"], 4), "significant": bool(row["significant"])}
+            for row in rows if row["metric"] in HEADLINE
+        ]  # fmt: skip
+    return found
+
+
+def _fingerprint(run: Run) -> str | None:
+    return (run.config.get("dataset") or {}).get("fingerprint")
+
+
+def _difference_parts(run: str, reference: str, rows: list[dict[str, Any]] | None) -> list[Any]:
+    from xcwork.terminal import table
+
+    if rows is None:
+        return [f"{run} was measured on other data than {reference}, so a difference would mean nothing"]
+    cells = [
+        (r["metric"], f"{r['difference']:+.2f}", f"{r['low']:+.2f} to {r['high']:+.2f}", f"{r['p_value']:.4f}",
+         "yes" if r["significant"] else "no")
+        for r in rows
+    ]  # fmt: skip
+    return [f"{run} minus {reference}", table(("", "difference", "95 % interval", "p", "significant"), cells)]
+
+
+def report(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="One run, or several side by side.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write. (Default: report.html in the run folder.)")
+    ] = None,
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Write a report about runs: one HTML file that needs nothing else."""
+    from xcwork.runs import RunStore
+    from xcwork.runs.report import write_report
+
+    store = RunStore()
+    opened = [store.open(run) for run in runs]
+    if output is None and len(opened) > 1:
+        raise ConfigError("a report about several runs needs a file to go to; give it with --output")
+    path = opened[0].folder / "report.html" if output is None else output
+    if not path.parent.is_dir():
+        raise ConfigError(f"there is no folder {path.parent} to write {path.name} into")
+    write_report(opened, path)
+    show(as_json, {"runs": [run.id for run in opened], "output": str(path.resolve())}, f"report in {path}")

@@ -1,0 +1,89 @@
+"""Documents to predict for, read from a file one after the other, so that memory does not grow with the file.
+
+A text file holds one document a line. A JSON Lines file holds one object a line: `text`, or `title` and `content` as in
+the datasets, and optionally a `uid`. Both may be compressed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xcwork.data.readers.files import bare_name, decode, open_bytes
+from xcwork.data.readers.texts import joined_text
+from xcwork.errors import DataError
+
+BATCH = 256  # documents held at once
+TEXT_FIELDS = ("text", "title", "content")
+
+
+class Document(NamedTuple):
+    """One line of the file."""
+
+    number: int  # counted from 0
+    uid: str | None
+    text: str
+
+    def record(self, predictions: list[dict[str, Any]]) -> dict[str, Any]:
+        """The line that answers this one."""
+        name = {} if self.uid is None else {"uid": self.uid}
+        return {"document": self.number} | name | {"predictions": predictions}
+
+
+def read_documents(path: Path) -> Iterator[Document]:
+    """Every document of the file."""
+    if not path.is_file():
+        raise DataError("there is no such file", file=path, remedy="check the path")
+    suffix = Path(bare_name(path)).suffix.lower()
+    if suffix not in (".txt", ".jsonl"):
+        raise DataError(
+            f"documents are read from .txt (one a line) or .jsonl, not from {suffix or 'a file without a suffix'}",
+            file=path,
+            remedy="rename or convert it",
+        )
+    with open_bytes(path, streamed=True) as lines:
+        number = 0
+        for line, content in enumerate(lines, start=1):
+            text = decode(content, path, line).rstrip("\r\n")
+            if suffix == ".txt":
+                yield Document(number, None, text)
+            elif text.strip():
+                yield Document(number, *_from_json(text, path, line))
+            else:
+                continue
+            number += 1
+
+
+def _from_json(text: str, path: Path, line: int) -> tuple[str | None, str]:
+    """(uid, text) of a JSON line."""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise DataError("the line is not a JSON object", file=path, line=line, remedy="write one object a line")
+    texts = {name: fields[name] for name in TEXT_FIELDS if fields.get(name) is not None}
+    if not texts or not all(isinstance(value, str) for value in texts.values()):
+        raise DataError(
+            "the object has no text", file=path, line=line,
+            remedy="give it a field `text`, or `title` and `content`, with a text in it",
+        )  # fmt: skip
+    uid = fields.get("uid")
+    return None if uid is None else str(uid), joined_text(
+        texts.get("title", ""), texts.get("text") or texts.get("content", ""), "both"
+    )
+
+
+def count_documents(path: Path) -> int:
+    """How many documents there are. Every line is checked, so that later nothing stops half way."""
+    return sum(1 for _ in read_documents(path))
+
+
+def document_batches(path: Path, first: int) -> Iterator[list[Document]]:
+    """The documents from number `first` on, in batches."""
+    documents = islice(read_documents(path), first, None)
+    while batch := list(islice(documents, BATCH)):
+        yield batch

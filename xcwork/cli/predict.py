@@ -1,0 +1,238 @@
+"""`xcwork predict` and `xcwork explain`: what a trained run says about a text, and why."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from xcwork.cli.common import Home, Json, RunId, show, to_json
+from xcwork.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from xcwork.methods.base import Method
+    from xcwork.results import TopK
+    from xcwork.runs import Run
+
+SUGGESTED = 3  # label names offered when one is not found
+NewLabels = Annotated[
+    list[str] | None,
+    typer.Option("--new-label", metavar="TEXT", help="A label the run never saw (zero-shot methods). Repeatable."),
+]
+
+
+def predict(
+    run: RunId,
+    text: Annotated[str | None, typer.Option("--text", help="The document.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Documents: .txt (one a line) or .jsonl, compressed or not.")
+    ] = None,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels for each document.")] = 5,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="With --file: write JSON lines here. Interrupted, it is continued."),
+    ] = None,
+    new_label: NewLabels = None,
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Rank labels for a text, or for every document of a file."""
+    if (text is None) == (file is None):
+        raise ConfigError("give the document with --text, or a file of documents with --file")
+    if output is not None and file is None:
+        raise ConfigError("--output goes with --file")
+    if file is None:
+        _predict_text(run, text or "", k, new_label, as_json)
+    elif output is None:
+        _predict_to_screen(run, file, k, new_label, as_json)
+    else:
+        _predict_to_file(run, file, output, k, new_label, as_json)
+
+
+def _predict_text(run_id: str, text: str, k: int, new_labels: list[str] | None, as_json: bool) -> None:
+    from xcwork.terminal import table
+
+    run, model = _open(run_id, new_labels)
+    predictions = _named(model.predict(text, k), 0)
+    rows = [(rank, p["label"], f"{p['score']:.4f}") for rank, p in enumerate(predictions, start=1)]
+    show(
+        as_json,
+        {"run": run.id, "predictions": predictions},
+        table(("", "label", "score"), rows) if rows else "no label: the text shares nothing with what the run learned",
+    )
+
+
+def _predict_to_screen(run_id: str, file: Path, k: int, new_labels: list[str] | None, as_json: bool) -> None:
+    from xcwork.cli.documents import count_documents
+    from xcwork.terminal import clean
+
+    total = count_documents(file)
+    run, model = _open(run_id, new_labels)
+    # On a screen the answers themselves show how far it is, and a bar would tear their lines apart.
+    answers = _predictions(model, file, k, 0, total, quiet=sys.stdout.isatty() and not as_json)
+    records = (record for batch in answers for record in batch)
+    if as_json:
+        _print_documents(run.id, records)
+        return
+    for record in records:
+        labels = ", ".join(f"{p['label']} ({p['score']:.4f})" for p in record["predictions"])
+        typer.echo(clean(f"{record.get('uid', record['document'])}: {labels or 'no label'}"))
+
+
+def _print_documents(run_id: str, records: Iterable[dict[str, Any]]) -> None:
+    """One JSON document about any number of records, in the memory of one batch.
+
+    It is complete on disk before any of it is printed: an interruption must not leave half a document behind.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as draft:
+        draft.write(f'{{"run": {to_json(run_id)}, "documents": [')
+        for position, record in enumerate(records):
+            draft.write(f"{',' if position else ''}\n{to_json(record)}")
+        draft.write("\n]}\n")
+        draft.seek(0)
+        shutil.copyfileobj(draft, sys.stdout)
+    sys.stdout.flush()
+
+
+def _predict_to_file(
+    run_id: str, file: Path, output: Path, k: int, new_labels: list[str] | None, as_json: bool
+) -> None:
+    from xcwork.cli.continued import ContinuedFile
+    from xcwork.cli.documents import count_documents
+    from xcwork.cli.errors import INTERRUPTED, Ended
+
+    if output.exists() and file.exists() and output.samefile(file):
+        raise ConfigError(f"{output} is the input; choose another --output")
+    total = count_documents(file)
+    run, model = _open(run_id, new_labels)
+    stat = file.stat()
+    job = {
+        "run": run.id, "attempt": run.status.attempt, "k": k, "new_labels": new_labels or [],
+        "file": str(file.resolve()), "bytes": stat.st_size, "modified": stat.st_mtime_ns,
+    }  # fmt: skip
+    lines = ContinuedFile(output, job)
+    begun, written = time.perf_counter(), lines.done
+    try:
+        with lines:
+            for batch in _predictions(model, file, k, lines.done, total):
+                lines.write(batch)
+                written += len(batch)
+    except KeyboardInterrupt:
+        raise Ended(
+            f"interrupted with {written} of {total} documents in {output}; the same command goes on from there",
+            code=INTERRUPTED, run=run.id, output=str(output), documents=written,
+        ) from None  # fmt: skip
+    seconds = round(time.perf_counter() - begun, 2)
+    show(
+        as_json,
+        {"run": run.id, "output": str(output), "documents": total, "continued_from": lines.done, "seconds": seconds},
+        f"{total:,} documents in {output}" + (f" ({lines.done:,} were there already)" if lines.done else ""),
+    )
+
+
+def _predictions(
+    model: Method, file: Path, k: int, first: int, total: int, *, quiet: bool = False
+) -> Iterator[list[dict[str, Any]]]:
+    """The answers from document number `first` on, batch by batch.
+
+    The bar counts documents. It is moved from here, because it would flicker if it listened to the short phases of
+    every batch.
+    """
+    from xcwork.cli.documents import document_batches
+    from xcwork.terminal import ProgressBar
+
+    phase = "predicting"
+    with ProgressBar(quiet=quiet) as bar:
+        bar.on_phase(phase, total)
+        for batch in document_batches(file, first):
+            best = model.predict([document.text for document in batch], k)
+            yield [document.record(_named(best, row)) for row, document in enumerate(batch)]
+            bar.on_step(phase, batch[-1].number + 1, total)
+        bar.on_phase_end(phase)
+
+
+def _named(best: TopK, row: int) -> list[dict[str, Any]]:
+    """The predictions of one document; a score has the seven digits that single precision holds."""
+    return [{"label": p["label"], "score": float(f"{p['score']:.7g}")} for p in best.named(row)]
+
+
+def explain(
+    run: RunId,
+    text: Annotated[str | None, typer.Option("--text", help="The document.")] = None,
+    document: Annotated[
+        int | None, typer.Option("--document", min=0, help="Or its number in the run's test part, from 0.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", help="Name or id of the label. (Default: the best one.)")
+    ] = None,
+    parts: Annotated[int, typer.Option("--parts", min=1, help="How many parts the table shows.")] = 20,
+    new_label: NewLabels = None,
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Show why a label has its score for a document."""
+    from xcwork.terminal import table
+
+    if (text is None) == (document is None):
+        raise ConfigError("give the document with --text, or its number in the test part with --document")
+    opened, model = _open(run, new_label)
+    x = model.matrix_of(text) if text is not None else _test_document(opened, document or 0)
+    found = model.explain(x, _label_id(model, x, label))
+    payload = {"run": opened.id} | found.to_dict()
+    rows = [(part.document_term, part.label_term, f"{part.value:+.4f}") for part in found.parts[:parts]]
+    hidden = len(found.parts) - len(rows)
+    head = f"{payload['label']}: {found.score:.4f}, "
+    head += f"{'the sum' if found.exact else 'approximately the sum'} of {len(found.parts)} parts"
+    if found.link:
+        head += f"; predicted {payload['predicted']:.4f} ({found.link})"
+    shown = table(("document", "label", "adds"), rows)
+    show(
+        as_json,
+        payload,
+        head,
+        shown,
+        *([f"and {hidden:,} smaller ones (--parts {len(found.parts)})"] if hidden else []),
+    )
+
+
+def _open(run_id: str, new_labels: list[str] | None) -> tuple[Run, Method]:
+    from xcwork.runs import RunStore
+
+    run = RunStore().open(run_id)
+    model = run.model()
+    if new_labels:
+        model.add_labels(new_labels)
+    return run, model
+
+
+def _test_document(run: Run, number: int) -> Any:
+    from xcwork.cli.common import read_run_data
+
+    test = read_run_data(run).test
+    if number >= len(test):
+        raise DataError(f"there is no document {number}; the test part has {len(test)}, counted from 0")
+    return test.X[[number]]
+
+
+def _label_id(model: Method, x: Any, label: str | None) -> int:
+    labels = model.labels_
+    if label is None:
+        best = model.predict(x, 1).row(0)
+        if not best:
+            raise DataError("the run predicts no label for this document", remedy="name one with --label")
+        return best[0][0]
+    try:
+        return labels.id_of(label)
+    except DataError as missing:
+        if label.isdecimal():
+            return labels.id_of(int(label))
+        similar = [name for name in labels.names if label.casefold() in name.casefold()][:SUGGESTED]
+        if not similar:
+            raise
+        raise DataError(f"{missing}; similar names: {', '.join(similar)}") from None

@@ -1,0 +1,91 @@
+"""`xcwork app` starts the dashboard, `xcwork bench` a benchmark of the checkout."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from xcwork.cli.common import Home, Json, show
+from xcwork.errors import ConfigError, XcworkError
+
+ADDRESS = "127.0.0.1"
+ROOT = Path(__file__).resolve().parents[2]  # the checkout, or the folder of installed packages
+
+
+def app(
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port on 127.0.0.1.")] = 8501,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="First queue a run of every method on the embedded dataset.")
+    ] = False,
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Start the dashboard on this machine."""
+    from xcwork.cli.demo import queue_demo_runs
+    from xcwork.home import home as chosen
+
+    script = ROOT / "app" / "main.py"
+    if not script.is_file():
+        raise ConfigError(f"the dashboard is missing: there is no {script}; install xcwork again")
+    _check_port(port)
+    if demo:
+        queue_demo_runs()
+    url = f"http://{ADDRESS}:{port}"
+    show(as_json, {"url": url, "home": str(chosen()), "pid": os.getpid()}, f"xcwork on {url} (Ctrl-C stops it)")
+    # -P: a file called numpy.py in the user's folder must not be taken for the library.
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(script), "--server.address", ADDRESS]
+    command += ["--server.port", str(port), "--server.headless", "true", "--browser.gatherUsageStats", "false"]
+    sys.stdout.flush()
+    if as_json:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # The server takes the place of this process, so whoever stops xcwork stops the server.
+    os.execve(sys.executable, command, os.environ | {"XCWORK_HOME": str(chosen())})
+
+
+def _check_port(port: int) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((ADDRESS, port))
+        except OSError as problem:
+            if problem.errno == errno.EACCES:
+                raise ConfigError(
+                    f"port {port} is reserved for the system; choose one above 1023 with --port"
+                ) from None
+            raise ConfigError(f"port {port} is in use; stop what runs there, or choose another with --port") from None
+
+
+def bench(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which one; without it they are listed.")] = None,
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Run a benchmark of the checkout; further arguments go to it."""
+    folder = ROOT / "benchmarks"
+    found = {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
+    if not found:
+        raise ConfigError(
+            f"benchmarks are part of the source tree, and there is none in {folder}; run it from a checkout"
+        )
+    if name is None:
+        show(as_json, {"benchmarks": list(found)}, *found)
+        return
+    if name not in found:
+        raise ConfigError(f"there is no benchmark called {name!r}; choose one of {', '.join(found)}")
+    # With --json the benchmark's own tables become part of the document.
+    done = subprocess.run(
+        [sys.executable, str(found[name]), *context.args], stdout=subprocess.PIPE if as_json else None, text=True,
+        encoding="utf-8", errors="replace", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise XcworkError(f"the benchmark {name} ended with exit code {done.returncode}")
+    if as_json:
+        show(True, {"benchmark": name, "arguments": context.args, "output": done.stdout})
