@@ -53,14 +53,15 @@ def run_row(run: Run) -> dict[str, Any]:
 def runs_table(was_active: bool) -> None:
     runs = RunStore().list()
     if not runs:
-        st.info("No runs yet. Start one in a shell: `xcwork train zestxml --data pyseealso`")
+        st.info("No runs yet. Start one in a shell: `xcwork train one_vs_all --data pyseealso`")
         return
     frame = pd.DataFrame([run_row(run) for run in reversed(runs)])
     numbers = {name: st.column_config.NumberColumn(format="%.2f") for name in frame.columns if "@" in name}
     numbers["training, s"] = st.column_config.NumberColumn(format="%.1f")
     st.dataframe(frame, hide_index=True, column_config=numbers, placeholder="–", key="home.runs")
     under_way = is_active()
-    st.caption(f"{len(runs)} runs" + (", some under way" if under_way else ""))
+    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    st.caption(count + (", some under way" if under_way else ""))
     if under_way != was_active:
         st.rerun()  # the pace of the refresh is fixed when the page is built
 

@@ -88,3 +88,15 @@ def test_an_explanation_without_parts_still_has_a_table() -> None:
     empty = Explanation.of([], exact=True, label="<script>")
     assert empty.to_frame().columns.tolist() == ["document_term", "label_term", "value"]
     assert "<script>" not in empty._repr_html_()
+
+
+def test_a_shown_score_on_another_scale_is_told_apart() -> None:
+    content = Explanation.of([Part("a", "x", -1.5)], exact=True, predicted=0.18, link="sigmoid").to_dict()
+    assert (content["score"], content["predicted"], content["link"]) == (-1.5, 0.18, "sigmoid")
+    assert content["parts"] == [{"document_term": "a", "label_term": "x", "value": -1.5}]
+
+
+def test_training_documents_can_be_the_reasons() -> None:
+    explanation = Explanation.of_documents([4, 7], [0.2, 0.5], exact=True)
+    assert explanation.score == pytest.approx(0.7)
+    assert explanation.parts[0].document_term == "training document 7"

@@ -83,14 +83,56 @@ def test_what_cannot_be_stored_leaves_nothing_behind(value: object, tmp_path: Pa
     [
         [], {"$object": "os:system", "path": "", "state": {}}, {"a": {"$array": "nothing"}}, {"a": {"$same": "no"}},
         {"a": {"$csr": "m", "shape": [1, 1]}}, {"a": {"$object": "LabelSpace", "path": "", "state": {"names": 3}}},
-        {"a": {"$object": "Features", "path": "", "state": []}}, {"a": {"$texts": "m"}},
+        {"a": {"$object": "Features", "path": "", "state": []}}, {"a": {"$texts": "m"}}, 3, "text", None,
+        {"a": {"$csr": "m", "shape": [10**30, 3]}}, {"a": {"$csr": "m", "shape": [-1, 3]}}, {"a": {"$csr": ["m"]}},
+        {"a": {"$array": {"b": 1}}}, {"a": {"$object": ["Method"], "path": "", "state": {}}},
+        {"a": {"$object": "Features", "path": [], "state": Features(1).to_state()}},
+        {"a": {"$object": "Method", "path": "", "state": {"method": "popularity", "params": 3, "learned": {}}}},
+        {"a": {"$object": "Method", "path": "", "state": {"method": "popularity", "params": {}, "learned": 7}}},
     ],
 )  # fmt: skip
 def test_a_hostile_or_damaged_tree_is_one_sentence(tree: object, tmp_path: Path) -> None:
-    write_state(tmp_path / "s", {"m.data": np.ones(3)})
-    (tmp_path / "s" / "state.json").write_text(json.dumps(tree))
+    parts = {".data": np.ones(3), ".indices": np.arange(3), ".indptr": np.arange(4)}
+    write_state(tmp_path / "s", {f"m{name}": part for name, part in parts.items()})
+    (tmp_path / "s" / "state.json").write_text(json.dumps(tree).replace('"$csr": "m"', '"$csr": ".m"'))
     with pytest.raises(XcworkError, match="restore or rebuild it"):
         read_state(tmp_path / "s")
+
+
+def test_a_method_that_is_not_registered_is_one_sentence(tmp_path: Path) -> None:
+    write_state(tmp_path / "s", {"a": 1})
+    stored = {"$object": "Method", "path": "", "state": {"method": "os", "params": {}, "learned": {}}}
+    (tmp_path / "s" / "state.json").write_text(json.dumps({"a": stored}))
+    with pytest.raises(XcworkError, match="there is no method called 'os'"):
+        read_state(tmp_path / "s")
+
+
+def test_endless_nesting_is_one_sentence(tmp_path: Path) -> None:
+    write_state(tmp_path / "s", {"a": 1})
+    (tmp_path / "s" / "state.json").write_text('{"a":' * 100_000 + "1" + "}" * 100_000)
+    with pytest.raises(XcworkError, match="damaged"):
+        read_state(tmp_path / "s")
+
+
+def test_nothing_outside_the_storable_classes_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    imported: list[str] = []
+    write_state(tmp_path / "s", {"a": 1})
+    monkeypatch.setattr("xcwork.storage.import_module", imported.append)
+    for tag in ("os:system", "subprocess:Popen", "xcwork.errors:DataError"):
+        (tmp_path / "s" / "state.json").write_text(json.dumps({"a": {"$object": tag, "path": "", "state": {}}}))
+        with pytest.raises(XcworkError):
+            read_state(tmp_path / "s")
+    assert imported == []
+
+
+def test_views_and_tensors_are_stored_by_value(tmp_path: Path) -> None:
+    import torch
+
+    grid = np.arange(12).reshape(3, 4)
+    write_state(tmp_path / "s", {"view": grid[:, ::2], "tensor": torch.ones(2, requires_grad=True)})
+    state = read_state(tmp_path / "s")
+    assert state["view"].tolist() == [[0, 2], [4, 6], [8, 10]]
+    assert state["tensor"].tolist() == [1, 1]
 
 
 def test_a_sparse_matrix_that_points_outside_itself_is_refused(tmp_path: Path) -> None:
@@ -169,3 +211,16 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path: Path) -> No
     (folder / "000002" / "state.json").write_text("{")
     (folder / ".000003.half.tmp").mkdir()
     assert Checkpoint(folder).restore() == {"step": 1}
+
+
+def test_a_checkpoint_goes_on_after_a_failed_or_damaged_save(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.save({"step": 1})
+    with pytest.raises(TypeError):
+        checkpoint.save({"step": object()})
+    assert checkpoint.restore() == {"step": 1}
+    write_state(tmp_path / "000002", {"step": 2})
+    (tmp_path / "000002" / "state.json").write_text("{")
+    checkpoint.save({"step": 3})
+    assert checkpoint.restore() == {"step": 3}
+    assert [path.name for path in tmp_path.iterdir()] == ["000003"]

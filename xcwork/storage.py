@@ -27,6 +27,8 @@ from scipy import sparse
 from xcwork.errors import XcworkError
 
 STATE_FILE, ARRAYS_FILE = "state.json", "arrays.safetensors"
+# What reading a damaged or hostile file can run into.
+DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 SHORT_LIST = 100  # longer lists of strings leave the JSON file
 
 # The only classes a state may contain. They give `to_state()` and `from_state(state)`; nothing else is ever imported.
@@ -195,7 +197,7 @@ def read_state(folder: str | Path) -> dict[str, Any]:
     try:
         tree = json.loads((folder / STATE_FILE).read_text("utf-8"))
         state = _Decoder(load_file(folder / ARRAYS_FILE)).decode(tree)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as damage:
+    except (SafetensorError, *DAMAGE) as damage:
         raise XcworkError(f"{folder}: the stored state is damaged ({damage}); restore or rebuild it") from damage
     if not isinstance(state, dict):
         raise XcworkError(f"{folder}: {STATE_FILE} does not hold a state; restore or rebuild it")

@@ -1,9 +1,9 @@
 """The contract every method fulfils: declared once as a dataclass, used everywhere.
 
     @dataclass(kw_only=True, eq=False)
-    class Popularity(Method):
-        \"\"\"The same ranking for every document.\"\"\"
-        smoothing: float = param(0.0, "added to every count", low=0)
+    class NearestDocuments(Method):
+        \"\"\"Vote of the nearest training documents.\"\"\"
+        neighbours: int = param(20, "training documents that vote", low=1, high=10_000)
 
 The fields are the hyper-parameters. The constructor, `get_params`, the command line, the form of the dashboard and the
 saved `config.json` all follow from that declaration. A method implements `_fit`, `_predict` and `_explain`; what is

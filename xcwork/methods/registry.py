@@ -16,7 +16,6 @@ METHODS = {
     "one_vs_all": "xcwork.methods.one_vs_all:OneVsAll",
     "popularity": "xcwork.methods.popularity:Popularity",
     "tfidf": "xcwork.methods.label_match:TfidfMatch",
-    "zestxml": "xcwork.methods.zestxml:ZestXML",
 }
 
 

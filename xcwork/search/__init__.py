@@ -1,5 +1,6 @@
-"""Finding the best: `top_k_rows` on score matrices, `Index` on vectors (exact or HNSW behind one interface)."""
+"""Finding the best: of score matrices and sparse products (exact), and of vectors (`Index`: exact or HNSW)."""
 
-from xcwork.search.exact import top_k_rows
+from xcwork.search.exact import top_k_product, top_k_rows, unit_rows
+from xcwork.search.index import ExactIndex, Index, load_index, make_index
 
-__all__ = ["top_k_rows"]
+__all__ = ["ExactIndex", "Index", "load_index", "make_index", "top_k_product", "top_k_rows", "unit_rows"]

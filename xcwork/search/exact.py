@@ -1,12 +1,19 @@
-"""Exact top-k: of score matrices, sparse or dense."""
+"""Exact top-k: of score matrices, sparse or dense, and of sparse products that are never formed."""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.errors import DataError
+from xcwork.kernels import one_at_a_time
+from xcwork.kernels.product import product_top_k
 from xcwork.kernels.topk import csr_top_k, dense_top_k
 from xcwork.results import TopK
+
+Matrix = TypeVar("Matrix", sparse.csr_array, np.ndarray)
 
 
 def top_k_rows(scores: sparse.sparray | np.ndarray, k: int) -> TopK:
@@ -18,7 +25,58 @@ def top_k_rows(scores: sparse.sparray | np.ndarray, k: int) -> TopK:
     best = TopK.empty(scores.shape[0], k)
     if sparse.issparse(scores):
         matrix = sparse.csr_array(scores)
-        csr_top_k(matrix.data, matrix.indices, matrix.indptr, k, best.ids, best.scores)
+        with one_at_a_time:
+            csr_top_k(matrix.data, matrix.indices, matrix.indptr, k, best.ids, best.scores)
     else:
-        dense_top_k(np.ascontiguousarray(scores), k, best.ids, best.scores)
+        matrix = np.ascontiguousarray(scores)
+        with one_at_a_time:
+            dense_top_k(matrix, k, best.ids, best.scores)
     return best
+
+
+def top_k_product(
+    X: sparse.csr_array, terms: sparse.csr_array, k: int, *,
+    start: np.ndarray | None = None, among: np.ndarray | None = None,
+) -> TopK:  # fmt: skip
+    """The k best columns of every row of `start + X @ terms`, where `terms` is (n_features, n_columns).
+
+    Without `start` only the columns that share a feature with the row compete, so a row without features gets none;
+    with it all columns do, except those where it is NaN. `among` restricts the columns to these ids.
+    """
+    n_columns = terms.shape[1]
+    if X.shape[1] != terms.shape[0] or (start is not None and start.shape != (n_columns,)):
+        # The kernel does not check bounds, and a model from a damaged file may not fit together.
+        raise DataError(f"rows of {X.shape[1]} features cannot meet a {terms.shape[0]} × {n_columns} matrix of terms")
+    base = np.zeros(n_columns, np.float32) if start is None else start.astype(np.float32)  # (n_columns,)
+    if among is not None:
+        outside = np.ones(n_columns, bool)
+        outside[among] = False
+        base[outside] = np.nan
+    best = TopK.empty(X.shape[0], min(k, n_columns))
+    rows, columns = _plain(X), _plain(terms)
+    with one_at_a_time:
+        product_top_k(*rows, *columns, base, start is not None, best.ids, best.scores)
+    return best
+
+
+def unit_rows(matrix: Matrix) -> Matrix:
+    """`matrix` as float32 with rows of length one; rows of zeros stay zero."""
+    if not sparse.issparse(matrix):
+        dense = np.asarray(matrix, np.float32)
+        lengths = np.linalg.norm(dense, axis=1, keepdims=True)
+        return np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 0)
+    rows = sparse.csr_array(matrix, dtype=np.float32)
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64)).ravel()
+    factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
+    values = rows.data * np.repeat(factors, np.diff(rows.indptr))
+    return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _plain(matrix: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The arrays of a CSR matrix in the one combination of types that the kernels are compiled for."""
+    matrix = sparse.csr_array(matrix)
+    return (
+        matrix.data.astype(np.float32, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.indptr.astype(np.int64, copy=False),
+    )

@@ -1,0 +1,33 @@
+"""Write the table of methods into README.md from the methods' own declarations: `python scripts/methods_table.py`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from xcwork.methods.registry import METHODS, method_class
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+BEGIN, END = "<!-- methods -->", "<!-- /methods -->"
+
+
+def methods_table() -> str:
+    """One row a method: name, idea, source, and what it can do."""
+    rows = ["| name | idea | source | zero-shot | explanations | resumes |", "| --- | --- | --- | --- | --- | --- |"]
+    for name in METHODS:
+        cls = method_class(name)
+        can = cls.capabilities
+        idea = (cls.__doc__ or "").strip().splitlines()[0].rstrip(".")
+        marks = ["yes" if can.zero_shot else "–", "exact" if can.exact_explanations else "approximate"]
+        marks.append("yes" if can.resumable else "trains in one step")
+        rows.append(f"| `{name}` | {idea} | {cls.paper or '–'} | {' | '.join(marks)} |")
+    return "\n".join(rows)
+
+
+def with_table(readme: str) -> str:
+    """`readme` with the table between its two marks."""
+    return re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n{methods_table()}\n{END}", readme, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    README.write_text(with_table(README.read_text("utf-8")), "utf-8")

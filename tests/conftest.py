@@ -1,0 +1,93 @@
+"""Small datasets whose right answer is known by construction, and a home folder of the test's own."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from scipy import sparse
+
+from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.data.text import text_dataset
+
+# A first call may compile a kernel, so examples have no deadline; the same examples on every machine.
+settings.register_profile("xcwork", deadline=None, derandomize=True)
+settings.load_profile("xcwork")
+
+N_COLOURED = 8  # labels of the checkerboard: even ones are red, odd ones are black
+
+
+@functools.cache
+def make_checkerboard() -> Dataset:
+    """A document about red squares carries every even label, one about black circles every odd one.
+
+    Label texts say the same in words, so learning from Y and matching texts lead to the same answer. Two training
+    documents about green triangles carry nothing, one is empty. The label about violet stars occurs in the test part
+    alone: only its text gives it away.
+    """
+    kinds = {0: "red square", 1: "black circle"}
+    train_texts = [f"{kinds[i % 2]} {kinds[i % 2]} note{i}" for i in range(24)]
+    test_texts = [f"{kinds[i % 2]} leaf{i}" for i in range(6)]
+    carried = [[f"L{label}" for label in range(i % 2, N_COLOURED, 2)] for i in range(24)]
+    return text_dataset(
+        "checkerboard",
+        train_texts=[*train_texts, "green triangle", "green triangle", ""],
+        train_labels=[*carried, [], [], []],
+        test_texts=[*test_texts, "violet star", "violet star pink"],
+        test_labels=[*carried[:6], ["L8"], ["L8"]],
+        label_names=[f"L{label}" for label in range(N_COLOURED + 1)],
+        label_texts=[*(kinds[label % 2] for label in range(N_COLOURED)), "violet star"],
+    )
+
+
+@functools.cache
+def make_jumble() -> Dataset:
+    """Random documents with every awkward trait: empty rows, no labels, unseen labels, filter pairs, equal rows.
+
+    Values are multiples of 1/8, so that rankings have real ties.
+    """
+    rng = np.random.default_rng(7)
+    n_train, n_test, n_features, n_labels = 40, 17, 25, 11
+
+    def values(rows: int) -> np.ndarray:
+        return (rng.integers(1, 9, (rows, n_features)) / 8 * (rng.random((rows, n_features)) < 0.25)).astype(np.float32)
+
+    X, Z = values(n_train + n_test), values(n_labels)
+    X[[3, n_train + 2]] = 0
+    X[n_train + 5] = X[n_train + 4]
+    Z[6] = 0
+    Y = (rng.random((n_train + n_test, n_labels)) < 0.2).astype(np.float32)
+    Y[[5, n_train + 1]] = 0
+    Y[:n_train, [4, 9]] = 0
+    Y[n_train, 9] = 1
+    features = Features(n_features, [f"t{i}" for i in range(n_features)])
+    labels = LabelSpace([f"label {i}" for i in range(n_labels)], Z=sparse.csr_array(Z), features=features)
+    parts = [
+        Split(sparse.csr_array(X[rows]), sparse.csr_array(Y[rows]), labels, features)
+        for rows in (slice(0, n_train), slice(n_train, None))
+    ]
+    pairs = np.array([[0, 0], [0, 1], [0, 2], [4, 3], [4, 3], [16, 10]])
+    return Dataset("jumble", parts[0], replace(parts[1], filter_pairs=pairs))
+
+
+@pytest.fixture
+def checkerboard() -> Dataset:
+    return make_checkerboard()
+
+
+@pytest.fixture
+def jumble() -> Dataset:
+    return make_jumble()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder that every command and reader uses by default."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("XCWORK_HOME", str(folder))
+    return folder

@@ -1,0 +1,45 @@
+"""Every registered method in turn, and models that tests may read but not change."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from xcwork.data.dataset import Dataset
+from xcwork.methods.base import Method
+from xcwork.methods.registry import METHODS, create
+from xcwork.results import TopK
+
+
+@pytest.fixture(params=sorted(METHODS))
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@functools.cache
+def _fitted(name: str, dataset: Dataset) -> Method:
+    return create(name).fit(dataset.train)
+
+
+@pytest.fixture
+def on_checkerboard(name: str, checkerboard: Dataset) -> Method:
+    return _fitted(name, checkerboard)
+
+
+@pytest.fixture
+def on_jumble(name: str, jumble: Dataset) -> Method:
+    return _fitted(name, jumble)
+
+
+@pytest.fixture
+def same() -> Callable[[TopK, TopK], None]:
+    """Asserts that two rankings are equal: the same ids, and scores that agree to the last few bits."""
+
+    def check(a: TopK, b: TopK) -> None:
+        np.testing.assert_array_equal(a.ids, b.ids)
+        np.testing.assert_allclose(a.scores, b.scores, rtol=1e-6, atol=1e-7)
+
+    return check

@@ -1,0 +1,89 @@
+"""Parameters and saved models: what goes in comes out, and nothing on disk can be executed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from safetensors import safe_open
+
+import xcwork
+from xcwork.errors import ConfigError
+from xcwork.methods.base import Method
+from xcwork.methods.registry import METHODS, create, method_class, name_of
+
+PICKLE_STARTS = tuple(bytes([0x80, protocol, 0x95]) for protocol in (4, 5))
+
+
+def test_a_loaded_model_answers_as_the_saved_one(on_jumble, jumble, tmp_path):
+    on_jumble.save(tmp_path / "model")
+    loaded = xcwork.load_method(tmp_path / "model")
+    assert type(loaded) is type(on_jumble)
+    assert loaded.get_params() == on_jumble.get_params()
+    a, b = (model.predict(jumble.test, k=11) for model in (on_jumble, loaded))
+    assert a.ids.tobytes() == b.ids.tobytes()
+    assert a.scores.tobytes() == b.scores.tobytes()
+    for document in range(4):
+        x = jumble.test.X[[document]]
+        assert loaded.explain(x, 1) == on_jumble.explain(x, 1)
+
+
+def test_a_loaded_model_reads_text(on_checkerboard, checkerboard, tmp_path, same):
+    on_checkerboard.save(tmp_path / "model")
+    loaded = xcwork.load_method(tmp_path / "model")
+    same(loaded.predict(checkerboard.test.texts, k=4), on_checkerboard.predict(checkerboard.test, k=4))
+
+
+def test_saved_files_are_json_and_plain_arrays(on_checkerboard, tmp_path):
+    on_checkerboard.save(tmp_path / "model")
+    files = [path for path in (tmp_path / "model").rglob("*") if path.is_file()]
+    assert files
+    for path in files:
+        content = path.read_bytes()
+        assert not any(start in content for start in PICKLE_STARTS), path.name
+        if path.suffix == ".json":
+            json.loads(content)
+        else:
+            with safe_open(path, framework="numpy") as arrays:
+                assert list(arrays.keys())
+
+
+def test_saving_replaces_an_older_model(name, on_jumble, checkerboard, jumble, tmp_path, same):
+    create(name).fit(checkerboard.train).save(tmp_path / "model")
+    on_jumble.save(tmp_path / "model")
+    same(Method.load(tmp_path / "model").predict(jumble.test, k=3), on_jumble.predict(jumble.test, k=3))
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_parameters_survive_a_round_trip(name):
+    cls = method_class(name)
+    defaults = cls().get_params()
+    assert cls.from_params(defaults).get_params() == defaults
+    assert json.loads(json.dumps(defaults)) == defaults
+    for parameter in cls.parameters().values():
+        assert parameter.help
+        assert parameter.check(defaults[parameter.name]) == defaults[parameter.name]
+        assert parameter.parse(str(defaults[parameter.name])) == defaults[parameter.name]
+    changed = cls().set_params(seed=5)
+    assert changed.get_params() == defaults | {"seed": 5}
+
+
+def test_an_unknown_parameter_is_refused_with_the_known_ones(name):
+    with pytest.raises(ConfigError, match="has no parameter 'colour'; it has seed"):
+        create(name, colour="red")
+
+
+def test_a_value_outside_the_bounds_is_refused(name):
+    with pytest.raises(ConfigError, match="seed must be at least 0, got -1"):
+        create(name, seed=-1)
+    with pytest.raises(ConfigError, match="seed must be a whole number, got 'one'"):
+        create(name, seed="one")
+
+
+def test_it_is_known_by_its_registered_name_and_describes_itself(name):
+    cls = method_class(name)
+    assert name_of(cls) == name
+    assert cls.title
+    assert (cls.__doc__ or "").strip()
+    assert not cls.capabilities.zero_shot or cls.capabilities.needs_label_text
+    assert list(METHODS) == sorted(METHODS)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from xcwork.errors import DataError
+from xcwork.search import top_k_product, unit_rows
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_rows_get_length_one_and_zero_rows_stay(form):
+    rows = unit_rows(form(np.array([[3.0, 4.0], [0.0, 0.0], [-2.0, 0.0]])))
+    dense = rows.toarray() if sparse.issparse(rows) else rows
+    np.testing.assert_allclose(dense, [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
+    assert dense.dtype == np.float32
+
+
+def test_the_original_rows_are_left_alone():
+    matrix = sparse.csr_array(np.array([[3.0, 4.0]], np.float32))
+    unit_rows(matrix)
+    assert matrix.toarray().tolist() == [[3, 4]]
+
+
+def test_matrices_that_do_not_fit_together_never_reach_the_kernel():
+    X, terms = sparse.csr_array(np.ones((2, 3), np.float32)), sparse.csr_array(np.ones((3, 4), np.float32))
+    for rows, start in ((X[:, :2], None), (X, np.zeros(3, np.float32)), (X, np.zeros((4, 1), np.float32))):
+        with pytest.raises(DataError, match="cannot meet a 3 × 4 matrix of terms"):
+            top_k_product(rows, terms, 2, start=start)
+
+
+THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from scipy import sparse
+from xcwork.search import top_k_product, top_k_rows
+X = sparse.random_array((300, 50), density=0.3, rng=np.random.default_rng(0), dtype=np.float32).tocsr()
+def search(_):
+    found = (top_k_product(X, X.T.tocsr(), 3), top_k_rows(X, 3), top_k_rows(X.toarray(), 3))
+    return b"".join(best.ids.tobytes() for best in found)
+with ThreadPoolExecutor(4) as pool:
+    print(len(set(pool.map(search, range(60)))))
+"""
+
+
+def test_threads_may_search_at_once_whatever_numba_finds():
+    environment = {**os.environ, "NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", THREADS], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "1", done.stderr

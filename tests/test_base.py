@@ -1,0 +1,190 @@
+"""The parts of the contract that live in the base class: declared parameters, input forms, adding labels, loading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xcwork.errors import ConfigError, DataError
+from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
+from xcwork.methods.label_match import TfidfMatch
+from xcwork.methods.popularity import Popularity
+from xcwork.storage import write_state
+
+
+@dataclass(kw_only=True, eq=False)
+class Declared(Method):
+    """One parameter of each kind."""
+
+    count: int = param(3, "how many", low=1, high=9)
+    rate: float = param(0.5, "how fast", low=0.0, high=1.0)
+    mode: str = param("fast", "which way", choices=("fast", "slow"))
+    deep: bool = param(False, "whether to go deep", advanced=True)
+    limit: int | None = param(None, "at most this many", low=2)
+
+    def _fit(self, train):
+        self.seen_ = train.n_documents
+
+    def _predict(self, X, k):
+        scores = np.tile(np.arange(len(self.labels_), dtype=np.float32), (X.shape[0], 1))
+        order = np.argsort(-scores, axis=1)[:, :k].astype(np.int32)
+        return TopK(order, np.take_along_axis(scores, order, axis=1))
+
+    def _explain(self, x, label):
+        return Explanation.of([], exact=True, score=label)
+
+
+class TestParameters:
+    def test_the_declaration_is_the_whole_truth(self):
+        declared = Declared.parameters()
+        assert list(declared) == ["seed", "count", "rate", "mode", "deep", "limit"]
+        assert (declared["count"].type, declared["count"].low, declared["count"].high) == (int, 1, 9)
+        assert declared["mode"].choices == ("fast", "slow")
+        assert declared["deep"].advanced
+        assert declared["limit"].optional
+        assert not declared["count"].optional
+        assert declared["limit"].type is int
+        assert Declared().get_params() == {
+            "seed": 0, "count": 3, "rate": 0.5, "mode": "fast", "deep": False, "limit": None
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("name", "text", "value"),
+        [
+            ("count", "7", 7), ("rate", "1e-3", 0.001), ("rate", "1", 1.0), ("mode", "slow", "slow"),
+            ("deep", "Yes", True), ("deep", "0", False), ("limit", "none", None), ("limit", "", None),
+            ("limit", "5", 5),
+        ],
+    )  # fmt: skip
+    def test_text_from_a_command_line_is_read(self, name, text, value):
+        parsed = Declared.parameters()[name].parse(text)
+        assert parsed == value
+        assert type(parsed) is type(value)
+
+    @pytest.mark.parametrize(
+        ("name", "text", "complaint"),
+        [
+            ("count", "many", "count must be a whole number, got 'many'"),
+            ("count", "3.5", "count must be a whole number, got '3.5'"),
+            ("rate", "fast", "rate must be a number, got 'fast'"),
+            ("deep", "maybe", "deep must be true or false, got 'maybe'"),
+        ],
+    )
+    def test_text_that_makes_no_sense_is_refused(self, name, text, complaint):
+        with pytest.raises(ConfigError, match=complaint):
+            Declared.parameters()[name].parse(text)
+
+    @pytest.mark.parametrize(
+        ("values", "complaint"),
+        [
+            ({"count": 0}, "count must be at least 1, got 0"), ({"count": 10}, "count must be at most 9, got 10"),
+            ({"count": 2.0}, "count must be a whole number, got 2.0"),
+            ({"count": True}, "count must be a whole number"),
+            ({"count": None}, "count must be a whole number, got None"),
+            ({"rate": float("nan")}, "rate must be a finite number"), ({"rate": "x"}, "rate must be a number, got 'x'"),
+            ({"mode": "medium"}, "mode must be one of fast, slow, got 'medium'"),
+            ({"deep": 1}, "deep must be true or false, got 1"), ({"limit": 1}, "limit must be at least 2, got 1"),
+            ({"speed": 1}, "Declared has no parameter 'speed'; it has seed, count, rate, mode, deep, limit"),
+        ],
+    )  # fmt: skip
+    def test_values_outside_the_declaration_are_refused(self, values, complaint):
+        with pytest.raises(ConfigError, match=complaint):
+            Declared.from_params(values)
+        with pytest.raises(ConfigError, match=complaint):
+            Declared().set_params(**values)
+
+    def test_numbers_of_numpy_and_whole_rates_are_welcome(self):
+        method = Declared.from_params({"count": np.int64(4), "rate": 1, "limit": np.int32(3)})
+        assert (method.count, method.rate, method.limit) == (4, 1.0, 3)
+        assert [type(value) for value in (method.count, method.rate, method.limit)] == [int, float, int]
+
+    def test_set_params_changes_all_or_nothing(self):
+        method = Declared()
+        with pytest.raises(ConfigError):
+            method.set_params(count=5, rate=7.0)
+        assert method.count == 3
+
+    def test_fit_checks_what_was_assigned_by_hand(self, jumble):
+        method = Declared()
+        method.count = 99
+        with pytest.raises(ConfigError, match="count must be at most 9"):
+            method.fit(jumble.train)
+
+    @given(st.integers() | st.floats() | st.text(max_size=3) | st.none() | st.booleans())
+    def test_check_returns_a_valid_value_or_refuses(self, value):
+        for parameter in Declared.parameters().values():
+            try:
+                checked = parameter.check(value)
+            except ConfigError:
+                continue
+            assert parameter.check(checked) == checked
+            assert checked is None or isinstance(checked, parameter.type)
+
+
+def test_a_general_method_is_restricted_by_looking_further(jumble):
+    best = Declared().fit(jumble.train).predict(jumble.test.X, k=2, among=[1, 5, 3])
+    assert best.ids[0].tolist() == [5, 3]
+
+
+def test_filter_pairs_do_not_cost_places(jumble):
+    pairs = np.array([[0, 10], [0, 9], [2, 10]])
+    best = Declared().fit(jumble.train).predict(replace(jumble.test, filter_pairs=pairs), k=3)
+    assert best.ids[:3].tolist() == [[8, 7, 6], [10, 9, 8], [9, 8, 7]]
+
+
+def test_matrices_of_scipy_and_single_dense_rows_are_accepted(jumble):
+    method = Declared().fit(jumble.train)
+    for documents in (sparse.coo_matrix(jumble.test.X), jumble.test.X.toarray()[0]):
+        assert method.predict(documents, k=1).ids[0].tolist() == [10]
+
+
+def test_text_needs_a_vectoriser(jumble):
+    with pytest.raises(DataError, match="loaded as ready-made features"):
+        Declared().fit(jumble.train).predict("some text")
+
+
+def test_adding_labels_checks_its_arguments(checkerboard):
+    method = TfidfMatch().fit(checkerboard.train)
+    with pytest.raises(ConfigError, match="put the one text into a list"):
+        method.add_labels("green")
+    with pytest.raises(ConfigError, match="there are 1 texts but 2 names"):
+        method.add_labels(["green"], names=["a", "b"])
+    assert len(method.labels_) == 9
+
+
+def test_a_failed_fit_leaves_the_method_untrained(jumble):
+    @dataclass(kw_only=True, eq=False)
+    class Failing(Declared):
+        """Fails in the middle."""
+
+        def _fit(self, train):
+            self.half_ = 1
+            raise ZeroDivisionError
+
+    method = Failing()
+    with pytest.raises(ZeroDivisionError):
+        method.fit(jumble.train)
+    assert not [name for name in vars(method) if name.endswith("_")]
+
+
+def test_a_folder_that_holds_something_else_is_no_model(tmp_path, jumble):
+    write_state(tmp_path / "s", {"model": {"a": 1}})
+    with pytest.raises(DataError, match="this folder does not hold a model"):
+        Method.load(tmp_path / "s")
+
+
+def test_a_model_must_be_trained_and_registered_to_be_saved(tmp_path, jumble):
+    with pytest.raises(ConfigError, match="Declared is not registered"):
+        Declared().fit(jumble.train).save(tmp_path / "s")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_methods_do_not_share_what_they_learned(jumble, checkerboard):
+    a, b = Popularity().fit(jumble.train), Popularity().fit(checkerboard.train)
+    assert (len(a.labels_), len(b.labels_)) == (11, 9)
+    assert Capabilities() == Declared.capabilities

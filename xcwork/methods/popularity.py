@@ -1,0 +1,44 @@
+"""Popularity: every document gets the labels that training documents carry most often.
+
+    s(x, l) = (training documents that carry l) / (training documents)
+
+It reads nothing of the document, so it shows what a method earns for knowing the label frequencies alone: a method
+that does not beat it has learned nothing. Cost: one count. It cannot predict a label that no training document carries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import Split
+from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK
+from xcwork.search import top_k_rows
+
+
+@dataclass(kw_only=True, eq=False)
+class Popularity(Method):
+    """The same ranking for every document: the most frequent labels first."""
+
+    title = "Popularity"
+    capabilities = Capabilities(exact_explanations=True)
+
+    def _fit(self, train: Split) -> None:
+        self.n_documents_ = train.n_documents
+
+    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
+        return self._predict_among(X, k, np.arange(len(self.labels_)))
+
+    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray) -> TopK:
+        shares = np.full((1, len(self.labels_)), -np.inf, np.float32)
+        seen = labels[self.label_frequencies_[labels] > 0]
+        shares[0, seen] = self.label_frequencies_[seen] / self.n_documents_
+        best = top_k_rows(shares, k)
+        return TopK(np.repeat(best.ids, X.shape[0], axis=0), np.repeat(best.scores, X.shape[0], axis=0))
+
+    def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
+        count = int(self.label_frequencies_[label])
+        reason = f"carried by {count:,} of {self.n_documents_:,} training documents"
+        return Explanation.of([Part("(any document)", reason, count / self.n_documents_)], exact=True)

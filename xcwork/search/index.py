@@ -1,0 +1,178 @@
+"""Nearest vectors behind one interface: exact search by blocked products, or an HNSW graph (`xcwork.search.hnsw`).
+
+    index = make_index(vectors)             # exact below 100,000 vectors, HNSW above
+    best = index.query(queries, k=10)       # a TopK whose ids are rows of `vectors`
+    index.save(folder); load_index(folder)
+
+Similarity is the inner product, or its value for unit vectors (`cosine`). Exact search costs O(n * d) a query and as
+much memory as one block of scores; its ids are right by definition. HNSW answers in about O(log n) and misses some:
+`recall` measures how many, and `make_index` does so once for every graph it builds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+
+from xcwork.errors import ConfigError, DataError
+from xcwork.progress import report, track
+from xcwork.results import TopK
+from xcwork.search.exact import top_k_rows, unit_rows
+from xcwork.storage import read_state, write_state
+
+EXACT_BELOW = 100_000  # vectors up to which exact search is quick enough
+QUERIES, VECTORS = 512, 16_384  # rows of one block of scores: 32 MB
+SPACES = ("cosine", "ip")
+
+
+class Index(ABC):
+    """Vectors that can be searched."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, space: str = "cosine") -> None:
+        if space not in SPACES:
+            raise ConfigError(f"space must be one of {', '.join(SPACES)}, got {space!r}")
+        self.space = space
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many vectors there are."""
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """The length of a vector."""
+
+    @abstractmethod
+    def vectors(self, ids: np.ndarray) -> np.ndarray:
+        """The stored vectors with these ids, (n, dimension)."""
+
+    @abstractmethod
+    def _build(self, vectors: np.ndarray) -> None:
+        """Take the vectors in; of unit length when the space is cosine."""
+
+    @abstractmethod
+    def _query(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
+        """The k best of all vectors, or of those in `among`."""
+
+    @abstractmethod
+    def save(self, folder: str | Path) -> None:
+        """Store the index below `folder`, replacing what was there."""
+
+    def build(self, vectors: np.ndarray) -> Self:
+        """Index the rows of `vectors`, forgetting earlier ones."""
+        vectors = np.atleast_2d(np.asarray(vectors, np.float32))
+        if not np.isfinite(vectors).all():
+            raise DataError("some vectors are not finite numbers, so they have no nearest neighbours")
+        self._build(self._scaled(vectors))
+        return self
+
+    def query(self, queries: np.ndarray, k: int, *, among: np.ndarray | None = None) -> TopK:
+        """The k most similar vectors of every query, by similarity and then by id; `among` restricts the ids."""
+        queries = np.atleast_2d(np.asarray(queries, np.float32))
+        if queries.shape[1] != self.dimension:
+            raise DataError(f"queries have {queries.shape[1]} numbers, but indexed vectors have {self.dimension}")
+        among = None if among is None else np.unique(np.asarray(among, np.int64))
+        k = min(k, len(self) if among is None else len(among))
+        if k < 1 or len(queries) == 0:
+            return TopK.empty(len(queries), max(k, 0))
+        return self._query(self._scaled(queries), k, among)
+
+    def recall(self, queries: np.ndarray, k: int = 10) -> float:
+        """The share of the true k nearest vectors that `query` finds."""
+        found, true = self.query(queries, k), self._exact(self._scaled(np.asarray(queries, np.float32)), k, None)
+        # A vector as near as the k-th true one is as good an answer, whichever id it has.
+        enough = true.scores[:, [-1]] - 1e-5
+        return float((found.scores >= enough).mean())
+
+    def _exact(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
+        ids = np.arange(len(self)) if among is None else among
+        blocks = [queries[start : start + QUERIES] for start in range(0, len(queries), QUERIES)]
+        return TopK.concatenate(
+            [self._exact_block(block, min(k, len(ids)), ids) for block in track(blocks, "searching")]
+        )
+
+    def _exact_block(self, queries: np.ndarray, k: int, ids: np.ndarray) -> TopK:
+        """Best of the vectors `ids`, a block of vectors at a time."""
+        best = TopK.empty(len(queries), 0)
+        for start in range(0, len(ids), VECTORS):
+            part = ids[start : start + VECTORS]
+            local = top_k_rows(queries @ self.vectors(part).T, k)
+            found = TopK(part[local.ids].astype(np.int32), local.scores)
+            best = best_of(best, found, k)
+        return best
+
+    def _scaled(self, vectors: np.ndarray) -> np.ndarray:
+        return unit_rows(vectors) if self.space == "cosine" else vectors
+
+
+def best_of(a: TopK, b: TopK, k: int) -> TopK:
+    """The k best entries of two rankings of the same queries."""
+    ids, scores = np.hstack([a.ids, b.ids]), np.hstack([a.scores, b.scores])
+    order = np.lexsort((ids, -scores), axis=1)[:, :k]
+    return TopK(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
+
+
+class ExactIndex(Index):
+    """All vectors, compared with every query."""
+
+    kind = "exact"
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    @property
+    def dimension(self) -> int:
+        return self._vectors.shape[1]
+
+    def vectors(self, ids: np.ndarray) -> np.ndarray:
+        return self._vectors[ids]
+
+    def _build(self, vectors: np.ndarray) -> None:
+        self._vectors = vectors
+
+    def _query(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
+        return self._exact(queries, k, among)
+
+    def save(self, folder: str | Path) -> None:
+        write_state(folder, {"kind": self.kind, "space": self.space, "vectors": self._vectors})
+
+    @classmethod
+    def load(cls, folder: str | Path) -> ExactIndex:
+        """The index that `save` stored."""
+        state = read_state(folder)
+        if state.get("kind") != cls.kind:
+            raise DataError("this folder does not hold a search index", file=folder)
+        index = cls(state["space"])
+        index._vectors = state["vectors"]
+        return index
+
+
+def make_index(vectors: np.ndarray, kind: str = "auto", *, space: str = "cosine", seed: int = 0) -> Index:
+    """An index of `vectors`: `exact`, `hnsw`, or whichever suits their number.
+
+    The recall of a new graph is measured on some of its own vectors, kept as `measured_recall`, and reported. Queries
+    of another kind, such as documents in an index of labels, can fare worse: `recall` measures it for them.
+    """
+    if kind not in ("auto", "exact", "hnsw"):
+        raise ConfigError(f"kind must be auto, exact or hnsw, got {kind!r}")
+    if kind == "exact" or (kind == "auto" and len(vectors) < EXACT_BELOW):
+        return ExactIndex(space).build(vectors)
+    from xcwork.search.hnsw import HnswIndex
+
+    index = HnswIndex(space, seed=seed).build(vectors)
+    sample = np.random.default_rng(seed).permutation(len(vectors))[:QUERIES]
+    index.measured_recall = index.recall(index.vectors(sample))
+    report("searching", recall=index.measured_recall)
+    return index
+
+
+def load_index(folder: str | Path) -> Index:
+    """The index that `save` stored."""
+    from xcwork.search.hnsw import HnswIndex
+
+    return HnswIndex.load(folder) if HnswIndex.is_stored_in(folder) else ExactIndex.load(folder)
