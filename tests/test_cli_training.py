@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -90,15 +91,20 @@ def test_a_training_prints_one_document_and_its_progress_elsewhere(home: Path, d
     for figure in ("train_seconds", "predict_ms_per_document", "peak_memory_mb", "model_bytes"):
         assert found[figure] >= 0
     assert run.id in err
-    assert "evaluating:" in err
+    assert re.search(r"^[a-z ]+: \d", err, flags=re.MULTILINE), err  # which phases are seen depends on the machine
     assert "Traceback" not in err
+
+
+def _heeding_ctrl_c() -> None:
+    """Tests that run in the background inherit an ignored SIGINT; somebody at a terminal does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_ctrl_c_cancels_and_resume_goes_on(home: Path, data: Path, gate: Path) -> None:
     arguments = ["train", "gated", "--data", data, "--set", f"gate={gate}", "--json"]
     command = subprocess.Popen(
         [sys.executable, "-m", "xcwork", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heeding_ctrl_c,
     )  # fmt: skip
     until(lambda: (gate / "reached-1").exists() or (gate / "open-0").touch(), "the second step")
     command.send_signal(signal.SIGINT)
