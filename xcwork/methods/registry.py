@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 METHODS = {
     "bm25": "xcwork.methods.label_match:BM25",
+    "landmarks": "xcwork.methods.landmarks:Landmarks",
     "nearest_documents": "xcwork.methods.nearest_documents:NearestDocuments",
     "one_vs_all": "xcwork.methods.one_vs_all:OneVsAll",
     "popularity": "xcwork.methods.popularity:Popularity",
     "tfidf": "xcwork.methods.label_match:TfidfMatch",
+    "zestxml": "xcwork.methods.zestxml:ZestXML",
 }
 
 

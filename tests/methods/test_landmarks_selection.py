@@ -1,0 +1,186 @@
+"""Choosing landmarks: gains against the definition, lazy against plain greedy, the guarantee against brute force."""
+
+from __future__ import annotations
+
+import logging
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xcwork.methods.landmarks.affinity import Combination, self_affinity
+from xcwork.methods.landmarks.selection import choose, greedy, objective, scaled_scores, weights
+
+
+def graph(seed: int, n_labels: int, density: float = 0.6) -> tuple[sparse.csr_array, np.ndarray]:
+    """A random symmetric graph in multiples of 1/4, so that ties are real, and a bonus a label."""
+    rng = np.random.default_rng(seed)
+    W = np.triu(rng.integers(1, 9, (n_labels, n_labels)) / 4 * (rng.random((n_labels, n_labels)) < density), 1)
+    return sparse.csr_array(W + W.T), rng.integers(0, 5, n_labels) / 4
+
+
+def plain_greedy(W: sparse.csr_array, bonus: np.ndarray, k: int, redundancy: float) -> list[int]:
+    chosen: list[int] = []
+    for _ in range(k):
+        now = objective(W, bonus, np.array(chosen, int), redundancy)
+        gains = {
+            label: objective(W, bonus, np.array([*chosen, label]), redundancy) - now
+            for label in range(W.shape[0])
+            if label not in chosen
+        }
+        chosen.append(max(gains, key=lambda label: (round(gains[label], 9), -label)))
+    return chosen
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(seeds, st.sampled_from([0.0, 0.5, 2.0]))
+def test_lazy_greedy_is_greedy(seed, redundancy):
+    W, bonus = graph(seed, 9)
+    found = greedy(W, bonus, 5, np.arange(9), redundancy=redundancy)
+    assert found.landmarks.tolist() == plain_greedy(W, bonus, 5, redundancy)
+
+
+@given(seeds, st.sampled_from([0.0, 0.5, 2.0]))
+def test_gains_are_differences_of_the_objective(seed, redundancy):
+    W, bonus = graph(seed, 8)
+    found = greedy(W, bonus, 8, np.arange(8), redundancy=redundancy)
+    for size, gain in enumerate(found.gains):
+        before, after = (objective(W, bonus, found.landmarks[:n], redundancy) for n in (size, size + 1))
+        assert gain == pytest.approx(after - before, abs=1e-9)
+
+
+@settings(max_examples=25)
+@given(seeds, st.sampled_from([0.0, 0.5, 2.0]))
+def test_the_objective_is_submodular(seed, redundancy):
+    W, bonus = graph(seed, 6)
+
+    def value(chosen: tuple[int, ...]) -> float:
+        return objective(W, bonus, np.array(chosen, int), redundancy)
+
+    for size in range(5):
+        for small in combinations(range(6), size):
+            for extra in set(range(6)) - set(small):
+                large = (*small, extra)
+                for label in set(range(6)) - set(large):
+                    assert value((*large, label)) - value(large) <= value((*small, label)) - value(small) + 1e-9
+
+
+# Many graphs are not monotone that far; the guarantee says nothing about them.
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
+@given(seeds, st.integers(4, 8), st.integers(1, 3), st.sampled_from([0.0, 0.5]))
+def test_the_guarantee_holds_where_gains_are_not_negative(seed, n_labels, k, redundancy):
+    W, bonus = graph(seed, n_labels, density=0.8)
+
+    def value(chosen: tuple[int, ...]) -> float:
+        return objective(W, bonus, np.array(chosen, int), redundancy)
+
+    # Monotone up to the size that matters: no label lowers the value of any set of fewer than 2k labels.
+    smaller = [chosen for size in range(min(2 * k, n_labels)) for chosen in combinations(range(n_labels), size)]
+    assume(all(value((*s, label)) >= value(s) - 1e-9 for s in smaller for label in range(n_labels) if label not in s))
+    found = greedy(W, bonus, k, np.arange(n_labels), redundancy=redundancy)
+    best = max(value(chosen) for chosen in combinations(range(n_labels), k))
+    assert found.monotone == k
+    assert value(tuple(found.landmarks)) >= (1 - 1 / np.e) * best - 1e-9
+
+
+def test_the_guarantee_is_exercised():
+    # A star and a pair: the centre first, then one end of the pair, then nothing helps as much. All gains are positive.
+    W = np.zeros((7, 7))
+    W[0, 1:5] = 1
+    W[5, 6] = 2.5
+    found = greedy(sparse.csr_array(W + W.T), np.zeros(7), 2, np.arange(7), redundancy=0.5)
+    assert found.landmarks.tolist() == [0, 5]
+    assert found.gains.tolist() == [4.0, 2.5]
+
+
+def test_monotonicity_ends_when_the_set_is_no_longer_small():
+    # Of three labels that all say the same the second adds 2 - 2(1 + λ) < 0.
+    W = sparse.csr_array(np.ones((3, 3)) - np.eye(3))
+    full = greedy(W, np.zeros(3), 3, np.arange(3), redundancy=0.5)
+    assert full.landmarks.tolist() == [0, 1, 2]
+    assert full.gains.tolist() == [2.0, -1.0, -4.0]
+    assert full.monotone == 1
+    stopped = greedy(W, np.zeros(3), 3, np.arange(3), redundancy=0.5, fill=False)
+    assert stopped.landmarks.tolist() == [0]
+
+
+def test_laziness_saves_evaluations():
+    # Disjoint stars of different size: each centre is refreshed once, nobody else is.
+    blocks = [np.ones((n, n)) * 0 for n in range(30, 20, -1)]
+    for block in blocks:
+        block[0, 1:] = block[1:, 0] = 1
+    W = sparse.csr_array(sparse.block_diag(blocks))
+    found = greedy(W, np.zeros(W.shape[0]), 10, np.arange(W.shape[0]), redundancy=0.5)
+    assert found.evaluations == 10
+    assert found.gains.tolist() == [float(n - 1) for n in range(30, 20, -1)]
+
+
+def test_only_eligible_labels_are_chosen():
+    W, bonus = graph(1, 8)
+    found = greedy(W, bonus, 5, np.array([1, 4, 6]), redundancy=0.5)
+    assert sorted(found.landmarks.tolist()) == [1, 4, 6]
+
+
+def test_weights_are_symmetric_sizes():
+    Z = sparse.csc_array(np.array([[0, -2.0, 0], [1.0, 0, 0], [0, 0, 0]]))
+    W = weights(Combination(Z, np.zeros(3), np.ones(3), np.zeros(3)))
+    np.testing.assert_array_equal(W.toarray(), [[0, 1.5, 0], [1.5, 0, 0], [0, 0, 0]])
+
+
+def test_scores_are_stretched_over_the_degrees():
+    r2 = np.array([0.2, -5.0, 0.6, 0.4])
+    np.testing.assert_allclose(scaled_scores(r2, np.array([0, 2, 3]), 8.0), [0.0, 0.0, 8.0, 4.0])
+    assert not scaled_scores(np.full(3, 0.5), np.arange(3), 8.0).any()
+
+
+@pytest.fixture
+def labels() -> sparse.csr_array:
+    """Label 2 is empty; the others have 5, 4, 3, 3, 2 and 1 documents."""
+    Y = np.zeros((8, 7), np.float32)
+    for label, n in {0: 3, 1: 5, 3: 4, 4: 3, 5: 2, 6: 1}.items():
+        Y[label : label + n, label] = 1
+    return sparse.csr_array(Y)
+
+
+def pick(strategy: str, k: int, Y: sparse.csr_array, **changes) -> list[int]:
+    settings = {
+        "affinity": self_affinity(Y, 1.0), "r2": np.linspace(0.1, 0.9, Y.shape[1]), "score_weight": 1.0,
+        "redundancy": 0.5, "fill": True, "seed": 0,
+    }  # fmt: skip
+    return choose(strategy, k, Y, **(settings | changes)).landmarks.tolist()
+
+
+def test_the_simple_strategies(labels):
+    assert pick("most_frequent", 4, labels) == [1, 3, 0, 4]
+    assert pick("f_score", 3, labels) == [6, 5, 4]
+    assert pick("random", 4, labels, seed=1) == pick("random", 4, labels, seed=1)
+    assert len({tuple(pick("random", 4, labels, seed=seed)) for seed in range(5)}) > 1
+
+
+def test_score_weight_decides_between_graph_and_scores(labels):
+    assert pick("combined", 4, labels, score_weight=0.0) == pick("f_pen", 4, labels)
+    assert set(pick("combined", 4, labels, score_weight=1e6)) == set(pick("f_score", 4, labels))
+
+
+@pytest.mark.parametrize("strategy", ["combined", "f_pen", "f_score", "most_frequent", "ml_cssp", "random"])
+def test_every_strategy_respects_empty_labels_and_their_number(labels, strategy, caplog):
+    with caplog.at_level(logging.WARNING):
+        found = pick(strategy, 50, labels)
+    assert sorted(found) == [0, 1, 3, 4, 5, 6]
+    assert "of the 50 landmarks asked for there are only 6" in caplog.text
+    assert len(set(pick(strategy, 3, labels))) == 3
+
+
+def test_column_subset_sampling_prefers_leverage():
+    # Rank one: all leverage is with the two identical, frequent labels; the others are orthogonal and rare.
+    Y = np.zeros((40, 6), np.float32)
+    Y[:30, :2] = 1
+    for label in range(2, 6):
+        Y[30 + label, label] = 1
+    draws = [pick("ml_cssp", 1, sparse.csr_array(Y), seed=seed)[0] for seed in range(20)]
+    assert set(draws) == {0, 1}

@@ -1,0 +1,162 @@
+"""ZestXML against brute force: the closed form, the shortlists and their bound, and what unseen labels may use."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xcwork.data.synthetic import make_synthetic
+from xcwork.methods.zestxml import ZestXML
+from xcwork.methods.zestxml.shortlist import Shortlister, damped, truncated
+from xcwork.methods.zestxml.xhtp import Sides, best_numba, find_pairs
+from xcwork.methods.zestxml.xhtp_torch import best_partners
+
+N, C, L, D = 12, 6, 7, 5
+
+
+def matrices(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X, Z = (rng.random(shape) * (rng.random(shape) < 0.5) for shape in ((N, C), (L, D)))
+    Y = (rng.random((N, L)) < 0.3).astype(float)
+    return X, Y, Z
+
+
+def closed_form(X: np.ndarray, Y: np.ndarray, Z: np.ndarray, blend: float) -> np.ndarray:
+    """Count pair by pair: of the (document, label) pairs with both features, how many are relevant."""
+    values = np.zeros((C, D))
+    relevant = [(i, label) for i in range(N) for label in range(L) if Y[i, label]]
+    for c in range(C):
+        for d in range(D):
+            both = sum(X[i, c] > 0 and Z[label, d] > 0 for i, label in relevant)
+            has_c, has_d = sum(X[i, c] > 0 for i, _ in relevant), sum(Z[label, d] > 0 for _, label in relevant)
+            possible = (X[:, c] > 0).sum() * (Z[:, d] > 0).sum()
+            if both:
+                values[c, d] = both / (blend * (has_c + has_d - both) + (1 - blend) * possible)
+    return values
+
+
+@pytest.mark.parametrize("blend", [0.0, 0.02, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_closed_form_is_counting(seed: int, blend: float) -> None:
+    X, Y, Z = matrices(seed)
+    found = find_pairs(*map(sparse.csr_array, (X, Y, Z)), keep=D + C, blend=blend)
+    np.testing.assert_allclose(found.voters.toarray(), closed_form(X, Y, Z, blend), rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_plain_form_is_the_theorem_on_real_values(seed: int) -> None:
+    X, Y, Z = matrices(seed)
+    found = find_pairs(*map(sparse.csr_array, (X, Y, Z)), keep=D + C, blend=0.5, plain=True)
+    possible = X.sum(axis=0)[:, None] * Z.sum(axis=0)[None]
+    expected = np.divide(X.T @ Y @ Z, possible, out=np.zeros((C, D)), where=possible > 0)
+    np.testing.assert_allclose(found.voters.toarray(), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("plain", [False, True])
+def test_torch_finds_the_pairs_that_numba_finds(seed: int, plain: bool) -> None:
+    sides = Sides.of(*map(sparse.csr_array, matrices(seed)), plain)
+    for a, b, of_a, of_b in (
+        (sides.X, sides.T, sides.of_features, sides.of_label_features),
+        (sides.T, sides.X, sides.of_label_features, sides.of_features),
+    ):
+        for ours, theirs in zip(
+            best_numba(a, b, of_a, of_b, 3, 0.02, "cpu"), best_partners(a, b, of_a, of_b, 3, 0.02, "cpu"), strict=True
+        ):
+            np.testing.assert_array_equal(ours.indices, theirs.indices)
+            np.testing.assert_allclose(ours.toarray(), theirs.toarray(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("keep", [1, 2])
+def test_the_best_of_each_row_and_of_each_column_are_kept(seed: int, keep: int) -> None:
+    X, Y, Z = matrices(seed)
+    values = closed_form(X, Y, Z, 0.02)
+    kept = np.zeros_like(values, dtype=bool)
+    for c in range(C):
+        kept[c, sorted(range(D), key=lambda d: (-values[c, d], d))[:keep]] = True
+    for d in range(D):
+        kept[sorted(range(C), key=lambda c: (-values[c, d], c))[:keep], d] = True
+    found = find_pairs(*map(sparse.csr_array, (X, Y, Z)), keep=keep, blend=0.02)
+    np.testing.assert_allclose(found.voters.toarray(), np.where(kept, values, 0), rtol=1e-5)
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 10_000), epsilon=st.floats(0.01, 0.9))
+def test_leaving_out_small_weights_costs_at_most_what_theorem_1_2_says(seed: int, epsilon: float) -> None:
+    X, Y, Z = matrices(seed)
+    weights = find_pairs(*map(sparse.csr_array, (X, Y, Z)), keep=D + C, blend=0.02).voters
+    scores = X @ weights.toarray() @ Z.T
+    approximate = X @ truncated(weights, epsilon).toarray() @ Z.T
+    bound = epsilon * X.sum(axis=1) * Z.sum(axis=1).max(initial=0)
+    regret = scores.max(axis=1) - scores[np.arange(N), approximate.argmax(axis=1)]
+    assert (regret <= bound + 1e-6).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_exact_shortlist_is_the_product_and_the_lazy_one_recalls_no_more(seed: int) -> None:
+    X, Y, Z = (sparse.csr_array(part.astype(np.float32)) for part in matrices(seed))
+    weights = find_pairs(X, Y, Z, keep=D + C, blend=0.02).voters
+    nothing = sparse.csr_array((C, D), dtype=np.float32)
+    lists = {
+        kind: Shortlister.of(weights, nothing, Z, np.arange(L), kind, overfetch=1).best(damped(X), 3)
+        for kind in ("exact", "lazy")
+    }
+    scores = (X @ weights @ Z.T).toarray()
+    for document in range(N):
+        expected = [label for label in np.argsort(-scores[document], kind="stable")[:3] if scores[document, label] > 0]
+        assert [label for label, _ in lists["exact"].row(document)] == expected
+        for label, score in lists["lazy"].row(document):
+            assert score == pytest.approx(scores[document, label], rel=1e-5)
+    total = {kind: sum(score for row in range(N) for _, score in found.row(row)) for kind, found in lists.items()}
+    assert total["exact"] >= total["lazy"] - 1e-5
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    data = make_synthetic(n_documents=600, n_labels=60, n_topics=4, seed=3)
+    return data, ZestXML().fit(data.train)
+
+
+def test_nothing_memorised_fires_for_a_label_that_was_never_seen(fitted) -> None:
+    data, model = fitted
+    for label in data.unseen_labels.tolist():
+        for document in range(5):
+            parts = model.explain(data.test.X[[document]], label).parts
+            assert not any(part.details.get("kind") == "memorised" for part in parts)
+    seen = int(data.train.label_frequencies.argmax())
+    with_it = np.flatnonzero(data.test.Y[:, [seen]].toarray())[:5]
+    parts = [part for i in with_it for part in model.explain(data.test.X[[i]], seen)]
+    assert any(part.details.get("kind") == "memorised" for part in parts)
+
+
+def test_a_new_label_is_predictable_at_once(fitted) -> None:
+    data, _ = fitted
+    model = ZestXML().fit(data.train)
+    text = data.labels.texts[int(data.unseen_labels[0])]
+    (new,) = model.add_labels([text], ["brand new"])
+    assert new in model.predict(text, k=3).ids
+    assert model.explain(text, "brand new").score > 0 or model.explain(text, "brand new").parts
+
+
+def test_the_recall_of_the_shortlist_is_reported(fitted) -> None:
+    data, model = fitted
+    found = model.diagnostics(data.test)
+    assert 50 < found["shortlist recall"] <= 100
+
+
+def test_tuning_beats_the_closed_form_alone(fitted) -> None:
+    import xcwork
+
+    data, tuned = fitted
+    closed = ZestXML(variant="xhtp").fit(data.train)
+    a, b = (xcwork.evaluate(model, data).metrics["P@1"] for model in (tuned, closed))
+    assert a > b
+
+
+def test_a_text_without_known_words_gets_no_label(fitted) -> None:
+    _, model = fitted
+    assert not np.isnan(model.predict("zzz qqq", k=5).scores).any()

@@ -1,0 +1,200 @@
+"""Training loops of a sparse bilinear model: weights that labels share, and weights that one label has to itself.
+
+Shared weights W live on a fixed support. For one document the gradient at the support entry (c, d) is x_c q_d with
+q = Σ_l g_l z_l, where g_l is the slope of label l's loss. A pass over the documents therefore costs nnz(x) times the
+support of a row, however many labels compete. Work is cut into shards, one a thread: each row of W belongs to one of
+them, which sums its gradient in the order of the documents, so the result is the same for any number of shards.
+
+A label's own weights solve a linear problem, min ½‖w‖² + ½b² + C Σ_i loss(y_i (w·x_i + b + o_i)), where o_i is what the
+rest of the model says. Its dual has one a_i a pair, with w = Σ a_i y_i x_i, and is improved one a_i at a time (Hsieh et
+al., ICML 2008; for the logistic loss Yu, Huang and Lin, Machine Learning 2011). Labels are independent, each with
+random numbers of its own, so again the number of shards does not matter.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from xcwork.kernels.bilinear import clear, label_score, project
+from xcwork.kernels.linear import Rows, _add_row, _dot, _shuffle
+from xcwork.kernels.topk import push
+
+NEGLIGIBLE = np.float32(1e-4)  # a slope below this is not worth a walk over the support
+LONGEST_REST = 63  # passes that a pair may be left alone
+
+
+class Shared(NamedTuple):
+    """Shared weights and the state of Adagrad, all on one support."""
+
+    weights: Rows  # (n_features, n_label_features); `data` is what is trained
+    squares: np.ndarray  # (nnz,): sum of squared gradients so far
+    gradient: np.ndarray  # (nnz,): zero between two steps
+
+
+class Pairs(NamedTuple):
+    """(document, label) pairs, listed by document or by label."""
+
+    others: Rows  # the labels of each document or the documents of each label; `data` is +1 or -1
+    offsets: np.ndarray  # (n_pairs,): the score without what is being trained
+
+
+@njit(cache=True, nogil=True)
+def loss_and_slope(margin, logistic):
+    """Squared hinge or logistic loss at the margin y * s, and its derivative there."""
+    if logistic:
+        if margin < -30:
+            return -margin, -1.0
+        odds = np.exp(-margin)
+        return np.log1p(odds), -odds / (1 + odds)
+    gap = 1 - margin
+    if gap <= 0:
+        return 0.0, 0.0
+    return gap * gap, -2 * gap
+
+
+@njit(cache=True, nogil=True)
+def shared_slopes(shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, logistic, slopes, losses):
+    """The slopes of all pairs of one shard's documents in `batch`, and the summed loss of each document."""
+    p = np.zeros(n_label_features, np.float32)
+    for at in range(shard, batch.shape[0], n_shards):
+        row, total = batch[at], 0.0
+        project(row, documents, documents.data, shared.weights, p)
+        for pair in range(pairs.others.indptr[row], pairs.others.indptr[row + 1]):
+            score, _ = label_score(pairs.others.indices[pair], labels, p)
+            sign = pairs.others.data[pair]
+            loss, slope = loss_and_slope(sign * (score + pairs.offsets[pair]), logistic)
+            slopes[pair] = sign * slope
+            total += loss
+        losses[at] = total
+        clear(row, documents, shared.weights, p)
+
+
+@njit(cache=True, nogil=True)
+def shared_step(shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, slopes, rate):
+    """One Adagrad step along the summed gradient of the documents in `batch`, for the rows that belong to one shard."""
+    weights, q = shared.weights, np.zeros(n_label_features, np.float32)
+    for row in batch:
+        _gather(row, pairs.others, labels, slopes, q)
+        for at in range(documents.indptr[row], documents.indptr[row + 1]):
+            feature = documents.indices[at]
+            if feature % n_shards == shard:
+                for of in range(weights.indptr[feature], weights.indptr[feature + 1]):
+                    shared.gradient[of] += documents.data[at] * q[weights.indices[of]]
+        _scatter_zeros(row, pairs.others, labels, q)
+    for row in batch:
+        for feature in documents.indices[documents.indptr[row] : documents.indptr[row + 1]]:
+            if feature % n_shards == shard:
+                for of in range(weights.indptr[feature], weights.indptr[feature + 1]):
+                    gradient = shared.gradient[of]
+                    if gradient != 0:  # the first document of the batch that has the feature does the step for all
+                        shared.gradient[of] = 0
+                        shared.squares[of] += gradient * gradient
+                        weights.data[of] -= rate * gradient / np.sqrt(shared.squares[of] + np.float32(1e-12))
+
+
+@njit(cache=True, nogil=True)
+def _gather(row, others, labels, slopes, q):
+    """q = Σ slope_l z_l over the labels of one document."""
+    for pair in range(others.indptr[row], others.indptr[row + 1]):
+        if abs(slopes[pair]) > NEGLIGIBLE:
+            label = others.indices[pair]
+            for of in range(labels.indptr[label], labels.indptr[label + 1]):
+                q[labels.indices[of]] += slopes[pair] * labels.data[of]
+
+
+@njit(cache=True, nogil=True)
+def _scatter_zeros(row, others, labels, q):
+    for label in others.indices[others.indptr[row] : others.indptr[row + 1]]:
+        for of in range(labels.indptr[label], labels.indptr[label + 1]):
+            q[labels.indices[of]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _best_dual(dual, margin, curvature, C, logistic):
+    """The best value of one dual variable while the others stay; `margin` is y * s at its present value."""
+    if not logistic:
+        return max(dual - (margin - 1 + dual / (2 * C)) / (curvature + 1 / (2 * C)), 0.0)
+    # With a = C sigmoid(u) the optimum solves u + curvature C sigmoid(u) = curvature a_old - margin, increasing in u.
+    target = curvature * dual - margin
+    low, high = target - curvature * C, target
+    u = (low + high) / 2
+    for _ in range(30):
+        sigmoid = 1 / (1 + np.exp(-u))
+        gap = u + curvature * C * sigmoid - target
+        if gap > 0:
+            high = u
+        else:
+            low = u
+        newton = u - gap / (1 + curvature * C * sigmoid * (1 - sigmoid))
+        before, u = u, newton if low < newton < high else (low + high) / 2
+        if abs(u - before) < 1e-6:
+            break
+    return C / (1 + np.exp(-u))
+
+
+@njit(cache=True, nogil=True)
+def _ascend(rows, curvature, pairs, first, last, C, logistic, passes, tolerance, random, w, is_touched, touched):
+    """Solve one label's problem into w; returns (bias, number of touched features).
+
+    A pair whose dual variable rests at zero (logistic: hardly moves) is looked at again only after 1, 3, 7, ... passes:
+    most pairs are like that after the first pass.
+    """
+    n_pairs, n_touched, bias = last - first, 0, np.float32(0)
+    duals, order = np.zeros(n_pairs, np.float32), np.arange(n_pairs)
+    due, rest = np.zeros(n_pairs, np.int32), np.zeros(n_pairs, np.int32)
+    for sweep in range(passes):
+        largest = 0.0
+        random = _shuffle(order, n_pairs, random)
+        for pair in order:
+            if due[pair] > sweep:
+                continue
+            row, sign = pairs.others.indices[first + pair], np.float32(pairs.others.data[first + pair])
+            score = pairs.offsets[first + pair] + bias + _dot(rows, row, w)
+            new = np.float32(_best_dual(duals[pair], sign * score, curvature[row], C, logistic))
+            step = new - duals[pair]
+            if (new == 0 and step == 0) or (logistic and abs(step) <= tolerance * C):
+                rest[pair] = min(2 * rest[pair] + 1, LONGEST_REST)
+                due[pair] = sweep + 1 + rest[pair]
+                continue
+            rest[pair], duals[pair] = 0, new
+            largest = max(largest, abs(step))
+            bias += step * sign
+            _add_row(rows, row, step * sign, w)
+            for feature in rows.indices[rows.indptr[row] : rows.indptr[row + 1]]:
+                if not is_touched[feature]:
+                    is_touched[feature], touched[n_touched] = True, feature
+                    n_touched += 1
+        if largest <= tolerance * C:
+            break
+    return bias, n_touched
+
+
+@njit(cache=True, nogil=True)
+def fit_own(
+    shard, n_shards, block, rows, n_features, curvature, pairs, C, logistic, passes, tolerance, smallest, random,
+    ids, values, bias, filled,
+):  # fmt: skip
+    """The own weights of one shard's labels in `block`: the largest that `ids` has room for, none below `smallest`.
+
+    `random` (n_labels of the block,) is the state of each label's generator, never zero.
+    """
+    w, is_touched = np.zeros(n_features, np.float32), np.zeros(n_features, np.bool_)
+    touched, sizes = np.empty(n_features, np.int32), np.empty(ids.shape[1], np.float32)
+    for at in range(shard, block.shape[0], n_shards):
+        first, last = pairs.others.indptr[block[at]], pairs.others.indptr[block[at] + 1]
+        bias[at], n_touched = _ascend(
+            rows, curvature, pairs, first, last, C, logistic, passes, tolerance, random[at], w, is_touched, touched
+        )
+        n = 0
+        for feature in touched[:n_touched]:
+            size = abs(w[feature])
+            if size >= smallest and size > 0:
+                n = push(ids[at], sizes, n, feature, size)
+        for slot in range(n):
+            values[at, slot] = w[ids[at, slot]]
+        filled[at] = n
+        for feature in touched[:n_touched]:
+            w[feature], is_touched[feature] = 0, False

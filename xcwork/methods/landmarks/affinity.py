@@ -1,0 +1,194 @@
+"""How labels depend on each other: every label as a sparse combination of other labels, plus what is left over.
+
+With Y (documents × labels) and the columns Y_S of the candidate labels, the problem is
+
+    min over Z, E of  ‖Z‖₁ + α ‖E‖₂,₁        subject to  Y = Y_S Z + E,
+
+where ‖E‖₂,₁ adds up the lengths of the columns of E. When every label is a candidate (S = all), the diagonal of Z is
+held at zero, otherwise Z = I, E = 0 would be a useless solution.
+
+Nothing couples the columns. For one label with y = Y[:, l] the constraint can be put into the objective,
+
+    min over z of  ‖z‖₁ + α ‖y - Y_S z‖₂,
+
+which is the *square-root lasso*. Three facts make it cheap:
+
+- It only needs counts: n_j documents of label j and n_jl documents that carry both j and l.
+- z = 0 is optimal exactly when α max_j n_jl ≤ √n_l. Such a label is a *pure outlier*: no candidate explains enough of
+  it to be worth a coefficient. That is a comparison of counts, no solver is involved.
+- A candidate with n_j ≤ 1/α² is never used, since |y_j · e| ≤ √n_j ‖e‖ ≤ ‖e‖/α. And a label with n_l ≤ 1/α² is a pure
+  outlier whatever happens beside it, since n_jl ≤ n_l. With α = 1 all labels of a single document drop out unseen.
+
+`xcwork.kernels.landmarks` solves the rest and certifies each column by its duality gap. The classical solver for the
+same problem is in `xcwork.methods.landmarks.admm`; both give the same Z.
+
+Cost: counting takes O(sum_i |y_i|²); a column takes a few passes over the co-occurrences of its active labels. Memory
+is bounded by `max_pairs`: where documents have so many labels that the counts would exceed it, they are estimated from
+a random part of the documents, and the log says so.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.kernels.landmarks import Columns, Counts, Targets, solve_columns
+from xcwork.progress import track
+
+log = logging.getLogger(__name__)
+
+BLOCK = 512  # labels solved between two steps of progress
+MAX_PAIRS = 60_000_000  # counted co-occurrences, about 1.5 GB while they are counted
+WIDTH = 1000  # coefficients a label may have
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """Labels as combinations of candidate labels."""
+
+    Z: sparse.csc_array  # (n_candidates, n_labels)
+    norms: np.ndarray  # (n_labels,): ‖E_l‖₂
+    lengths: np.ndarray  # (n_labels,): ‖y_l‖₂
+    gaps: np.ndarray  # (n_labels,): how far from optimal at most, relative to α ‖y_l‖₂; NaN where not certified
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """‖E_l‖ / ‖y_l‖, (n_labels,): 0 is reproduced perfectly, 1 is a pure outlier; 0 for a label of no document."""
+        return np.divide(self.norms, self.lengths, out=np.zeros_like(self.norms), where=self.lengths > 0)
+
+    def objective(self, alpha: float) -> float:
+        """‖Z‖₁ + α ‖E‖₂,₁"""
+        return float(np.abs(self.Z.data).sum() + alpha * self.norms.sum())
+
+
+def cooccurrences(Y: sparse.csr_array, others: sparse.csr_array | None = None) -> sparse.csr_array:
+    """How many documents carry each pair of labels, (n_labels, n_labels) or (n_labels, n_others) of `others`."""
+    left = sparse.csr_array(Y.T, dtype=np.float32)
+    counts = sparse.csr_array(left @ sparse.csr_array(Y if others is None else others, dtype=np.float32))
+    counts.sort_indices()
+    return counts
+
+
+def pure_outliers(
+    together: sparse.csr_array, documents: np.ndarray, alpha: float, own: np.ndarray | None = None
+) -> np.ndarray:
+    """Which labels no candidate helps to reproduce, (n_labels,) bool, by counting alone.
+
+    `together` (n_labels, n_candidates) counts shared documents; `own` names the candidate that is the label itself.
+    """
+    if own is not None:
+        rows = np.repeat(np.arange(together.shape[0]), np.diff(together.indptr))
+        others = np.where(together.indices == own[rows], 0, together.data)
+        together = sparse.csr_array((others, together.indices, together.indptr), shape=together.shape)
+    most = together.max(axis=1).toarray().ravel() if together.shape[1] else np.zeros(len(documents))
+    return alpha * most <= np.sqrt(documents)
+
+
+def self_affinity(
+    Y: sparse.csr_array, alpha: float, *, tolerance: float = 1e-5, max_pairs: int = MAX_PAIRS, seed: int = 0
+) -> Combination:
+    """Every label as a combination of all others (zero diagonal)."""
+    Y = _affordable(Y, max_pairs, seed)
+    documents = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.float64)  # (n_labels,)
+    usable = np.flatnonzero(documents * alpha**2 > 1)
+    counts = cooccurrences(Y[:, usable])
+    own = np.arange(len(usable))
+    solved = _solve(counts, counts, documents[usable], documents[usable], own, alpha, tolerance, "relating labels")
+    return _placed(solved, usable, usable, documents)
+
+
+def reconstruction(Y: sparse.csr_array, landmarks: np.ndarray, alpha: float, *, tolerance: float = 1e-5) -> Combination:
+    """Every label as a combination of the landmarks; a landmark is itself."""
+    n_labels = Y.shape[1]
+    documents = np.bincount(Y.indices, minlength=n_labels).astype(np.float64)
+    chosen = Y[:, landmarks]
+    others = np.setdiff1d(np.flatnonzero(documents), landmarks)
+    solved = _solve(
+        cooccurrences(chosen), cooccurrences(Y[:, others], chosen), documents[landmarks], documents[others],
+        np.full(len(others), -1), alpha, tolerance, "decoding labels",
+    )  # fmt: skip
+    placed = _placed(solved, np.arange(len(landmarks)), others, documents, n_candidates=len(landmarks))
+    return with_landmarks(placed, landmarks)
+
+
+def with_landmarks(combination: Combination, landmarks: np.ndarray) -> Combination:
+    """The combination in which every landmark is exactly itself."""
+    n_labels = combination.Z.shape[1]
+    identity = sparse.csc_array(
+        (np.ones(len(landmarks)), (np.arange(len(landmarks)), landmarks)), shape=(len(landmarks), n_labels)
+    )
+    others = np.ones(n_labels)
+    others[landmarks] = 0.0
+    Z = sparse.csc_array(combination.Z @ sparse.diags_array(others) + identity)
+    Z.eliminate_zeros()
+    return Combination(Z, combination.norms * others, combination.lengths, combination.gaps * others)
+
+
+def _affordable(Y: sparse.csr_array, max_pairs: int, seed: int) -> sparse.csr_array:
+    """`Y`, or as many random rows of it as have at most `max_pairs` pairs of labels."""
+    pairs = np.diff(Y.indptr).astype(np.int64) ** 2
+    if pairs.sum() <= max_pairs:
+        return Y
+    order = np.random.default_rng(seed).permutation(Y.shape[0])
+    kept = np.sort(order[: max(1, np.searchsorted(np.cumsum(pairs[order]), max_pairs))])
+    log.info(
+        "the documents have %d pairs of labels, more than %d: affinities come from %d of %d documents",
+        pairs.sum(), max_pairs, len(kept), Y.shape[0],
+    )  # fmt: skip
+    return Y[kept]
+
+
+def _solve(
+    counts: sparse.csr_array, together: sparse.csr_array, candidate_documents: np.ndarray, documents: np.ndarray,
+    own: np.ndarray, alpha: float, tolerance: float, phase: str,
+) -> Combination:  # fmt: skip
+    """The columns for the targets that are the rows of `together`: pure outliers by counting, the others by blocks."""
+    hopeless = pure_outliers(together, documents, alpha, own)
+    if hopeless.any():
+        log.info("%s: %d of %d labels are pure outliers", phase, int(hopeless.sum()), len(documents))
+        solvable = np.flatnonzero(~hopeless)
+        solved = _solve(
+            counts, together[solvable], candidate_documents, documents[solvable], own[solvable], alpha, tolerance, phase
+        )
+        return _placed(solved, np.arange(counts.shape[0]), solvable, documents, n_candidates=counts.shape[0])
+    gram = Counts(counts.data, counts.indices, counts.indptr, candidate_documents)
+    width = min(WIDTH, counts.shape[0])
+    parts = []
+    for start in track(range(0, len(documents), BLOCK), phase):
+        rows = together[start : start + BLOCK]
+        n_targets = rows.shape[0]
+        targets = Targets(
+            rows.data, rows.indices, rows.indptr, documents[start : start + BLOCK],
+            own[start : start + BLOCK].astype(np.int64),
+        )  # fmt: skip
+        columns = Columns(
+            np.zeros((n_targets, width), np.int32), np.zeros((n_targets, width)), np.zeros(n_targets, np.int64),
+            np.zeros(n_targets), np.zeros(n_targets),
+        )  # fmt: skip
+        solve_columns(gram, targets, alpha, tolerance, columns)
+        filled = np.arange(width) < columns.sizes[:, None]
+        parts.append((columns.support[filled], columns.values[filled], columns.sizes, columns.norms, columns.gaps))
+    if not parts:
+        return Combination(sparse.csc_array((counts.shape[0], 0)), np.zeros(0), np.zeros(0), np.zeros(0))
+    support, values, sizes, norms, gaps = (np.concatenate(part) for part in zip(*parts, strict=True))
+    Z = sparse.csc_array((values, support, np.concatenate([[0], np.cumsum(sizes)])), (counts.shape[0], len(documents)))
+    Z.sort_indices()
+    return Combination(Z, norms, np.sqrt(documents), gaps)
+
+
+def _placed(
+    solved: Combination, rows: np.ndarray, columns: np.ndarray, documents: np.ndarray, n_candidates: int | None = None
+) -> Combination:
+    """A solution for some labels as one for all: a label that was left out is an outlier."""
+    n_labels = len(documents)
+    entries = solved.Z.tocoo()
+    Z = sparse.csc_array(
+        (entries.data, (rows[entries.row], columns[entries.col])), shape=(n_candidates or n_labels, n_labels)
+    )
+    lengths = np.sqrt(documents)
+    norms, gaps = lengths.copy(), np.zeros(n_labels)
+    norms[columns], gaps[columns] = solved.norms, solved.gaps
+    return Combination(Z, norms, lengths, gaps)

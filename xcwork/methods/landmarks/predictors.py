@@ -1,0 +1,112 @@
+"""Linear predictors from documents to labels: ridge regression or a support vector machine a label.
+
+Both end up as rows of weights over the features plus a constant, so that a document x (unit length) has
+
+    p_l(x) = Σ_t x_t B[t, l] + B[bias, l]      ≈ 1 when it carries label l, ≈ 0 when it does not.
+
+Ridge regresses on 0 and 1 directly. A support vector machine separates with margins m ≈ -1 and +1, so p = (m + 1) / 2:
+the same scale, still linear, and therefore still decodable and exactly explainable.
+
+How well a label is learned is its training R² = 1 - Σ(y - p)² / Σ(y - ȳ)².
+
+Memory: labels are trained in blocks, and of each label only the `keep` largest weights stay. All of them stay while
+there is room for MOST_WEIGHTS in total, which covers data of moderate size exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import LabelSpace, Split
+from xcwork.kernels.landmarks import largest_of_columns
+from xcwork.methods.landmarks.ridge import Ridge
+from xcwork.progress import track
+from xcwork.search import unit_rows
+
+if TYPE_CHECKING:
+    from xcwork.methods.landmarks.stages import Stages
+    from xcwork.storage import Checkpoint
+
+MOST_WEIGHTS = 16_000_000  # about 128 MB
+SMALL_WEIGHT = 0.01  # of a support vector machine: dropped where not all weights fit
+
+
+@dataclass(frozen=True, eq=False)
+class Regressors:
+    """One linear predictor for each of some labels."""
+
+    labels: np.ndarray  # (n,) label ids, ascending
+    weights: sparse.csr_array  # (n, n_features + 1), the constant last
+    errors: np.ndarray  # (n,): Σ(y - p)² over the training documents
+
+    def of(self, labels: np.ndarray) -> sparse.csr_array:
+        """The weights of `labels` by feature, (n_features + 1, len(labels))."""
+        return sparse.csr_array(self.weights[np.searchsorted(self.labels, labels)].T)
+
+    def r2(self, documents: np.ndarray, n_documents: int) -> np.ndarray:
+        """Training R² of all labels, (n_labels,): 0 for those without a regressor or without variance."""
+        scores = np.zeros(len(documents))
+        variance = (documents - documents**2 / n_documents)[self.labels]
+        unexplained = np.divide(self.errors, variance, out=np.ones_like(self.errors), where=variance > 0)
+        scores[self.labels] = 1 - unexplained
+        return scores
+
+
+def with_bias(X: sparse.csr_array) -> sparse.csr_array:
+    """Unit rows with a column of ones behind them, (n_documents, n_features + 1)."""
+    rows = unit_rows(X)
+    return sparse.csr_array(sparse.hstack([rows, np.ones((rows.shape[0], 1), np.float32)]))
+
+
+def largest(columns: np.ndarray, keep: int) -> sparse.csr_array:
+    """The `keep` entries of largest size of every column of a dense matrix, as sparse rows."""
+    n_rows, n_columns = columns.shape
+    if keep >= n_rows:
+        return sparse.csr_array(columns.T)
+    ids, values = np.empty((n_columns, keep), np.int32), np.empty((n_columns, keep), columns.dtype)
+    largest_of_columns(np.ascontiguousarray(columns), ids, values)
+    starts = np.arange(0, ids.size + 1, keep)
+    return sparse.csr_array((values.ravel(), ids.ravel(), starts), shape=(n_columns, n_rows))
+
+
+def weights_kept(n_features: int, n_labels: int, wanted: int | None) -> int:
+    """Weights a label may keep: what is wanted, or what fits."""
+    return min(n_features, wanted or max(1, MOST_WEIGHTS // max(1, n_labels)))
+
+
+def train_ridge(
+    X: sparse.csr_array, Y: sparse.csr_array, labels: np.ndarray, *, strength: float, solver: str, tolerance: float,
+    keep: int, device: str, seed: int, stages: Stages,
+) -> Regressors:  # fmt: skip
+    """Ridge regressors of `labels` on `X` (with its bias column), going on from what `stages` remembers."""
+    ridge = Ridge(X, strength, len(labels), solver=solver, device=device, tolerance=tolerance, seed=seed)
+    columns = sparse.csc_array(Y, dtype=np.float64)
+    for start in track(range(0, len(labels), ridge.block), "training predictors"):
+        if start >= stages.n_trained:
+            weights, errors = ridge.solve(columns[:, labels[start : start + ridge.block]])
+            stages.add_trained(largest(weights, keep), errors)
+    return Regressors(labels, *stages.trained())
+
+
+def train_svm(
+    train: Split, labels: np.ndarray, *, C: float, keep: int, seed: int, checkpoint: Checkpoint | None
+) -> Regressors:
+    """Support vector machines of `labels`, rescaled to predict 0 and 1."""
+    from xcwork.methods.one_vs_all import OneVsAll
+
+    names = LabelSpace([train.labels.names[label] for label in labels])
+    part = replace(train, Y=sparse.csr_array(train.Y[:, labels]), labels=names, filter_pairs=None)
+    prune = 0.0 if keep > train.X.shape[1] else SMALL_WEIGHT
+    machines = OneVsAll(C=C, prune=prune, seed=seed).fit(part, checkpoint=checkpoint)
+    X, Y = with_bias(train.X), sparse.csc_array(part.Y)
+    rows, errors = [], []
+    for start in track(range(0, len(labels), 128), "rating predictors"):
+        block = slice(start, start + 128)
+        margins = np.vstack([machines.weights_[:, block].toarray(), machines.bias_[None, block] + 1]) / 2
+        rows.append(largest(margins, keep))
+        errors.append(np.square(Y[:, block].toarray() - X @ margins).sum(axis=0))
+    return Regressors(labels, sparse.csr_array(sparse.vstack(rows)), np.concatenate(errors))

@@ -1,0 +1,238 @@
+"""Ridge regression for many labels at once: one system, thousands of right-hand sides.
+
+    B = argmin ‖X B - Y‖² + γ ‖B‖²  =  (XᵀX + γI)⁻¹ Xᵀ Y  =  Xᵀ (XXᵀ + γI)⁻¹ Y
+
+The first form (primal) has as many unknowns a label as there are features, the second (dual) as many as documents; the
+smaller one is solved. Write A = Xᵀ or A = X for it, M = AAᵀ + γI, and C = XᵀY or C = Y. Two ways to M⁻¹C:
+
+- *Cholesky*: M as a dense matrix. Exact; O(size³) once. With more labels than unknowns M⁻¹ itself is worth forming,
+  since a sparse C then costs only O(size · nnz(C)): the dual form profits most, there C is the label matrix.
+- *Conjugate gradients*: M only as a product with sparse A. The largest r eigenvalues of AAᵀ make it slow, so their
+  space U (from a randomised subspace iteration) is taken out: the start solves it exactly and the preconditioner
+  I + U ((λ_r + γ) / (Λ + γ) - 1) Uᵀ levels it; the rest has a condition number below λ_r/γ + 1. A label is done when
+  its residual is below the tolerance relative to the part of its right-hand side outside U.
+
+`auto` takes Cholesky when M fits (MOST_DENSE unknowns) and the estimated work is less. Because ridge is linear in its
+target, P(Y_S z + e) = P y: predicting a combination of landmarks plus a predicted remainder is predicting the label.
+
+The residual sums of squares that R² needs cost nothing more: y - Xb = γ·(dual solution) + its residual, and in the
+primal ‖y - Xb‖² = ‖y‖² - b·(c + γ b + residual).
+
+Dense algebra runs in torch on the chosen device. Sparse products use a numba kernel on the CPU and torch elsewhere; the
+torch products also run on the CPU, where tests compare the two.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.device import resolve
+from xcwork.kernels.landmarks import sparse_gram, sparse_times_dense
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
+
+SOLVERS = ("auto", "cholesky", "cg")
+MOST_DENSE = 16_000  # unknowns: M is then 2 GB
+MOST_DEFLATED = 400  # eigenvalues taken out before conjugate gradients
+SPARSE_SLOWER = 15  # a multiplication in a sparse product costs about as much as this many in a dense one
+USUAL_ROUNDS = 12  # of conjugate gradients, for the estimate
+MAX_ROUNDS = 500
+FEW = 0.05  # a right-hand side with a smaller share of entries is multiplied as a sparse one
+
+
+def accelerator(name: str) -> torch.device | None:
+    """The accelerator that `name` stands for, or None when the CPU is to be used."""
+    place = resolve(name)
+    if place.type == "mps":
+        log.info("MPS has neither double precision nor sparse products; the CPU is used")
+    return None if place.type in ("cpu", "mps") else place
+
+
+class Product:
+    """A sparse matrix that multiplies dense tensors of one device."""
+
+    def __init__(self, matrix: sparse.sparray, dtype: torch.dtype, device: torch.device, *, kernel: bool) -> None:
+        import torch
+
+        number = {torch.float32: np.float32, torch.float64: np.float64}[dtype]
+        self.matrix = sparse.csr_array(matrix, dtype=number)
+        self.shape = self.matrix.shape
+        self._tensor = None
+        if not kernel:
+            starts, columns = self.matrix.indptr.astype(np.int64), self.matrix.indices.astype(np.int64)
+            parts = [torch.as_tensor(part) for part in (starts, columns, self.matrix.data)]
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+                self._tensor = torch.sparse_csr_tensor(*parts, size=self.shape, check_invariants=False).to(device)
+
+    def __matmul__(self, dense: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        if self._tensor is not None:
+            return self._tensor @ dense
+        out = np.empty((self.shape[0], dense.shape[1]), self.matrix.data.dtype)
+        sparse_times_dense(self.matrix.data, self.matrix.indices, self.matrix.indptr, dense.contiguous().numpy(), out)
+        return torch.from_numpy(out)
+
+
+class Ridge:
+    """The system of one feature matrix, ready to be solved for any labels."""
+
+    def __init__(
+        self, X: sparse.csr_array, strength: float, n_labels: int, *, solver: str = "auto", device: str = "cpu",
+        tolerance: float = 0.1, seed: int = 0, kernel: bool | None = None,
+    ) -> None:  # fmt: skip
+        """`n_labels` is how many will be solved for; `kernel=False` uses torch's sparse products on the CPU too."""
+        import torch
+
+        self.strength, self.tolerance = strength, tolerance
+        # Frequent features first while training: what is used most then shares the processor's cache.
+        self._rank = np.empty(X.shape[1], np.int64)
+        self._rank[np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")] = np.arange(X.shape[1])
+        X = sparse.csr_array((X.data, self._rank[X.indices].astype(np.int32), X.indptr), shape=X.shape)
+        self.shape = X.shape
+        self.dual = X.shape[0] < X.shape[1]
+        self.size = min(X.shape)
+        self.solver = _cheaper(X, n_labels) if solver == "auto" else solver
+        place = accelerator(device)
+        self.device = place or torch.device("cpu")
+        self.kernel = place is None if kernel is None else kernel
+        precise = self.solver == "cholesky" or tolerance < 1e-4
+        self.dtype = torch.float64 if precise else torch.float32
+        self._A = self._product(X if self.dual else X.T)  # (size, the other side)
+        self._At = self._product(X.T if self.dual else X)
+        if self.solver == "cholesky":
+            self._factorise(explicit=n_labels > self.size)
+        else:
+            self._deflate(min(MOST_DEFLATED, self.size // 10, n_labels), seed)
+
+    @property
+    def block(self) -> int:
+        """Labels that are best solved for together."""
+        # More columns would no longer fit into the processor's cache together with the sparse matrix.
+        return int(np.clip(2**24 // max(self.shape), 16, 64))
+
+    def solve(self, Y: sparse.csc_array) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (n_features, n_labels) and residual sums of squares (n_labels,) for the labels in Y's columns."""
+        C = sparse.csc_array(Y if self.dual else self._A.matrix @ Y)
+        if self.solver == "cholesky":
+            solution, left = self._times_inverse(C), 0.0
+        else:
+            solution, left = self._conjugate_gradients(self._dense(C))
+        if self.dual:
+            weights = self._At @ solution
+            errors = (self.strength * solution + left).square().sum(dim=0)
+        else:
+            weights = solution
+            explained = (weights * (self._dense(C) + self.strength * weights + left)).sum(dim=0)
+            errors = self._dense(Y).square().sum(dim=0) - explained
+        return weights.cpu().numpy()[self._rank], errors.cpu().numpy().astype(np.float64)
+
+    def _product(self, matrix: sparse.sparray) -> Product:
+        return Product(matrix, self.dtype, self.device, kernel=self.kernel)
+
+    def _dense(self, matrix: sparse.sparray) -> torch.Tensor:
+        import torch
+
+        return torch.as_tensor(matrix.toarray(), dtype=self.dtype, device=self.device)
+
+    def _factorise(self, *, explicit: bool) -> None:
+        """The Cholesky factor of M, or M⁻¹."""
+        import torch
+
+        M = self._gram()
+        M.diagonal().add_(self.strength)
+        factor = torch.linalg.cholesky(M)
+        del M
+        self._inverse = torch.cholesky_inverse(factor) if explicit else None
+        self._factor = None if explicit else factor
+
+    def _gram(self) -> torch.Tensor:
+        """AAᵀ, (size, size)."""
+        import torch
+
+        if self.kernel:
+            out = np.empty((self.size, self.size))
+            A, At = self._A.matrix, self._At.matrix
+            sparse_gram(A.data, A.indices, A.indptr, At.data, At.indices, At.indptr, out)
+            return torch.from_numpy(out)
+        rows = range(0, self.size, self.block)
+        return torch.hstack([self._A @ self._dense(self._A.matrix[i : i + self.block].T) for i in rows])
+
+    def _times_inverse(self, C: sparse.csc_array) -> torch.Tensor:
+        import torch
+
+        if self._inverse is None:
+            return torch.cholesky_solve(self._dense(C), self._factor)
+        if C.nnz < FEW * C.shape[0] * C.shape[1]:
+            return (self._product(C.T) @ self._inverse).T
+        return self._inverse @ self._dense(C)
+
+    def _times_M(self, P: torch.Tensor) -> torch.Tensor:
+        return (self._A @ (self._At @ P)).add_(P, alpha=self.strength)
+
+    def _deflate(self, rank: int, seed: int) -> None:
+        """The space of the largest eigenvalues of AAᵀ, by two rounds of subspace iteration."""
+        import torch
+
+        generator = torch.Generator().manual_seed(seed)
+        start = torch.randn(self.size, rank + rank // 10, generator=generator, dtype=self.dtype)
+        basis, _ = torch.linalg.qr(start.to(self.device))
+        for _ in range(2):
+            basis, _ = torch.linalg.qr(self._A @ (self._At @ basis))
+        images = self._At @ basis
+        values, vectors = torch.linalg.eigh(images.T @ images)
+        self._space = basis @ vectors[:, len(values) - rank :]  # (size, rank)
+        self._values = values[len(values) - rank :].clamp_min(0)[:, None] + self.strength  # (rank, 1), ascending
+
+    def _precondition(self, residual: torch.Tensor) -> torch.Tensor:
+        if len(self._values) == 0:
+            return residual.clone()
+        levelled = (self._values[0] / self._values - 1) * (self._space.T @ residual)
+        return residual + self._space @ levelled
+
+    def _conjugate_gradients(self, C: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(solution, C - M solution), both (size, n_labels)."""
+        import torch
+
+        inside = self._space.T @ C
+        solution = self._space @ (inside / self._values)
+        residual = C - self._times_M(solution)
+        # The largest eigenvalues carry most of C and are solved at once, so it is the rest that must become small.
+        rest = (C.square().sum(dim=0) - inside.square().sum(dim=0)).clamp_min(0)
+        enough = self.tolerance**2 * rest + torch.finfo(self.dtype).eps ** 1.5 * C.square().sum(dim=0)
+        direction = self._precondition(residual)
+        slope = (residual * direction).sum(dim=0)
+        for _ in range(MAX_ROUNDS):
+            live = residual.square().sum(dim=0) > enough
+            if not bool(live.any()):
+                break
+            image = self._times_M(direction)
+            # A column that is done stays as it is; its step would be 0/0 once the residual is exactly zero.
+            step = (slope / (direction * image).sum(dim=0)).where(live, 0.0)
+            solution.addcmul_(direction, step)
+            residual.addcmul_(image, step, value=-1)
+            better = self._precondition(residual)
+            renewed = (residual * better).sum(dim=0)
+            direction.mul_((renewed / slope).where(live, 0.0)).add_(better)
+            slope = renewed
+        else:
+            log.warning("conjugate gradients stopped after %d rounds; raise the tolerance or gamma", MAX_ROUNDS)
+        return solution, residual
+
+
+def _cheaper(X: sparse.csr_array, n_labels: int) -> str:
+    """The solver with the smaller estimate of multiplications, among those that fit in memory."""
+    size = min(X.shape)
+    if size > MOST_DENSE:
+        return "cg"
+    dense = size**3 + 2 * size**2 * n_labels
+    return "cholesky" if dense <= SPARSE_SLOWER * USUAL_ROUNDS * 4 * X.nnz * n_labels + 10**10 else "cg"

@@ -1,0 +1,96 @@
+"""Scores of all labels for documents, from landmark predictors, a decoder and the outliers' own regressors.
+
+    s(x, l) = Σ_s (x · direct_s) Z[s, l]      or, for an outlier,      s(x, l) = x · own_l
+
+On the CPU one kernel does this row by row over sparse weights. On an accelerator (when one is asked for by name) the
+same products run in torch. The blocks of documents are so small that a block of scores for all labels fits in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import Split
+from xcwork.kernels.landmarks import Sparse, score_rows
+from xcwork.methods.landmarks.ridge import Product, accelerator
+from xcwork.metrics.ranking import document_ratios, place
+from xcwork.progress import batches
+from xcwork.results import TopK
+from xcwork.search import top_k_rows
+
+if TYPE_CHECKING:
+    import torch
+
+BLOCK_SCORES = 2**24  # scores computed at once, 64 MB
+KS = (1, 3, 5)
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """Everything a prediction needs."""
+
+    direct: sparse.csr_array  # (n_features + 1, k): predictors of the landmarks
+    decoder: sparse.csr_array  # (k, n_labels), nothing in the columns of `own_labels`
+    own: sparse.csr_array  # (n_features + 1, n_outliers)
+    own_labels: np.ndarray  # (n_outliers,) label ids
+    candidates: np.ndarray  # (n_labels,) bool: labels that may be predicted
+    device: str = "auto"
+
+    def among(self, labels: np.ndarray) -> Self:
+        """The same, but only `labels` may be predicted."""
+        allowed = np.zeros_like(self.candidates)
+        allowed[labels] = True
+        return replace(self, candidates=self.candidates & allowed)
+
+    def top_k(self, X: sparse.csr_array, k: int) -> TopK:
+        """The best labels of every row of `X` (with its bias column)."""
+        rows = int(np.clip(BLOCK_SCORES // len(self.candidates), 1, 1024))
+        # A CPU needs no start-up and is quick on sparse rows, so `auto` stays there.
+        device = None if self.device in ("auto", "cpu") else accelerator(self.device)
+        best = []
+        for x in batches(X, rows, "scoring"):
+            scores = self.scores(x) if device is None else self.torch_scores(x, device)  # (n_rows, n_labels)
+            scores[:, ~self.candidates] = -np.inf
+            best.append(top_k_rows(scores, k))
+        return TopK.concatenate(best)
+
+    def scores(self, X: sparse.csr_array, dtype: type = np.float32) -> np.ndarray:
+        """Scores of all labels, (n_rows, n_labels)."""
+        out = np.empty((X.shape[0], self.decoder.shape[1]), dtype)
+        score_rows(_arrays(X), _arrays(self.direct), _arrays(self.decoder), _arrays(self.own), self.own_labels, out)
+        return out
+
+    def torch_scores(self, X: sparse.csr_array, device: torch.device) -> np.ndarray:
+        """The same by torch on `device`."""
+        import torch
+
+        def product(matrix: sparse.sparray) -> Product:
+            return Product(matrix.T, torch.float32, device, kernel=False)
+
+        documents = torch.as_tensor(X.T.toarray(), dtype=torch.float32, device=device)  # (n_features + 1, n_rows)
+        scores = product(self.decoder) @ (product(self.direct) @ documents)  # (n_labels, n_rows)
+        if len(self.own_labels):
+            scores[torch.as_tensor(self.own_labels, device=device)] = product(self.own) @ documents
+        return scores.T.contiguous().cpu().numpy()
+
+    def measure(self, split: Split, X: sparse.csr_array, name: str) -> dict[str, float]:
+        """P@k and nDCG@k of these scores on `split`, whose features with bias column are `X`, keyed by `name`."""
+        pairs = split.filter_pairs
+        spare = 0 if pairs is None or len(pairs) == 0 else int(np.bincount(pairs[:, 0]).max())
+        best = self.top_k(X, max(KS) + spare)
+        best = best.without(pairs) if spare else best
+        ratios = document_ratios(place(best.head(max(KS)), split.Y), np.ones(split.n_labels), KS)
+        return {
+            f"{name}_{metric}": ratio.percent()
+            for metric, ratio in ratios.items()
+            if metric.startswith(("P@", "nDCG@"))
+        }
+
+
+def _arrays(matrix: sparse.csr_array) -> Sparse:
+    """The arrays of a CSR matrix, with the index types that the kernel is compiled for."""
+    return Sparse(matrix.data, matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False))

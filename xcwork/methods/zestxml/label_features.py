@@ -1,0 +1,109 @@
+"""What a label is made of: an identity of its own if it was seen in training, and the terms of its text.
+
+    columns of Z:  [ identity of each seen label | terms that occur in label texts ]
+
+The identity column of a label ("memorised") gives it private parameters; a label that no training document carries has
+none, so nothing memorised can ever fire for it. Terms are shared between labels and are what zero-shot prediction lives
+on. A label's row of terms is its own text plus, where the source knows broader labels, a part of theirs:
+z = unit(own + parent_weight * mean of parents).
+
+Terms are renumbered so that only those in use take up columns, and come last, so that labels added later can bring new
+ones. `matches` says which document feature is the same term as a column: the exact matches, weighted by the term's
+inverse document frequency.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import Features, LabelSpace
+from xcwork.search import unit_rows
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFeatures:
+    """The matrix Z with identity columns, and how its columns relate to documents."""
+
+    Z: sparse.csr_array  # (n_labels, n_identities + n_terms)
+    identities: np.ndarray  # (n_identities,): the label behind each identity column, ascending
+    terms: np.ndarray  # (n_terms,): the label feature behind each term column
+    matches: sparse.csr_array  # (n_features, n_identities + n_terms): idf where both are the same term
+
+    @classmethod
+    def of(
+        cls, labels: LabelSpace, features: Features, frequencies: np.ndarray, idf: np.ndarray, *,
+        identity_weight: float, parent_weight: float,
+    ) -> LabelFeatures:  # fmt: skip
+        own = unit_rows(labels.Z)
+        if parent_weight > 0 and labels.parents is not None:
+            own = unit_rows(own + parent_weight * (_parents(labels) @ own))
+        own.eliminate_zeros()
+        identities = np.flatnonzero(frequencies > 0)
+        terms = np.unique(own.indices)
+        identity = sparse.csr_array(
+            (np.full(len(identities), identity_weight, np.float32), (identities, np.arange(len(identities)))),
+            shape=(len(labels), len(identities)),
+        )
+        Z = sparse.csr_array(sparse.hstack([identity, own[:, terms]]))
+        made = cls(Z, identities, terms, sparse.csr_array((features.size, Z.shape[1]), dtype=np.float32))
+        _report_empty(Z, frequencies)
+        return made._with_matches(labels.features, features, idf)
+
+    def extended(self, Z: sparse.csr_array, theirs: Features | None, ours: Features, idf: np.ndarray) -> LabelFeatures:
+        """With the rows `Z` (n_new, n_label_features) of labels that nobody has seen."""
+        own = unit_rows(Z)
+        own.eliminate_zeros()
+        terms = np.concatenate([self.terms, np.setdiff1d(own.indices, self.terms)])
+        place = np.zeros(Z.shape[1], np.int64)
+        place[terms] = len(self.identities) + np.arange(len(terms))
+        width = len(self.identities) + len(terms)
+        new = sparse.csr_array((own.data, place[own.indices], own.indptr), shape=(Z.shape[0], width))
+        new.sort_indices()
+        old = sparse.csr_array((self.Z.data, self.Z.indices, self.Z.indptr), shape=(self.Z.shape[0], width))
+        _report_empty(new, np.zeros(Z.shape[0]))
+        grown = replace(self, Z=sparse.csr_array(sparse.vstack([old, new])), terms=terms)
+        return grown._with_matches(theirs, ours, idf)
+
+    def _with_matches(self, theirs: Features | None, ours: Features, idf: np.ndarray) -> LabelFeatures:
+        features = _same_terms(theirs, ours, self.terms)  # (n_terms,)
+        column = np.flatnonzero(features >= 0)
+        entries = (idf[features[column]], (features[column], len(self.identities) + column))
+        return replace(self, matches=sparse.csr_array(entries, shape=(ours.size, self.Z.shape[1]), dtype=np.float32))
+
+
+def inverse_document_frequencies(X: sparse.csr_array) -> np.ndarray:
+    """ln((1 + n) / (1 + df)) + 1 of every feature, (n_features,) float32."""
+    n_with = np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
+    return (np.log((1 + X.shape[0]) / (1 + n_with)) + 1).astype(np.float32)
+
+
+def _parents(labels: LabelSpace) -> sparse.csr_array:
+    """(n_labels, n_labels): unit rows over the parents of each label that are labels themselves."""
+    id_of = {key: label for label, key in enumerate(labels.uids or labels.names)}
+    pairs = [(label, id_of[p]) for label, parents in enumerate(labels.parents or []) for p in parents if p in id_of]
+    child, parent = np.array(pairs, np.int64).reshape(-1, 2).T
+    shape = (len(labels), len(labels))
+    return unit_rows(sparse.csr_array((np.ones(len(pairs), np.float32), (child, parent)), shape=shape))
+
+
+def _same_terms(theirs: Features | None, ours: Features, terms: np.ndarray) -> np.ndarray:
+    """For each label feature in `terms` the document feature that is the same term, or -1."""
+    if theirs is None or theirs is ours:
+        return terms
+    if ours.names is None or theirs.names is None:
+        log.warning("label features and document features have no common names, so no term of theirs can match")
+        return np.full(len(terms), -1)
+    feature_of = {name: feature for feature, name in enumerate(ours.names)}
+    return np.array([feature_of.get(theirs.names[term], -1) for term in terms.tolist()], np.int64)
+
+
+def _report_empty(Z: sparse.csr_array, frequencies: np.ndarray) -> None:
+    n_mute = int(np.count_nonzero((np.diff(Z.indptr) == 0) & (frequencies == 0)))
+    if n_mute:
+        log.warning("%d labels have no known term and no training document, so they can never be predicted", n_mute)

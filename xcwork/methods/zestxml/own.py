@@ -1,0 +1,129 @@
+"""The weights that a seen label has to itself: the identity columns of W.
+
+For each label, over the documents on whose shortlist it stands and those that carry it,
+
+    min over w, b of  ½‖w‖² + ½b² + C Σ_i loss(y_i (w·x_i + b + o_i))
+
+where o_i is what prior, exact matches and shared pairs already say. Starting from them rather than from nothing is what
+makes rare labels better than plain one-vs-all, and negatives from the shortlist are what makes it cheap: a label meets
+the documents that resemble its own instead of all of them. Weights below `smallest` are dropped afterwards, and at most
+`keep` stay: hard thresholding once more.
+
+Cost: O(passes * pairs * nnz(x)), most pairs being looked at only once. Blocks of labels are independent; each block
+that is done goes into the checkpoint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.kernels.bilinear_training import Pairs, fit_own
+from xcwork.kernels.linear import Rows
+from xcwork.methods.zestxml.arrays import on_all_threads, rows_of
+from xcwork.methods.zestxml.progress import Progress
+from xcwork.methods.zestxml.xhtp import gathered
+from xcwork.progress import track
+
+BLOCK_BYTES = 2**26
+FEWEST_LABELS, MOST_LABELS = 16, 4096  # a block: enough for all threads, yet progress shows
+
+
+@dataclass(frozen=True, eq=False)
+class OwnProblem:
+    """What own weights are learned from, and how."""
+
+    X: sparse.csr_array  # (n_documents, n_features)
+    pairs: sparse.csr_array  # (n_documents, n_labels): +1 and -1
+    offsets: np.ndarray  # (n_pairs,)
+    logistic: bool
+    C: float
+    passes: int
+    tolerance: float
+    smallest: float
+    keep: int
+    seed: int
+
+    def solve(self, labels: np.ndarray, progress: Progress) -> tuple[sparse.csr_array, np.ndarray]:
+        """Weights (n_features, n_labels) and biases (n_labels,) for all labels; those not in `labels` stay empty."""
+        rows, columns = _by_frequency(self.X)
+        curvature = (np.asarray(self.X.multiply(self.X).sum(axis=1)) + 1).astype(np.float32)
+        pairs = self._by_label()
+        # Labels of like cost stand side by side, so that threads that take turns finish together.
+        order = labels[np.argsort(-np.diff(pairs.others.indptr)[labels], kind="stable")]
+        state = progress.state("own")
+        parts = [] if state is None else [(state["weights"], state["bias"])]
+        n_done, width = sum(len(bias) for _, bias in parts), min(self.keep, self.X.shape[1])
+        size = int(np.clip(BLOCK_BYTES // (8 * width), FEWEST_LABELS, MOST_LABELS))
+        for end in track(range(size, len(order) + size, size), "training own weights"):
+            block = order[n_done:end]  # nothing, where a checkpoint already has it
+            if len(block):
+                parts.append(self._block(block, rows, curvature, pairs, width))
+                n_done = end
+                progress.update("own", lambda: dict(zip(("weights", "bias"), _joined(parts), strict=True)))
+        weights, bias = _joined(parts)
+        parts.clear()
+        del pairs, rows
+        return self._spread(order, weights, bias, columns)
+
+    def _block(
+        self, labels: np.ndarray, rows: Rows, curvature: np.ndarray, pairs: Pairs, width: int
+    ) -> tuple[sparse.csr_array, np.ndarray]:
+        ids, values = np.zeros((len(labels), width), np.int32), np.zeros((len(labels), width), np.float32)
+        bias, filled = np.zeros(len(labels), np.float32), np.zeros(len(labels), np.int64)
+        on_all_threads(
+            fit_own, labels, rows, self.X.shape[1], curvature, pairs, self.C, self.logistic, self.passes,
+            self.tolerance, np.float32(self.smallest), _generators(self.seed, labels), ids, values, bias, filled,
+        )  # fmt: skip
+        return gathered(ids, values, filled, self.X.shape[1]), bias
+
+    def _by_label(self) -> Pairs:
+        signs = sparse.csr_array(self.pairs.T)
+        offsets = sparse.csr_array((self.offsets, self.pairs.indices, self.pairs.indptr), shape=self.pairs.shape)
+        return Pairs(rows_of(signs, None), sparse.csr_array(offsets.T).data)
+
+    def _spread(
+        self, order: np.ndarray, weights: sparse.csr_array, bias: np.ndarray, columns: np.ndarray
+    ) -> tuple[sparse.csr_array, np.ndarray]:
+        """Rows in training order over renumbered features as a matrix over features and labels by their own numbers."""
+        n_labels, n_features = self.pairs.shape[1], self.X.shape[1]
+        all_bias = np.zeros(n_labels, np.float32)
+        all_bias[order] = bias
+        by_feature = sparse.csr_array(weights.T)  # (n_features, n_trained), renumbered
+        rank = np.argsort(columns)
+        by_feature = by_feature[rank]
+        trained = order.astype(np.int32)[by_feature.indices]
+        own = sparse.csr_array((by_feature.data, trained, by_feature.indptr), shape=(n_features, n_labels))
+        own.sort_indices()
+        return own, all_bias
+
+
+def _joined(parts: list[tuple[sparse.csr_array, np.ndarray]]) -> tuple[sparse.csr_array, np.ndarray]:
+    """All blocks so far as one, which also becomes the only entry of `parts`."""
+    weights, bias = zip(*parts, strict=True)
+    parts[:] = [(sparse.csr_array(sparse.vstack(weights)), np.concatenate(bias))]
+    return parts[0]
+
+
+def _by_frequency(X: sparse.csr_array) -> tuple[Rows, np.ndarray]:
+    """X with its features renumbered by falling frequency, so that the weights used most share the processor's cache.
+
+    The second result is the original feature behind each new one.
+    """
+    columns = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable").astype(np.int32)
+    rank = np.empty_like(columns)
+    rank[columns] = np.arange(len(columns), dtype=np.int32)
+    renumbered = sparse.csr_array((X.data.copy(), rank[X.indices], X.indptr), shape=X.shape)  # sorted in place below
+    renumbered.sort_indices()
+    return rows_of(renumbered), columns
+
+
+def _generators(seed: int, labels: np.ndarray) -> np.ndarray:
+    """The state of one random generator a label, never zero: splitmix64 of seed and label."""
+    with np.errstate(over="ignore"):
+        state = (labels.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (state ^ (state >> np.uint64(31))) | np.uint64(1)

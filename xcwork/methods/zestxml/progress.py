@@ -1,0 +1,65 @@
+"""What a training has achieved so far, kept in a checkpoint so that it can be resumed.
+
+The expensive parts (shared weights after each epoch, own weights after each block of labels) are stored under their
+names. What comes before them is the same every time and is simply done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from xcwork.data.dataset import Split
+from xcwork.storage import Checkpoint
+
+SAVE_EVERY = 20  # saving may take a twentieth of the time
+
+
+class Progress:
+    """Named states of one training; those of another training or other data are ignored."""
+
+    def __init__(self, checkpoint: Checkpoint | None, train: Split, params: dict[str, Any]) -> None:
+        self._checkpoint = checkpoint
+        self._states: dict[str, Any] = {}
+        self._makers: dict[str, Callable[[], dict[str, Any]]] = {}
+        self._saved_at, self._cost = -np.inf, 0.0
+        if checkpoint is not None:
+            self._key = _key(train, params)
+            stored = checkpoint.restore()
+            if stored is not None and stored.get("key") == self._key:
+                self._states = stored["states"]
+
+    def state(self, name: str) -> dict[str, Any] | None:
+        """What was stored under `name`."""
+        return self._states.get(name)
+
+    def update(self, name: str, make_state: Callable[[], dict[str, Any]]) -> None:
+        """The state called `name` has changed; everything is stored if the last time is long enough ago."""
+        self._makers[name] = make_state
+        if time.monotonic() - self._saved_at > SAVE_EVERY * self._cost:
+            self.save()
+
+    def save(self) -> None:
+        """Store what is new now."""
+        if self._checkpoint is None or not self._makers:
+            return
+        started = time.monotonic()
+        self._states |= {name: make_state() for name, make_state in self._makers.items()}
+        self._makers.clear()
+        self._checkpoint.save({"key": self._key, "states": self._states})
+        self._saved_at = time.monotonic()
+        self._cost = self._saved_at - started
+
+
+def _key(train: Split, params: dict[str, Any]) -> str:
+    """What a checkpoint belongs to: these parameters and this training data."""
+    digest = hashlib.blake2b(json.dumps(params, sort_keys=True).encode(), digest_size=16)
+    for matrix in (train.X, train.Y, train.labels.Z):
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()

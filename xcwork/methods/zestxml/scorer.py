@@ -1,0 +1,96 @@
+"""The score of a (document, label) pair, from the arrays that the kernels take.
+
+    s(x, l) = bias_l + a Σ x_c W_cd z_ld + m Σ √x_c idf_c z_lc + Σ x_c V_lc
+
+The first sum runs over learned pairs that labels share, the second over terms that document and label have in common,
+the third over the label's own weights. (a, m) is one pair of numbers for labels seen in training and another one for
+labels that were not; those have no own weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.kernels.bilinear import Documents, Terms, Votes, Weights, rank_candidates, score_candidates
+from xcwork.kernels.linear import Rows
+from xcwork.methods.zestxml.arrays import by_blocks, rows_of
+from xcwork.methods.zestxml.shortlist import damped
+from xcwork.results import MISSING, TopK
+
+SEEN, UNSEEN = 0, 1
+NO_ROWS = Rows(np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(1, np.int64))
+ALL_VOTES = Votes(np.empty(0, np.float32), NO_ROWS, False)
+
+
+@dataclass(frozen=True, eq=False)
+class Voted:
+    """The votes of training documents, to be left out when these documents themselves are scored."""
+
+    counts: np.ndarray  # (nnz of the learned pairs,)
+    by_document: sparse.csr_array  # (n_documents, n_label_features)
+    real_values: bool
+
+    def of(self, start: int, stop: int) -> Votes:
+        return Votes(self.counts, rows_of(self.by_document[start:stop]), self.real_values)
+
+    def take(self, rows: np.ndarray) -> Voted:
+        return Voted(self.counts, self.by_document[rows], self.real_values)
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """Scores given labels of given documents."""
+
+    weights: Weights
+    labels: Rows  # (n_labels, n_label_features)
+    n_label_features: int
+    terms: Terms
+
+    @classmethod
+    def of(
+        cls, shared: sparse.csr_array, matches: sparse.csr_array, Z: sparse.csr_array, *,
+        own: sparse.csr_array, bias: np.ndarray, is_seen: np.ndarray, factors: np.ndarray,
+    ) -> Scorer:  # fmt: skip
+        kind = np.where(is_seen, SEEN, UNSEEN).astype(np.uint8)
+        terms = Terms(rows_of(own), bias.astype(np.float32), kind, factors.astype(np.float32))
+        return cls(Weights(rows_of(shared), rows_of(matches)), rows_of(Z), Z.shape[1], terms)
+
+    def scores(
+        self, documents: Documents, indptr: np.ndarray, labels: np.ndarray, votes: Votes = ALL_VOTES
+    ) -> np.ndarray:
+        """The scores of the listed labels of each document, parallel to `labels`."""
+        scores = np.zeros(len(labels), np.float32)
+        score_candidates(
+            documents, self.weights, self.labels, self.n_label_features, self.terms, votes,
+            indptr.astype(np.int64), labels.astype(np.int32), scores,
+        )  # fmt: skip
+        return scores
+
+    def of_pairs(
+        self, X: sparse.csr_array, pairs: sparse.csr_array, phase: str, voted: Voted | None = None
+    ) -> np.ndarray:
+        """The scores of all entries of `pairs` (n_documents, n_labels), parallel to its data.
+
+        With `voted`, learned pairs count by the votes of other documents alone: what the score would be for a document
+        that was not there when XHTP counted.
+        """
+
+        def work(start: int, stop: int) -> np.ndarray:
+            some = pairs[start:stop]
+            votes = ALL_VOTES if voted is None else voted.of(start, stop)
+            return self.scores(damped(X[start:stop]), some.indptr, some.indices, votes)
+
+        return np.concatenate(by_blocks(work, X.shape[0], phase))
+
+    def best(self, documents: Documents, shortlists: list[TopK], k: int) -> TopK:
+        """The k best of the shortlisted labels; no label may stand on two shortlists of a document."""
+        listed = np.hstack([shortlist.ids for shortlist in shortlists])  # (n_documents, n)
+        present = listed != MISSING
+        indptr, labels = np.concatenate([[0], np.cumsum(present.sum(axis=1))]), listed[present]
+        found = TopK.empty(len(listed), min(k, listed.shape[1]))
+        if found.k:
+            rank_candidates(indptr, labels, self.scores(documents, indptr, labels), found.ids, found.scores)
+        return found

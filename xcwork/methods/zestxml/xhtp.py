@@ -1,0 +1,135 @@
+"""Extreme Hard Thresholding Pursuit (XHTP): which pairs of features matter, in closed form.
+
+For a document feature c and a label feature d, let n(c, d) be the number of relevant (document, label) pairs that have
+both, f_c and f_d the number of relevant pairs that have each, and N(c, d) the number of all pairs that have both, which
+is (documents with c) * (labels with d). One Newton step from zero on the logistic loss gives, up to constants, the
+weight n / N: of the pairs that have both features, the share that is relevant (theorem 1.1). What is ranked here is
+
+    v(c, d) = n / (blend * (f_c + f_d - n) + (1 - blend) * N)
+
+with a little of the Jaccard index of "has c" and "has d" blended in: pairs seen once have n / N = 1 and would fill
+every row otherwise. The `plain` form is the theorem's, n / N on the features' real values.
+
+Only the K best partners of each document feature and the K best of each label feature are kept (their union).
+
+Cost: one addition for every feature of every document times every label feature of its labels, twice (once for rows and
+once for columns, which is the same loop with the sides exchanged). Memory: the result plus one block of rows a thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.errors import DataError
+from xcwork.kernels.bilinear import Totals, top_pairs
+from xcwork.methods.zestxml.arrays import rows_of
+from xcwork.parallel import parallel_map
+
+BLOCK_BYTES = 2**25  # of results, for each block of rows
+
+
+@dataclass(frozen=True, eq=False)
+class PairStatistics:
+    """What XHTP knows about every kept pair of features."""
+
+    voters: sparse.csr_array  # (n_features, n_label_features) float32: v
+    counts: np.ndarray  # (nnz,) float32: n, of all pairs those that are relevant
+    votes: sparse.csr_array  # (n_documents, n_label_features) float32: what each document adds to n
+    documents_with: np.ndarray  # (n_features,): how many documents have a feature (plain: the sum of its values)
+    labels_with: np.ndarray  # (n_label_features,)
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """X and Y Z as XHTP counts them, each by document and by feature."""
+
+    X: sparse.csr_array  # (n_documents, n_features)
+    T: sparse.csr_array  # (n_documents, n_label_features): for each document the features of its labels, added up
+    of_features: Totals
+    of_label_features: Totals
+
+    @classmethod
+    def of(cls, X: sparse.csr_array, Y: sparse.csr_array, Z: sparse.csr_array, plain: bool) -> Sides:
+        if plain and (X.data.min(initial=0) < 0 or Z.data.min(initial=0) < 0):
+            raise DataError("the plain form of XHTP needs features that are not negative", remedy="set plain to false")
+        kind = np.float64 if plain else np.int32
+        X, Z = _numbers(X, kind, plain), _numbers(Z, kind, plain)
+        Y = _numbers(Y, kind, False)
+        T = sparse.csr_array(Y @ Z)
+        per_document = np.asarray(Y.sum(axis=1), np.float64)  # (n_documents,)
+        return cls(
+            X, T,
+            Totals(_sums(X), np.asarray(X.T.astype(np.float64) @ per_document)), Totals(_sums(Z), _sums(T)),
+        )  # fmt: skip
+
+
+def find_pairs(
+    X: sparse.csr_array, Y: sparse.csr_array, Z: sparse.csr_array, *,
+    keep: int, blend: float, plain: bool = False, device: str = "cpu",
+) -> PairStatistics:  # fmt: skip
+    """The pairs that XHTP keeps: on the CPU by the numba kernel, on an accelerator by the same sums in torch."""
+    sides = Sides.of(X, Y, Z, plain)
+    blend = 0.0 if plain else blend
+    if device == "cpu":
+        best = best_numba
+    else:
+        from xcwork.methods.zestxml.xhtp_torch import best_partners as best
+    rows, row_counts = best(sides.X, sides.T, sides.of_features, sides.of_label_features, keep, blend, device)
+    columns, column_counts = best(sides.T, sides.X, sides.of_label_features, sides.of_features, keep, blend, device)
+    # A pair that both sides keep has the same value on both, so the maximum of the two matrices is their union.
+    voters = sparse.csr_array(rows.maximum(sparse.csr_array(columns.T)))
+    counts = sparse.csr_array(row_counts.maximum(sparse.csr_array(column_counts.T)))
+    voters.sort_indices()
+    counts.sort_indices()
+    return PairStatistics(
+        voters, counts.data, sides.T.astype(np.float32),
+        sides.of_features.occurrences, sides.of_label_features.occurrences,
+    )  # fmt: skip
+
+
+def best_numba(
+    a: sparse.csr_array, b: sparse.csr_array, totals_a: Totals, totals_b: Totals, keep: int, blend: float, device: str
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """The best partners (columns of b) of every column of a: their values v and their counts n."""
+    by_feature, by_document = rows_of(sparse.csr_array(a.T), None), rows_of(b, None)
+    n_rows, width = a.shape[1], min(keep, b.shape[1])
+    size = max(1, min(BLOCK_BYTES // (12 * width), -(-n_rows // 64)))
+
+    def block(start: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+        stop = min(start + size, n_rows)
+        ids, values = np.zeros((stop - start, width), np.int32), np.zeros((stop - start, width), np.float32)
+        counts = np.zeros((stop - start, width), np.float32)
+        filled = top_pairs(start, stop, by_feature, by_document, totals_a, totals_b, blend, ids, values, counts)
+        return gathered(ids, values, filled, b.shape[1]), gathered(ids, counts, filled, b.shape[1])
+
+    return stacked(parallel_map(block, range(0, n_rows, size), "counting pairs"))
+
+
+def gathered(ids: np.ndarray, values: np.ndarray, filled: np.ndarray, n_columns: int) -> sparse.csr_array:
+    """Rows of which the first `filled` slots count, as a sorted CSR matrix."""
+    present = np.arange(ids.shape[1]) < filled[:, None]
+    indptr = np.concatenate([[0], np.cumsum(filled)])
+    matrix = sparse.csr_array((values[present], ids[present], indptr), shape=(len(filled), n_columns))
+    matrix.sort_indices()
+    return matrix
+
+
+def stacked(blocks: list[tuple[sparse.csr_array, sparse.csr_array]]) -> tuple[sparse.csr_array, sparse.csr_array]:
+    values, counts = zip(*blocks, strict=True)
+    return sparse.csr_array(sparse.vstack(values)), sparse.csr_array(sparse.vstack(counts))
+
+
+def _numbers(matrix: sparse.csr_array, kind: type, keep_values: bool) -> sparse.csr_array:
+    """The matrix without explicit zeros, its values kept or replaced by ones."""
+    if not matrix.data.all():
+        matrix = sparse.csr_array(matrix, copy=True)
+        matrix.eliminate_zeros()
+    values = matrix.data if keep_values else np.ones(matrix.nnz)
+    return sparse.csr_array((values.astype(kind), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _sums(matrix: sparse.csr_array) -> np.ndarray:
+    return np.bincount(matrix.indices, weights=matrix.data, minlength=matrix.shape[1])  # (n_columns,) float64
