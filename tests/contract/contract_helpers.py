@@ -1,8 +1,23 @@
-"""A callback that counts steps and can ask to stop."""
+"""A callback that counts steps and can ask to stop, and methods whose training is short."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from xcwork.methods.base import Method
+from xcwork.methods.registry import create
 from xcwork.progress import Callback
+
+MULTI_HEAD = {"epochs": 3, "least_steps": 0}
+SHORT: dict[str, dict[str, Any]] = {
+    "deep_miml": {"epochs": 3}, "flat": MULTI_HEAD, "mhc": MULTI_HEAD, "mhp": MULTI_HEAD, "mhs": MULTI_HEAD,
+    "siamesexml": {"epochs": 3, "classifier_epochs": 3},
+}  # fmt: skip
+
+
+def briefly(name: str, **params: Any) -> Method:
+    """A method that trains for a few epochs only: enough to see how a training begins, stops, resumes and ends."""
+    return create(name, **SHORT.get(name, {}) | params)
 
 
 class Stopper(Callback):

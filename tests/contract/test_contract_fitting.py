@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract_helpers import Stopper
+from contract_helpers import Stopper, briefly
 from scipy import sparse
 
 from xcwork.errors import Cancelled, DataError, NotFittedError
@@ -23,7 +23,7 @@ INSTANT = {
 
 def steps_of(name, split) -> int:
     counter = Stopper()
-    create(name).fit(split, callbacks=[counter])
+    briefly(name).fit(split, callbacks=[counter])
     return counter.steps
 
 
@@ -31,7 +31,7 @@ def test_a_stop_at_any_step_raises_and_leaves_it_untrained(name, jumble):
     steps = steps_of(name, jumble.train)
     assert (steps == 0) == (name in INSTANT)
     for stop_at in sorted({0, steps // 2, steps - 1} if steps else ()):
-        method = create(name)
+        method = briefly(name)
         with pytest.raises(Cancelled):
             method.fit(jumble.train, callbacks=[Stopper(stop_at)])
         with pytest.raises(NotFittedError):
@@ -52,38 +52,38 @@ def test_a_stop_while_predicting_raises_and_the_model_stays(name, on_jumble, jum
 
 def test_a_resumed_training_equals_an_uninterrupted_one(name, jumble, tmp_path, same):
     steps = steps_of(name, jumble.train)
-    expected = create(name).fit(jumble.train).predict(jumble.test, k=11)
+    expected = briefly(name).fit(jumble.train).predict(jumble.test, k=11)
     for stop_at in sorted({0, 1, steps // 2, steps - 1} & set(range(steps))):
         checkpoint = Checkpoint(tmp_path / str(stop_at))
         with pytest.raises(Cancelled):
-            create(name).fit(jumble.train, callbacks=[Stopper(stop_at)], checkpoint=checkpoint)
-        resumed = create(name).fit(jumble.train, checkpoint=checkpoint)
+            briefly(name).fit(jumble.train, callbacks=[Stopper(stop_at)], checkpoint=checkpoint)
+        resumed = briefly(name).fit(jumble.train, checkpoint=checkpoint)
         same(resumed.predict(jumble.test, k=11), expected)
-    finished = create(name).fit(jumble.train, checkpoint=Checkpoint(tmp_path / "whole"))
+    finished = briefly(name).fit(jumble.train, checkpoint=Checkpoint(tmp_path / "whole"))
     same(finished.predict(jumble.test, k=11), expected)
 
 
 def test_a_resumable_method_leaves_a_checkpoint_when_it_is_stopped(name, jumble, tmp_path):
     checkpoint = Checkpoint(tmp_path)
     last = steps_of(name, jumble.train) - 1
-    if create(name).capabilities.resumable:
+    if briefly(name).capabilities.resumable:
         with pytest.raises(Cancelled):
-            create(name).fit(jumble.train, callbacks=[Stopper(last)], checkpoint=checkpoint)
+            briefly(name).fit(jumble.train, callbacks=[Stopper(last)], checkpoint=checkpoint)
         assert checkpoint.restore() is not None
     else:
-        create(name).fit(jumble.train, checkpoint=checkpoint)
+        briefly(name).fit(jumble.train, checkpoint=checkpoint)
         assert checkpoint.restore() is None
 
 
 def test_a_new_fit_forgets_the_old_one(name, jumble, checkerboard, same):
-    method = create(name).fit(checkerboard.train).fit(jumble.train)
-    fresh = create(name).fit(jumble.train)
+    method = briefly(name).fit(checkerboard.train).fit(jumble.train)
+    fresh = briefly(name).fit(jumble.train)
     same(method.predict(jumble.test, k=11), fresh.predict(jumble.test, k=11))
     assert set(vars(method)) == set(vars(fresh))
 
 
 def test_one_seed_gives_one_result(name, jumble, same):
-    a, b = (create(name, seed=3).fit(jumble.train).predict(jumble.test, k=11) for _ in range(2))
+    a, b = (briefly(name, seed=3).fit(jumble.train).predict(jumble.test, k=11) for _ in range(2))
     same(a, b)
 
 
@@ -93,7 +93,7 @@ def test_it_leaves_its_data_as_it_was(name, jumble):
         return [part.tobytes() for matrix in matrices for part in (matrix.data, matrix.indices, matrix.indptr)]
 
     before = content()
-    method = create(name).fit(jumble.train)
+    method = briefly(name).fit(jumble.train)
     method.predict(jumble.test, k=3, among=[1, 2])
     method.explain(jumble.test.X[[0]], 0)
     assert content() == before
@@ -110,11 +110,11 @@ def test_label_text_is_asked_for_where_it_is_needed(name, jumble):
         with pytest.raises(DataError, match=r"needs label text or label features.*popularity"):
             create(name).fit(bare)
     else:
-        assert (create(name).fit(bare).predict(bare, k=1).ids[:3] >= 0).all()
+        assert (briefly(name).fit(bare).predict(bare, k=1).ids[:3] >= 0).all()
 
 
 def test_a_single_document_with_a_single_label_is_enough(name, jumble):
     labels = replace(jumble.labels, names=["only"], Z=jumble.labels.Z[[0]])
     X = sparse.csr_array(np.ones((1, 25), np.float32))
     tiny = replace(jumble.train, X=X, Y=sparse.csr_array(np.ones((1, 1), np.float32)), labels=labels)
-    assert create(name).fit(tiny).predict(X, k=3).ids.tolist() == [[0]]
+    assert briefly(name).fit(tiny).predict(X, k=3).ids.tolist() == [[0]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 import xcwork
 from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
 from xcwork.errors import Cancelled, DataError
+from xcwork.kernels import one_at_a_time
 from xcwork.methods import one_vs_all
 from xcwork.methods.base import Method
 from xcwork.methods.landmarks import Landmarks, predictors
@@ -318,6 +320,55 @@ def test_memory_of_weights_is_bounded(jumble, monkeypatch):
     monkeypatch.setattr(predictors, "MOST_WEIGHTS", 45)
     model = Landmarks(landmarks=4).fit(jumble.train)
     assert model.landmark_weights_.nnz + model.outlier_weights_.nnz + model.rest_weights_.nnz <= 45
+
+
+def test_weights_that_hardly_matter_are_not_stored(jumble, monkeypatch):
+    full = Landmarks(landmarks=4).fit(jumble.train)
+    monkeypatch.setattr(predictors, "MOST_WEIGHTS", full.landmark_weights_.shape[0] * 9 - 1)  # one too few for all
+    monkeypatch.setattr(predictors, "SMALL_WEIGHT", 0.05)
+    lean = Landmarks(landmarks=4).fit(jumble.train)
+    for name in ("landmark_weights_", "outlier_weights_", "rest_weights_"):
+        whole, stored = getattr(full, name), getattr(lean, name)
+        assert stored.dtype == np.float32
+        assert np.abs(stored.data).min(initial=1.0) >= 0.05
+        assert np.abs(whole.toarray() - stored.toarray()).max(initial=0.0) < 0.05
+    assert lean.landmark_weights_.nnz < full.landmark_weights_.nnz
+    for label, score in lean.predict(jumble.test.X[[0]], k=3).row(0):
+        assert lean.explain(jumble.test.X[[0]], label).score == pytest.approx(score, abs=1e-6)
+
+
+def test_kernels_of_several_threads_never_meet(jumble, monkeypatch):
+    guarded = {
+        "affinity": "solve_columns", "predictors": "largest_of_columns", "ridge": "sparse_times_dense",
+        "scoring": "score_rows",
+    }  # fmt: skip
+    called = set()
+
+    def watch(module, name: str) -> None:
+        kernel = getattr(module, name)
+
+        def watched(*arguments):
+            assert one_at_a_time.locked(), name
+            called.add(name)
+            return kernel(*arguments)
+
+        monkeypatch.setattr(module, name, watched)
+
+    for module, name in guarded.items():
+        watch(import_module(f"xcwork.methods.landmarks.{module}"), name)
+    watch(import_module("xcwork.methods.landmarks.ridge"), "sparse_gram")
+    for solver in ("cholesky", "cg"):
+        Landmarks(landmarks=4, ridge_solver=solver, weights=3).fit(jumble.train).predict(jumble.test, k=3)
+    assert called == {*guarded.values(), "sparse_gram"}
+    assert not one_at_a_time.locked()
+
+
+def test_the_number_of_outliers_is_always_said(jumble, caplog):
+    for threshold in (0.0, 0.9, 1.0):
+        caplog.clear()
+        with caplog.at_level(logging.INFO):
+            model = Landmarks(landmarks=3, outlier_threshold=threshold).fit(jumble.train)
+        assert f"3 landmarks, {len(model.outliers_)} outlier labels with their own regressor" in caplog.text
 
 
 def test_the_graph_shows_landmarks_and_what_hangs_on_them(families):

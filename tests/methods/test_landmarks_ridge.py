@@ -148,6 +148,17 @@ def test_the_largest_weights_stay(keep):
     np.testing.assert_array_equal(largest(columns, 40).toarray(), columns.T)
 
 
+def test_small_weights_go_only_where_not_all_stay():
+    columns = np.array([[0.5, 0.004], [-0.02, -0.3], [0.009, 0.0], [0.1, 0.01]])
+    kept = largest(columns, 3, 0.01)
+    np.testing.assert_array_equal(
+        kept.toarray(), np.array([[0.5, -0.02, 0.0, 0.1], [0.0, -0.3, 0.0, 0.01]], np.float32)
+    )
+    assert kept.nnz == 5
+    assert kept.indices.dtype == kept.indptr.dtype == np.int32  # half the file of what scipy would choose
+    np.testing.assert_array_equal(largest(columns, 4, 0.01).toarray(), columns.T)
+
+
 def test_how_many_weights_fit():
     assert weights_kept(1_000, 10, None) == 1_000
     assert weights_kept(100_000, 100_000, None) == 160

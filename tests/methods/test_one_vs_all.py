@@ -10,7 +10,7 @@ from scipy import sparse
 
 import xcwork
 from xcwork.errors import Cancelled, DataError
-from xcwork.methods import one_vs_all
+from xcwork.methods import one_vs_all, resume
 from xcwork.methods.one_vs_all import OneVsAll
 from xcwork.progress import Callback
 from xcwork.search import unit_rows
@@ -106,7 +106,7 @@ def test_a_resumed_training_repeats_no_block(jumble, tmp_path, blocks_trained):
 
 
 def test_a_killed_training_goes_on_from_the_last_checkpoint(jumble, tmp_path, blocks_trained, monkeypatch):
-    monkeypatch.setattr(one_vs_all, "SAVE_EVERY", 0)
+    monkeypatch.setattr(resume, "SAVE_EVERY", 0)
     checkpoint, real = Checkpoint(tmp_path), one_vs_all._Trainer.train
 
     def killed(self, labels):

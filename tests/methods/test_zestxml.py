@@ -10,7 +10,7 @@ from scipy import sparse
 
 from xcwork.data.synthetic import make_synthetic
 from xcwork.methods.zestxml import ZestXML
-from xcwork.methods.zestxml.shortlist import Shortlister, damped, truncated
+from xcwork.methods.zestxml.shortlist import Shortlister, damped
 from xcwork.methods.zestxml.xhtp import Sides, best_numba, find_pairs
 from xcwork.methods.zestxml.xhtp_torch import best_partners
 
@@ -88,9 +88,11 @@ def test_the_best_of_each_row_and_of_each_column_are_kept(seed: int, keep: int) 
 @given(seed=st.integers(0, 10_000), epsilon=st.floats(0.01, 0.9))
 def test_leaving_out_small_weights_costs_at_most_what_theorem_1_2_says(seed: int, epsilon: float) -> None:
     X, Y, Z = matrices(seed)
-    weights = find_pairs(*map(sparse.csr_array, (X, Y, Z)), keep=D + C, blend=0.02).voters
-    scores = X @ weights.toarray() @ Z.T
-    approximate = X @ truncated(weights, epsilon).toarray() @ Z.T
+    weights, large = (
+        find_pairs(*map(sparse.csr_array, (X, Y, Z)), keep=D + C, blend=0.02, epsilon=limit) for limit in (0.0, epsilon)
+    )
+    assert len(large.counts) == large.voters.nnz == np.count_nonzero(weights.voters.data >= epsilon)
+    scores, approximate = (X @ some.voters.toarray() @ Z.T for some in (weights, large))
     bound = epsilon * X.sum(axis=1) * Z.sum(axis=1).max(initial=0)
     regret = scores.max(axis=1) - scores[np.arange(N), approximate.argmax(axis=1)]
     assert (regret <= bound + 1e-6).all()
@@ -119,6 +121,16 @@ def test_the_exact_shortlist_is_the_product_and_the_lazy_one_recalls_no_more(see
 def fitted():
     data = make_synthetic(n_documents=600, n_labels=60, n_topics=4, seed=3)
     return data, ZestXML().fit(data.train)
+
+
+def test_lazy_shortlists_lead_to_the_predictions_of_exact_ones() -> None:
+    data = make_synthetic(n_documents=600, n_labels=200, n_topics=4, seed=3)
+    exact, lazy = (
+        ZestXML(shortlister=kind, shortlist=20, overfetch=2).fit(data.train).predict(data.test, k=3).ids
+        for kind in ("exact", "lazy")
+    )
+    assert (exact[:, 0] == lazy[:, 0]).mean() > 0.9
+    assert np.mean([len(set(a) & set(b)) for a, b in zip(exact.tolist(), lazy.tolist(), strict=True)]) > 2.7
 
 
 def test_nothing_memorised_fires_for_a_label_that_was_never_seen(fitted) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from xcwork import markup
 from xcwork.errors import ConfigError, DataError
 from xcwork.storage import read_state, write_state
 
@@ -230,15 +231,34 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the matrices and label names: equal fingerprints train equal models."""
+        """A hash of the matrices, groups and label names: equal fingerprints train equal models."""
         digest = hashlib.sha256()
         for matrix in (self.train.X, self.train.Y, self.test.X, self.test.Y, self.labels.Z):
             if matrix is not None:
                 digest.update(str(matrix.shape).encode())
                 for part in (matrix.data, matrix.indices, matrix.indptr):
                     digest.update(np.ascontiguousarray(part).view(np.uint8).data)
-        digest.update("\n".join(self.labels.names).encode("utf-8", "surrogatepass"))
+        for names in (self.labels.names, self.train.groups or []):
+            digest.update("\n".join(names).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
+
+    def _repr_html_(self) -> str:
+        """What is in the dataset, and how its labels spread over the bands of frequency."""
+        from xcwork.metrics.bands import absolute_bands
+
+        frequencies, n_unseen = self.train.label_frequencies, len(self.unseen_labels)
+        facts: list[list[markup.Cell]] = [
+            ["documents", f"{len(self.train):,} train, {len(self.test):,} test"],
+            ["features", f"{self.features.size:,}" + (", raw texts kept" if self.train.texts is not None else "")],
+            ["labels", f"{len(self.labels):,}, {n_unseen:,} of them never in training"],
+            ["labels a document", f"{self.train.Y.nnz / max(1, len(self.train)):.2f} in training"],
+        ]
+        bands = absolute_bands(frequencies)
+        counts = np.bincount(bands.of_label, minlength=len(bands.names)).tolist()
+        drawn = markup.bars(counts)
+        rows = [[name, count, bar] for name, count, bar in zip(bands.names, counts, drawn, strict=True)]
+        parts = [markup.table(["", ""], facts), markup.table(["band", "labels", ""], rows)]
+        return markup.heading(self.name) + "".join(parts) + markup.paragraph(bands.definition)
 
     def save(self, folder: str | Path) -> None:
         """Store everything below `folder`; `load` brings it back."""

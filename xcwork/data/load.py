@@ -53,9 +53,14 @@ class DatasetEntry:
 def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any) -> Dataset:
     """The dataset called `source`: a built-in name, a path, or the name of something in `<home>/data`.
 
-    `options` go to the reader of the format (see data/README.md) or to the synthetic generator.
+    `options` go to the reader of the format (see data/README.md) or to the synthetic generator. Options stored with an
+    upload hold unless they are given. `groups` is for every format: a recipe of `xcwork.data.grouping`.
     """
     home = default_home() if home is None else Path(home)
+    if (recipe := options.pop("groups", None)) is not None:
+        from xcwork.data.grouping import regroup
+
+        return regroup(load_dataset(source, home=home, **options), str(recipe))
     name, _, arguments = str(source).partition(":")
     if name == "pyseealso" and not arguments:
         return _pyseealso(home, **options)
@@ -64,6 +69,7 @@ def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any
     from xcwork.metrics.propensity import constants_for
 
     path = _find(source, home)
+    options = _stored_options(path) | options
     reader = choose_reader(path, options.pop("format", None))
     dataset = _cached(reader, path, options, home / "data" / ".cache")
     return replace(dataset, propensity=constants_for(dataset.name))
@@ -84,6 +90,22 @@ def list_datasets(home: Path | None = None) -> list[DatasetEntry]:
         if reader is not None:
             entries.append(DatasetEntry(path.name, format_of(reader), reader.TITLE, str(path)))
     return entries
+
+
+def options_file(path: Path) -> Path:
+    """Where the options for reading an uploaded file or folder are stored."""
+    return path.with_name(f".{path.name}.options.json")
+
+
+def _stored_options(path: Path) -> dict[str, Any]:
+    file = options_file(path)
+    try:
+        stored = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as damage:
+        raise DataError(f"the stored options cannot be read ({damage})", file=file, remedy="delete it") from None
+    return stored if isinstance(stored, dict) else {}
 
 
 def check_source(source: str | Path, *, home: Path | None = None, format: str | None = None) -> None:

@@ -100,6 +100,11 @@ class TextVectorizer:
         return self._idf
 
     @property
+    def rules(self) -> WordRules:
+        """What counts as a word."""
+        return self._fitted().rules
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from xcwork.kernels.bilinear import clear, label_score, project
-from xcwork.kernels.linear import Rows, _add_row, _dot, _shuffle
+from xcwork.kernels.linear import Rows, _dot, add_row, shuffle
 from xcwork.kernels.topk import push
 
 NEGLIGIBLE = np.float32(1e-4)  # a slope below this is not worth a walk over the support
@@ -147,7 +147,7 @@ def _ascend(rows, curvature, pairs, first, last, C, logistic, passes, tolerance,
     due, rest = np.zeros(n_pairs, np.int32), np.zeros(n_pairs, np.int32)
     for sweep in range(passes):
         largest = 0.0
-        random = _shuffle(order, n_pairs, random)
+        random = shuffle(order, n_pairs, random)
         for pair in order:
             if due[pair] > sweep:
                 continue
@@ -162,7 +162,7 @@ def _ascend(rows, curvature, pairs, first, last, C, logistic, passes, tolerance,
             rest[pair], duals[pair] = 0, new
             largest = max(largest, abs(step))
             bias += step * sign
-            _add_row(rows, row, step * sign, w)
+            add_row(rows, row, step * sign, w)
             for feature in rows.indices[rows.indptr[row] : rows.indptr[row + 1]]:
                 if not is_touched[feature]:
                     is_touched[feature], touched[n_touched] = True, feature

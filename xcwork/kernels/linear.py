@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
+from scipy import sparse
 
 from xcwork.kernels.topk import push
 
@@ -38,6 +39,27 @@ class Rows(NamedTuple):
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
+
+
+def rows_of(matrix: sparse.csr_array) -> Rows:
+    """A CSR matrix as the kernels see it."""
+    return Rows(
+        matrix.data.astype(np.float32, copy=False), matrix.indices.astype(np.int32, copy=False),
+        matrix.indptr.astype(np.int64, copy=False),
+    )  # fmt: skip
+
+
+def frequent_first(X: sparse.csr_array) -> tuple[sparse.csr_array, np.ndarray]:
+    """(`X` with its columns ordered by frequency, the original column behind each new one).
+
+    The weights used most then lie together and stay in the processor's cache.
+    """
+    columns = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable").astype(np.int32)
+    rank = np.empty_like(columns)
+    rank[columns] = np.arange(len(columns), dtype=np.int32)
+    ordered = sparse.csr_array((X.data, rank[X.indices], X.indptr), shape=X.shape)
+    ordered.sort_indices()
+    return ordered, columns
 
 
 class Block(NamedTuple):
@@ -69,7 +91,7 @@ def _dot(rows, i, w):
 
 
 @njit(cache=True, nogil=True)
-def _add_row(rows, i, factor, w):
+def add_row(rows, i, factor, w):
     """w ← w + factor * x_i"""
     for at in range(rows.indptr[i], rows.indptr[i + 1]):
         w[rows.indices[at]] += factor * rows.data[at]
@@ -80,14 +102,14 @@ def turn_positive(rows, block, label, documents):
     """Make `documents`, negatives so far, positives of a label of the block, without a vote of their own yet."""
     for i in documents:
         if block.alpha[label, i] > 0:
-            _add_row(rows, i, block.alpha[label, i], block.weights[label])
+            add_row(rows, i, block.alpha[label, i], block.weights[label])
             block.bias[label] += block.alpha[label, i]
             block.alpha[label, i] = 0
         block.positive[label, i] = True
 
 
 @njit(cache=True, nogil=True)
-def _shuffle(order, n, random):
+def shuffle(order, n, random):
     """Permute the first n entries (Fisher-Yates with a xorshift generator); returns the generator's state."""
     for i in range(n - 1, 0, -1):
         random ^= random << np.uint64(13)
@@ -108,7 +130,7 @@ def descend(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_pas
     active = order.shape[0]
     shrink_above = np.inf
     for _ in range(max_passes):
-        random = _shuffle(order, active, random)
+        random = shuffle(order, active, random)
         highest, lowest = -np.inf, np.inf
         at = 0
         while at < active:
@@ -126,7 +148,7 @@ def descend(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_pas
                 step = (moved - alpha[i]) * y
                 alpha[i] = moved
                 b += step
-                _add_row(rows, i, step, w)
+                add_row(rows, i, step, w)
             at += 1
         if highest - lowest <= tolerance:
             break
@@ -134,26 +156,32 @@ def descend(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_pas
     return b, random
 
 
+@njit(cache=True, nogil=True)
+def _margins_of(rows, first, last, by_feature, bias, live, result):
+    """w·x + b of the documents first … last - 1 for the labels `live`, into `result` (n_labels, n_documents)."""
+    n_live = live.shape[0]
+    scores = np.empty((last - first, n_live), np.float32)
+    for i in range(first, last):
+        row = scores[i - first]
+        for j in range(n_live):
+            row[j] = bias[live[j]]
+        for at in range(rows.indptr[i], rows.indptr[i + 1]):
+            value = rows.data[at]
+            w = by_feature[rows.indices[at]]
+            for j in range(n_live):
+                row[j] += value * w[j]
+    for j in range(n_live):
+        for i in range(first, last):
+            result[live[j], i] = scores[i - first, j]
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def margins(rows, by_feature, block, live):
     """w·x + b of all documents for the labels `live` of the block; `by_feature` (n_features, n_live) is their w."""
-    n_documents, n_live = rows.indptr.shape[0] - 1, live.shape[0]
-    bias, result = block.bias, block.margins  # numba loses assignments to a tuple's arrays inside prange
+    n_documents = rows.indptr.shape[0] - 1
     for chunk in prange((n_documents + CHUNK - 1) // CHUNK):
         first, last = chunk * CHUNK, min(n_documents, (chunk + 1) * CHUNK)
-        scores = np.empty((CHUNK, n_live), np.float32)
-        for i in range(first, last):
-            row = scores[i - first]
-            for j in range(n_live):
-                row[j] = bias[live[j]]
-            for at in range(rows.indptr[i], rows.indptr[i + 1]):
-                value = rows.data[at]
-                w = by_feature[rows.indices[at]]
-                for j in range(n_live):
-                    row[j] += value * w[j]
-        for j in range(n_live):
-            for i in range(first, last):
-                result[live[j], i] = scores[i - first, j]
+        _margins_of(rows, first, last, by_feature, block.bias, live, block.margins)
 
 
 @njit(cache=True, nogil=True)
@@ -187,21 +215,49 @@ def working_set(alpha, positive, projected, least):
     return chosen[: n_chosen + n_worst]
 
 
+@njit(cache=True, nogil=True)
+def _improve_label(rows, curvature, block, label, C, tolerance, max_passes):
+    """One round of descent for a label of the block; returns the violation it had before it."""
+    alpha, positive = block.alpha[label], block.positive[label]
+    projected = np.empty(alpha.shape[0], np.float32)
+    worst = _violations(block.margins[label], alpha, positive, C, projected)
+    if worst > tolerance:
+        order = working_set(alpha, positive, projected, np.float32(tolerance / 2))
+        block.bias[label], block.random[label] = descend(
+            rows, curvature, block.weights[label], block.bias[label], alpha, positive, order,
+            C, tolerance, max_passes, block.random[label],
+        )  # fmt: skip
+    return worst
+
+
 @njit(cache=True, parallel=True, nogil=True)
 def improve(rows, curvature, block, live, C, tolerance, max_passes, worst):
     """One round of descent for the labels `live`; `worst` (n_live,) receives the violation each had before it.
 
     A label whose violation is within the tolerance is left as it is.
     """
-    bias, random = block.bias, block.random  # numba loses assignments to a tuple's arrays inside prange
     for j in prange(live.shape[0]):
-        label = live[j]
-        alpha, positive = block.alpha[label], block.positive[label]
-        projected = np.empty(alpha.shape[0], np.float32)
-        worst[j] = _violations(block.margins[label], alpha, positive, C, projected)
-        if worst[j] > tolerance:
-            order = working_set(alpha, positive, projected, np.float32(tolerance / 2))
-            bias[label], random[label] = descend(
-                rows, curvature, block.weights[label], bias[label], alpha, positive, order,
-                C, tolerance, max_passes, random[label],
-            )  # fmt: skip
+        worst[j] = _improve_label(rows, curvature, block, live[j], C, tolerance, max_passes)
+
+
+@njit(cache=True, nogil=True)
+def solve(rows, curvature, block, C, tolerance, max_passes, max_rounds):
+    """Check and descent in turns on one thread, until every label of the block is within the tolerance.
+
+    Returns how many labels are not after `max_rounds`.
+    """
+    n_documents = rows.indptr.shape[0] - 1
+    live = np.arange(block.bias.shape[0])
+    for _ in range(max_rounds):
+        by_feature = np.ascontiguousarray(block.weights[live].T)  # (n_features, n_live)
+        for first in range(0, n_documents, CHUNK):
+            _margins_of(rows, first, min(n_documents, first + CHUNK), by_feature, block.bias, live, block.margins)
+        n_left = 0
+        for j in range(live.shape[0]):
+            if _improve_label(rows, curvature, block, live[j], C, tolerance, max_passes) > tolerance:
+                live[n_left] = live[j]
+                n_left += 1
+        live = live[:n_left]
+        if n_left == 0:
+            break
+    return live.shape[0]

@@ -27,13 +27,9 @@ initialization, 2022 (starting points).
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numba import parallel_chunksize
@@ -43,9 +39,9 @@ from xcwork.data.dataset import Split
 from xcwork.errors import Cancelled, DataError
 from xcwork.kernels import linear, one_at_a_time
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
+from xcwork.methods.resume import Blocks, Progress
 from xcwork.progress import batches, track
 from xcwork.search import top_k_product, unit_rows
-from xcwork.storage import Checkpoint
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +50,6 @@ MOST_LABELS = 32  # a block of more labels no longer scores faster
 PASSES = 5  # of descent between two looks at all documents
 FINEST = 1e-5  # no tolerance below this can be told from rounding
 NO_CLASSIFIER = -1.0  # the margin of a label that nothing speaks for
-SAVE_EVERY = 20  # a checkpoint may take a twentieth of the time
 BATCH = 4096  # documents scored between two steps of progress
 
 
@@ -77,17 +72,17 @@ class OneVsAll(Method):
         if len(order) == 0:
             raise DataError("no training document carries a label, so there is nothing to learn")
         trainer = _Trainer.of(train, self)
-        progress = _Progress(self._checkpoint, _key(train, self.get_params()))
-        size = trainer.block_size
+        progress = Progress(self._checkpoint, train, self.get_params())
+        classifiers, size = Blocks(progress, "classifiers"), trainer.block_size
         try:
             for end in track(range(size, len(order) + size, size), "training classifiers"):
-                labels = order[progress.n_labels : end]  # none, where a checkpoint already has them
+                labels = order[len(classifiers) : end]  # none, where a checkpoint already has them
                 if len(labels):
-                    progress.add(*trainer.train(labels))
+                    classifiers.add(*trainer.train(labels))
         except Cancelled:
             progress.save()
             raise
-        weights, bias = progress.result()
+        weights, bias = classifiers.joined()
         self.bias_ = np.full(len(self.labels_), np.nan, np.float32)
         self.bias_[order] = bias
         self.weights_ = _by_feature(weights, order, len(self.labels_))  # (n_features, n_labels)
@@ -142,15 +137,9 @@ class _Trainer:
 
     @classmethod
     def of(cls, train: Split, settings: OneVsAll) -> _Trainer:
-        X = unit_rows(train.X)
-        columns = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable").astype(np.int32)
-        rank = np.empty_like(columns)
-        rank[columns] = np.arange(len(columns), dtype=np.int32)
-        X = sparse.csr_array((X.data, rank[X.indices], X.indptr), shape=X.shape)
-        X.sort_indices()
-        rows = linear.Rows(X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64))
+        X, columns = linear.frequent_first(unit_rows(train.X))
         curvature = (X.multiply(X).sum(axis=1) + 1 + 0.5 / settings.C).astype(np.float32)
-        return cls(rows, columns, sparse.csr_array(train.Y.T), curvature, settings)
+        return cls(linear.rows_of(X), columns, sparse.csr_array(train.Y.T), curvature, settings)
 
     @property
     def block_size(self) -> int:
@@ -210,49 +199,3 @@ def _generators(seed: int, labels: np.ndarray) -> np.ndarray:
     """The state of one random generator a label, never zero."""
     states = [np.random.SeedSequence((seed, int(label) + 1)).generate_state(1, np.uint64)[0] for label in labels]
     return np.array(states, np.uint64) | np.uint64(1)
-
-
-class _Progress:
-    """The classifiers so far, kept in a checkpoint when there is one."""
-
-    def __init__(self, checkpoint: Checkpoint | None, key: str) -> None:
-        self._checkpoint, self._key = checkpoint, key
-        self._parts: list[tuple[sparse.csr_array, np.ndarray]] = []
-        self._saved_at, self._cost = -np.inf, 0.0
-        state = None if checkpoint is None else checkpoint.restore()
-        if state is not None and state.get("key") == key:
-            self._parts = [(state["weights"], state["bias"])]
-
-    @property
-    def n_labels(self) -> int:
-        return sum(len(bias) for _, bias in self._parts)
-
-    def add(self, weights: sparse.csr_array, bias: np.ndarray) -> None:
-        self._parts.append((weights, bias))
-        if time.monotonic() - self._saved_at > SAVE_EVERY * self._cost:
-            self.save()
-
-    def save(self) -> None:
-        """Store what there is; how long it took decides when to do it again."""
-        if self._checkpoint is None or not self._parts:
-            return
-        started = time.monotonic()
-        weights, bias = self.result()
-        self._checkpoint.save({"key": self._key, "weights": weights, "bias": bias})
-        self._saved_at = time.monotonic()
-        self._cost = self._saved_at - started
-
-    def result(self) -> tuple[sparse.csr_array, np.ndarray]:
-        """All rows of weights (n_labels, n_features) and biases (n_labels,)."""
-        weights = sparse.csr_array(sparse.vstack([part for part, _ in self._parts]))
-        self._parts = [(weights, np.concatenate([bias for _, bias in self._parts]))]
-        return self._parts[0]
-
-
-def _key(train: Split, params: dict[str, Any]) -> str:
-    """What a checkpoint belongs to: these parameters and this training data."""
-    digest = hashlib.blake2b(json.dumps(params, sort_keys=True).encode(), digest_size=16)
-    for matrix in (train.X, train.Y):
-        for part in (matrix.data, matrix.indices, matrix.indptr):
-            digest.update(np.ascontiguousarray(part).data)
-    return digest.hexdigest()

@@ -12,10 +12,18 @@ if TYPE_CHECKING:
 
 METHODS = {
     "bm25": "xcwork.methods.label_match:BM25",
+    "deep_miml": "xcwork.methods.deep_miml:DeepMIML",
+    "eagle": "xcwork.methods.eagle:Eagle",
+    "flat": "xcwork.methods.multihead:Flat",
+    "label_tree": "xcwork.methods.label_tree:LabelTree",
     "landmarks": "xcwork.methods.landmarks:Landmarks",
+    "mhc": "xcwork.methods.multihead:MHC",
+    "mhp": "xcwork.methods.multihead:MHP",
+    "mhs": "xcwork.methods.multihead:MHS",
     "nearest_documents": "xcwork.methods.nearest_documents:NearestDocuments",
     "one_vs_all": "xcwork.methods.one_vs_all:OneVsAll",
     "popularity": "xcwork.methods.popularity:Popularity",
+    "siamesexml": "xcwork.methods.siamesexml:SiameseXML",
     "tfidf": "xcwork.methods.label_match:TfidfMatch",
     "zestxml": "xcwork.methods.zestxml:ZestXML",
 }

@@ -1,8 +1,8 @@
 """Tables: CSV, TSV, JSON lines or Parquet with a text column and a labels column.
 
 One file, split by hash; or a folder with `train.*`, `test.*` and optionally `labels.*`. Columns are found by their
-usual names; `text_column` (one name, or several separated by commas), `labels_column`, `separator` and `label_file` say
-otherwise. What was found is written into the dataset's `source`.
+usual names; `text_column` (one name, or several separated by commas), `labels_column`, `groups_column`, `separator` and
+`label_file` say otherwise. What was found is written into the dataset's `source`.
 """
 
 from __future__ import annotations
@@ -47,25 +47,26 @@ def recognises(path: Path) -> bool:
 
 def read(
     path: Path, name: str, *, text_column: str | list[str] | None = None, labels_column: str | None = None,
-    separator: str | None = None, label_file: str | None = None, text: str = "both", label_text: str = "all",
-    strip_html: bool | None = None, delimiter: str | None = None, encoding: str = "utf-8",
+    groups_column: str | None = None, separator: str | None = None, label_file: str | None = None, text: str = "both",
+    label_text: str = "all", strip_html: bool | None = None, delimiter: str | None = None, encoding: str = "utf-8",
     test_share: float = TEST_SHARE, vectorizer: Mapping[str, Any] | None = None,
 ) -> Dataset:  # fmt: skip
     check_text_choice(text)
     files = _files(path)
     assert files is not None
     tables = [read_table(file, encoding, delimiter) for file in (files.train, files.test) if file is not None]
-    titles, bodies = _text_columns(tables[0], text_column, text)
-    label_column = _labels_column(tables[0], labels_column)
+    titles, bodies = find_text_columns(tables[0], text_column, text)
+    label_column = find_labels_column(tables[0], labels_column)
+    group_column = tables[0].find(*GROUP_COLUMNS) if groups_column is None else tables[0].require(groups_column)
     for table in tables[1:]:
         table.check_columns([*titles, *bodies, label_column])
     labels, how = split_labels(tables, label_column, separator)
-    texts = [_texts(table, titles, bodies, text) for table in tables]
+    texts = [document_texts(table, titles, bodies, text) for table in tables]
     strip = _has_markup(texts[0]) if strip_html is None else strip_html
     parts = [
         Documents(
             [_plain(text) for text in part] if strip else part, carried, _keys(table, UID_COLUMNS),
-            _keys(table, GROUP_COLUMNS),
+            _groups(table, group_column),
         )
         for table, part, carried in zip(tables, texts, labels, strict=True)
     ]  # fmt: skip
@@ -109,7 +110,7 @@ def _label_file(files: _Files, option: str | None) -> Path | None:
     raise DataError("the label file does not exist", file=option, remedy=f"give a path, absolute or from {Path.cwd()}")
 
 
-def _text_columns(table: Table, option: str | list[str] | None, choice: str) -> tuple[list[str], list[str]]:
+def find_text_columns(table: Table, option: str | list[str] | None, choice: str) -> tuple[list[str], list[str]]:
     """(title columns, body columns)."""
     if option is not None:
         names = option.split(",") if isinstance(option, str) else list(option)
@@ -128,7 +129,7 @@ def _text_columns(table: Table, option: str | list[str] | None, choice: str) -> 
     return [title] if title else [], [body] if body else []
 
 
-def _labels_column(table: Table, option: str | None) -> str:
+def find_labels_column(table: Table, option: str | None) -> str:
     if option is not None:
         return table.require(option)
     found = table.find(*LABEL_COLUMNS)
@@ -140,7 +141,7 @@ def _labels_column(table: Table, option: str | None) -> str:
     return found
 
 
-def _texts(table: Table, titles: list[str], bodies: list[str], choice: str) -> list[str]:
+def document_texts(table: Table, titles: list[str], bodies: list[str], choice: str) -> list[str]:
     def joined(columns: list[str]) -> list[str]:
         return ["\n".join(filter(None, cells)) for cells in zip(*map(table.strings, columns), strict=True)]
 
@@ -155,6 +156,12 @@ def _keys(table: Table, names: tuple[str, ...]) -> list[str] | None:
     column = table.find(*names)
     keys = None if column is None else table.strings(column)
     return keys if keys is not None and all(keys) else None
+
+
+def _groups(table: Table, column: str | None) -> list[str] | None:
+    """The group of every document, empty for one without; None where none has one. A test part need not have any."""
+    groups = table.strings(column) if column in table.columns else [""]
+    return groups if any(groups) else None
 
 
 def _has_markup(texts: list[str]) -> bool:

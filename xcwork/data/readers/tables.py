@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -73,15 +73,15 @@ def is_table(path: Path) -> bool:
     return path.is_file() and Path(bare_name(path)).suffix.lower() in SUFFIXES
 
 
-def read_table(path: Path, encoding: str = "utf-8", delimiter: str | None = None) -> Table:
-    """All records of a file, in the format its name tells."""
+def read_table(path: Path, encoding: str = "utf-8", delimiter: str | None = None, *, most: int | None = None) -> Table:
+    """The records of a file, in the format its name tells: all, or the first `most`."""
     suffix = Path(bare_name(path)).suffix.lower()
     if suffix == ".parquet":
-        table = _read_parquet(path)
+        table = _read_parquet(path, most)
     elif suffix in CSV_SUFFIXES:
-        table = _read_csv(path, encoding, "\t" if delimiter is None and suffix == ".tsv" else delimiter)
+        table = _read_csv(path, encoding, "\t" if delimiter is None and suffix == ".tsv" else delimiter, most)
     else:
-        table = _read_json_lines(path, encoding)
+        table = _read_json_lines(path, encoding, most)
     if not len(table):
         raise DataError("the file has no records", file=path, line=1, remedy="check that it is complete")
     return table
@@ -110,10 +110,10 @@ def json_records(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dic
             yield number, record
 
 
-def _read_json_lines(path: Path, encoding: str) -> Table:
+def _read_json_lines(path: Path, encoding: str, most: int | None) -> Table:
     columns: dict[str, list[Any]] = {}
     lines: list[int] = []
-    for number, record in json_records(path, encoding):
+    for number, record in islice(json_records(path, encoding), most):
         for name in record:
             if name not in columns:
                 columns[name] = [None] * len(lines)
@@ -128,7 +128,7 @@ def _read_json_lines(path: Path, encoding: str) -> Table:
     return Table(path, columns, lines)
 
 
-def _read_csv(path: Path, encoding: str, delimiter: str | None) -> Table:
+def _read_csv(path: Path, encoding: str, delimiter: str | None, most: int | None) -> Table:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # documents are longer than the default of 128 KiB
     with open_bytes(path) as stream:
         text = (decode(line, path, number, encoding) for number, line in enumerate(stream, start=1))
@@ -141,7 +141,7 @@ def _read_csv(path: Path, encoding: str, delimiter: str | None) -> Table:
             raise DataError(f"the column {twice!r} occurs twice", file=path, line=1, remedy="rename one of the two")
         columns: dict[str, list[Any]] = {name: [] for name in names}
         lines: list[int] = []
-        for line, fields in records:
+        for line, fields in islice(records, most):
             if not fields:
                 continue
             if len(fields) != len(names):
@@ -174,7 +174,7 @@ def _csv_records(text: Iterable[str], delimiter: str, path: Path) -> Iterator[tu
         yield line, fields
 
 
-def _read_parquet(path: Path) -> Table:
+def _read_parquet(path: Path, most: int | None) -> Table:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -182,9 +182,12 @@ def _read_parquet(path: Path) -> Table:
         raise DataError("the file is empty", file=path, remedy="download or write it again")
     try:
         file = parquet.ParquetFile(path)
-        groups = range(file.metadata.num_row_groups)
-        check_memory(2 * sum(file.metadata.row_group(i).total_byte_size for i in groups), "the table", path)
-        table = file.read()
+        if most is None:
+            groups = range(file.metadata.num_row_groups)
+            check_memory(2 * sum(file.metadata.row_group(i).total_byte_size for i in groups), "the table", path)
+            table = file.read()
+        else:
+            table = pa.Table.from_batches(islice(file.iter_batches(batch_size=most), 1), schema=file.schema_arrow)
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
     except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as failure:
         raise DataError(

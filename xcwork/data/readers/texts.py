@@ -60,7 +60,9 @@ def build_text_dataset(
 
     make_features = vectorizer_with(vectorizer)
     if test is None:
-        keys = next(keys for keys in (train.groups, train.uids, train.texts) if keys is not None)
+        keys = next(keys for keys in (train.uids, train.texts) if keys is not None)
+        if train.groups is not None:  # a group is never torn apart
+            keys = [group or key for group, key in zip(train.groups, keys, strict=True)]
         held_out = choose_test(text_hashes(keys), test_share, path)
         train, test = train.take(np.flatnonzero(~held_out)), train.take(np.flatnonzero(held_out))
         source += f"; {test_share:.0%} of the documents held out as test part by hash"

@@ -48,7 +48,7 @@ from xcwork.methods.landmarks.decoding import DECODINGS, decode, outliers
 from xcwork.methods.landmarks.predictors import Regressors, with_bias
 from xcwork.methods.landmarks.ridge import SOLVERS
 from xcwork.methods.landmarks.scoring import Scorer
-from xcwork.methods.landmarks.stages import Stages
+from xcwork.methods.resume import Progress
 from xcwork.progress import report
 
 log = logging.getLogger(__name__)
@@ -95,19 +95,19 @@ class Landmarks(Method):
             raise DataError("no training document carries a label, so there is nothing to learn")
         self._remark(train)
         # Support vector machines keep a checkpoint of their own, which is what takes time there.
-        stages = Stages(self._checkpoint if self.predictor == "ridge" else None, train, self.get_params())
+        progress = Progress(self._checkpoint if self.predictor == "ridge" else None, train, self.get_params())
         try:
-            affinity = self._affinity(train, stages)
+            affinity = self._affinity(train, progress)
             regressors = None
             if self.one_vs_rest or self.selection in selection.USES_SCORES:
-                regressors = self._regressors(train, seen, stages)
+                regressors = self._regressors(train, seen, progress)
             chosen = self._select(train, affinity, regressors)
             decoder = decode(train.Y, chosen.landmarks, self.decoding, self.decoding_alpha)
             strays = np.setdiff1d(outliers(decoder, self.outlier_threshold), chosen.landmarks)
             if regressors is None:
-                regressors = self._regressors(train, np.union1d(chosen.landmarks, strays), stages)
+                regressors = self._regressors(train, np.union1d(chosen.landmarks, strays), progress)
         except Cancelled:
-            stages.save()
+            progress.save()
             raise
         self._keep(chosen, decoder, strays, regressors, len(train))
         log.info(
@@ -116,27 +116,29 @@ class Landmarks(Method):
         )  # fmt: skip
         report("selecting landmarks", landmarks=len(self.landmarks_), outliers=len(self.outliers_))
 
-    def _affinity(self, train: Split, stages: Stages) -> Combination | None:
+    def _affinity(self, train: Split, progress: Progress) -> Combination | None:
         if self.selection not in selection.USES_AFFINITY:
             return None
-        if stages.affinity is None:
+        state = progress.state("affinity")
+        if state is None:
+            history = None
             if self.solver == "admm":
-                stages.affinity, history = admm_affinity(train.Y, self.affinity_alpha, device=self.device)
-                stages.convergence = vars(history)
+                affinity, history = admm_affinity(train.Y, self.affinity_alpha, device=self.device)
             else:
-                stages.affinity = self_affinity(train.Y, self.affinity_alpha, seed=self.seed)
-            stages.save()
-        if stages.convergence is not None:
-            self.convergence_ = stages.convergence
-        return stages.affinity
+                affinity = self_affinity(train.Y, self.affinity_alpha, seed=self.seed)
+            state = {"solution": vars(affinity), "convergence": None if history is None else vars(history)}
+            progress.update("affinity", lambda: state)
+        if state["convergence"] is not None:
+            self.convergence_ = state["convergence"]
+        return Combination(**{**state["solution"], "Z": sparse.csc_array(state["solution"]["Z"])})
 
-    def _regressors(self, train: Split, labels: np.ndarray, stages: Stages) -> Regressors:
+    def _regressors(self, train: Split, labels: np.ndarray, progress: Progress) -> Regressors:
         keep = predictors.weights_kept(train.X.shape[1] + 1, len(labels), self.weights)
         if self.predictor == "svm":
             return predictors.train_svm(train, labels, C=self.C, keep=keep, seed=self.seed, checkpoint=self._checkpoint)
         return predictors.train_ridge(
             with_bias(train.X), train.Y, labels, strength=self.gamma, solver=self.ridge_solver, seed=self.seed,
-            tolerance=self.tolerance, keep=keep, device=self.device, stages=stages,
+            tolerance=self.tolerance, keep=keep, device=self.device, progress=progress,
         )  # fmt: skip
 
     def _select(self, train: Split, affinity: Combination | None, regressors: Regressors | None) -> selection.Selection:

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from xcwork.kernels import one_at_a_time
 from xcwork.kernels.landmarks import Columns, Counts, Targets, solve_columns
 from xcwork.progress import track
 
@@ -168,7 +169,8 @@ def _solve(
             np.zeros((n_targets, width), np.int32), np.zeros((n_targets, width)), np.zeros(n_targets, np.int64),
             np.zeros(n_targets), np.zeros(n_targets),
         )  # fmt: skip
-        solve_columns(gram, targets, alpha, tolerance, columns)
+        with one_at_a_time:
+            solve_columns(gram, targets, alpha, tolerance, columns)
         filled = np.arange(width) < columns.sizes[:, None]
         parts.append((columns.support[filled], columns.values[filled], columns.sizes, columns.norms, columns.gaps))
     if not parts:

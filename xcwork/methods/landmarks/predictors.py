@@ -9,8 +9,10 @@ the same scale, still linear, and therefore still decodable and exactly explaina
 
 How well a label is learned is its training R² = 1 - Σ(y - p)² / Σ(y - ȳ)².
 
-Memory: labels are trained in blocks, and of each label only the `keep` largest weights stay. All of them stay while
-there is room for MOST_WEIGHTS in total, which covers data of moderate size exactly.
+Memory: labels are trained in blocks. All weights stay while there is room for MOST_WEIGHTS in total, which covers data
+of moderate size exactly. Beyond that a label keeps its share of the room at most, and no weight below SMALL_WEIGHT: a
+document of unit length is hardly moved by those, and they are nearly all of a ridge solution. What is explained is what
+was kept, so explanations stay exact.
 """
 
 from __future__ import annotations
@@ -22,17 +24,18 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import LabelSpace, Split
+from xcwork.kernels import one_at_a_time
 from xcwork.kernels.landmarks import largest_of_columns
 from xcwork.methods.landmarks.ridge import Ridge
+from xcwork.methods.resume import Blocks, Progress
 from xcwork.progress import track
 from xcwork.search import unit_rows
 
 if TYPE_CHECKING:
-    from xcwork.methods.landmarks.stages import Stages
     from xcwork.storage import Checkpoint
 
 MOST_WEIGHTS = 16_000_000  # about 128 MB
-SMALL_WEIGHT = 0.01  # of a support vector machine: dropped where not all weights fit
+SMALL_WEIGHT = 0.005  # dropped where not all weights fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +65,20 @@ def with_bias(X: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(sparse.hstack([rows, np.ones((rows.shape[0], 1), np.float32)]))
 
 
-def largest(columns: np.ndarray, keep: int) -> sparse.csr_array:
-    """The `keep` entries of largest size of every column of a dense matrix, as sparse rows."""
+def largest(columns: np.ndarray, keep: int, smallest: float = 0.0) -> sparse.csr_array:
+    """The `keep` entries of largest size of every column of a dense matrix, as sparse rows.
+
+    When all are kept they keep their precision too; otherwise they become float32, and none is below `smallest`.
+    """
     n_rows, n_columns = columns.shape
     if keep >= n_rows:
         return sparse.csr_array(columns.T)
-    ids, values = np.empty((n_columns, keep), np.int32), np.empty((n_columns, keep), columns.dtype)
-    largest_of_columns(np.ascontiguousarray(columns), ids, values)
-    starts = np.arange(0, ids.size + 1, keep)
-    return sparse.csr_array((values.ravel(), ids.ravel(), starts), shape=(n_columns, n_rows))
+    ids, values = np.empty((n_columns, keep), np.int32), np.empty((n_columns, keep), np.float32)
+    with one_at_a_time:
+        largest_of_columns(np.ascontiguousarray(columns, np.float32), ids, values)
+    stay = (np.abs(values) >= smallest) & (values != 0)  # (n_columns, keep)
+    starts = np.concatenate([[0], np.cumsum(stay.sum(axis=1))]).astype(np.int32)  # as narrow as the ids: it is stored
+    return sparse.csr_array((values[stay], ids[stay], starts), shape=(n_columns, n_rows))
 
 
 def weights_kept(n_features: int, n_labels: int, wanted: int | None) -> int:
@@ -80,16 +88,16 @@ def weights_kept(n_features: int, n_labels: int, wanted: int | None) -> int:
 
 def train_ridge(
     X: sparse.csr_array, Y: sparse.csr_array, labels: np.ndarray, *, strength: float, solver: str, tolerance: float,
-    keep: int, device: str, seed: int, stages: Stages,
+    keep: int, device: str, seed: int, progress: Progress,
 ) -> Regressors:  # fmt: skip
-    """Ridge regressors of `labels` on `X` (with its bias column), going on from what `stages` remembers."""
+    """Ridge regressors of `labels` on `X` (with its bias column), going on from what `progress` remembers."""
     ridge = Ridge(X, strength, len(labels), solver=solver, device=device, tolerance=tolerance, seed=seed)
-    columns = sparse.csc_array(Y, dtype=np.float64)
+    columns, trained = sparse.csc_array(Y, dtype=np.float64), Blocks(progress, "predictors")
     for start in track(range(0, len(labels), ridge.block), "training predictors"):
-        if start >= stages.n_trained:
+        if start >= len(trained):
             weights, errors = ridge.solve(columns[:, labels[start : start + ridge.block]])
-            stages.add_trained(largest(weights, keep), errors)
-    return Regressors(labels, *stages.trained())
+            trained.add(largest(weights, keep, SMALL_WEIGHT), errors)
+    return Regressors(labels, *trained.joined())
 
 
 def train_svm(
@@ -107,6 +115,6 @@ def train_svm(
     for start in track(range(0, len(labels), 128), "rating predictors"):
         block = slice(start, start + 128)
         margins = np.vstack([machines.weights_[:, block].toarray(), machines.bias_[None, block] + 1]) / 2
-        rows.append(largest(margins, keep))
+        rows.append(largest(margins, keep, SMALL_WEIGHT))
         errors.append(np.square(Y[:, block].toarray() - X @ margins).sum(axis=0))
     return Regressors(labels, sparse.csr_array(sparse.vstack(rows)), np.concatenate(errors))

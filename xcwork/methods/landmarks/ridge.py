@@ -32,6 +32,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.device import resolve
+from xcwork.kernels import one_at_a_time
 from xcwork.kernels.landmarks import sparse_gram, sparse_times_dense
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SOLVERS = ("auto", "cholesky", "cg")
-MOST_DENSE = 16_000  # unknowns: M is then 2 GB
+MOST_DENSE = 15_000  # unknowns: M is then 1.8 GB, and there are two of that size for a moment
+COLUMNS = 1024  # of M⁻¹ found together
 MOST_DEFLATED = 400  # eigenvalues taken out before conjugate gradients
 SPARSE_SLOWER = 15  # a multiplication in a sparse product costs about as much as this many in a dense one
 USUAL_ROUNDS = 12  # of conjugate gradients, for the estimate
@@ -79,7 +81,9 @@ class Product:
         if self._tensor is not None:
             return self._tensor @ dense
         out = np.empty((self.shape[0], dense.shape[1]), self.matrix.data.dtype)
-        sparse_times_dense(self.matrix.data, self.matrix.indices, self.matrix.indptr, dense.contiguous().numpy(), out)
+        A, factor = self.matrix, dense.contiguous().numpy()
+        with one_at_a_time:
+            sparse_times_dense(A.data, A.indices, A.indptr, factor, out)
         return torch.from_numpy(out)
 
 
@@ -150,10 +154,16 @@ class Ridge:
 
         M = self._gram()
         M.diagonal().add_(self.strength)
-        factor = torch.linalg.cholesky(M)
+        self._factor = torch.linalg.cholesky(M)
         del M
-        self._inverse = torch.cholesky_inverse(factor) if explicit else None
-        self._factor = None if explicit else factor
+        if explicit:
+            # Its columns, found a block at a time, are stored as its rows, which are the same.
+            self._inverse = torch.empty((self.size, self.size), dtype=self.dtype, device=self.device)
+            for start in range(0, self.size, COLUMNS):
+                unit = torch.zeros(self.size, min(COLUMNS, self.size - start), dtype=self.dtype, device=self.device)
+                unit[start : start + COLUMNS].fill_diagonal_(1)
+                self._inverse[start : start + COLUMNS] = torch.cholesky_solve(unit, self._factor).T
+            self._factor = None
 
     def _gram(self) -> torch.Tensor:
         """AAᵀ, (size, size)."""
@@ -162,7 +172,8 @@ class Ridge:
         if self.kernel:
             out = np.empty((self.size, self.size))
             A, At = self._A.matrix, self._At.matrix
-            sparse_gram(A.data, A.indices, A.indptr, At.data, At.indices, At.indptr, out)
+            with one_at_a_time:
+                sparse_gram(A.data, A.indices, A.indptr, At.data, At.indices, At.indptr, out)
             return torch.from_numpy(out)
         rows = range(0, self.size, self.block)
         return torch.hstack([self._A @ self._dense(self._A.matrix[i : i + self.block].T) for i in rows])
@@ -170,7 +181,7 @@ class Ridge:
     def _times_inverse(self, C: sparse.csc_array) -> torch.Tensor:
         import torch
 
-        if self._inverse is None:
+        if self._factor is not None:
             return torch.cholesky_solve(self._dense(C), self._factor)
         if C.nnz < FEW * C.shape[0] * C.shape[1]:
             return (self._product(C.T) @ self._inverse).T

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Split
+from xcwork.kernels import one_at_a_time
 from xcwork.kernels.landmarks import Sparse, score_rows
 from xcwork.methods.landmarks.ridge import Product, accelerator
 from xcwork.metrics.ranking import document_ratios, place
@@ -61,7 +62,9 @@ class Scorer:
     def scores(self, X: sparse.csr_array, dtype: type = np.float32) -> np.ndarray:
         """Scores of all labels, (n_rows, n_labels)."""
         out = np.empty((X.shape[0], self.decoder.shape[1]), dtype)
-        score_rows(_arrays(X), _arrays(self.direct), _arrays(self.decoder), _arrays(self.own), self.own_labels, out)
+        matrices = [_arrays(matrix) for matrix in (X, self.direct, self.decoder, self.own)]
+        with one_at_a_time:
+            score_rows(*matrices, self.own_labels, out)
         return out
 
     def torch_scores(self, X: sparse.csr_array, device: torch.device) -> np.ndarray:

@@ -24,6 +24,7 @@ Differences from the paper:
   prior and exact matches rather than from nothing.
 - Exact matches count by √x and idf, and enter as one more sum of pairs instead of through
   0.9 exp(-max(0, 1 - m)²) + 0.1 match, so that the score that ranks is the score that is explained.
+- Unseen labels borrow terms from the documents of seen labels with a similar text (`borrow`).
 - Unseen labels have a shortlist of their own and a scale of their own, calibrated on labels hidden from training
   (`unseen`); in the reference program more than half of them are lost in the shortlist.
 
@@ -42,11 +43,12 @@ from xcwork.data.dataset import Split
 from xcwork.device import CHOICES, resolve
 from xcwork.errors import Cancelled, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
+from xcwork.methods.resume import Progress
 from xcwork.methods.zestxml.arrays import only
+from xcwork.methods.zestxml.borrow import borrowed_terms, typical_terms
 from xcwork.methods.zestxml.explain import explain, pairs_of
 from xcwork.methods.zestxml.label_features import LabelFeatures, inverse_document_frequencies
 from xcwork.methods.zestxml.predict import Predictor, seen_shortlister
-from xcwork.methods.zestxml.progress import Progress
 from xcwork.methods.zestxml.scorer import Voted
 from xcwork.methods.zestxml.shortlist import recall
 from xcwork.methods.zestxml.training import Roles, Tuning
@@ -67,6 +69,7 @@ class ZestXML(Method):
     epochs: int = param(0, "most passes over the documents to refine shared pairs", low=0)
     match_weight: float = param(0.3, "weight of terms that document and label have in common", low=0.0)
     parent_weight: float = param(0.5, "part of the broader labels' terms in a label's own, where known", low=0.0)
+    borrow: bool = param(True, "unseen labels borrow terms from the documents of labels with a similar text")
     prune: float = param(0.03, "own weights smaller than this are dropped", low=0.0)
     blend: float = param(0.02, "part of the Jaccard index in the value of a pair", low=0.0, high=1.0, advanced=True)
     plain: bool = param(False, "XHTP as in the theorem: real values, no Jaccard part", advanced=True)
@@ -75,7 +78,7 @@ class ZestXML(Method):
     shortlister: str = param("auto", "visit all labels or only promising ones", choices=("auto", "exact", "lazy"),
                              advanced=True)  # fmt: skip
     overfetch: int = param(10, "labels the lazy shortlister fetches for each one it keeps", low=1, advanced=True)
-    epsilon: float = param(0.0, "pairs of a smaller value are not used for the shortlist", low=0.0, advanced=True)
+    epsilon: float = param(0.001, "pairs of a smaller value are dropped", low=0.0, high=1.0, advanced=True)
     add_missed: bool = param(True, "learn from relevant labels that the shortlist missed", advanced=True)
     passes: int = param(16, "most passes over the pairs of a label for its own weights", low=1, advanced=True)
     tolerance: float = param(0.02, "largest change of a pair at which a label is solved", low=1e-6, advanced=True)
@@ -109,20 +112,25 @@ class ZestXML(Method):
         if self.variant == "xhtp":
             return
         progress = Progress(self._checkpoint, train, self.get_params())
-        tuning = Tuning(self, X, Y, train.filter_pairs, features, roles, progress)
+        borrowed = self._borrow(X, Y, roles)
+        tuning = Tuning(self, X, Y, train.filter_pairs, features, borrowed, roles, progress)
         try:
             learned = tuning.run(seen_shortlister(self), *self._shared_start(votes))
         except Cancelled:
             progress.save()
             raise
         self.shared_, self.own_, self.factors_ = learned.shared, learned.own, learned.factors
-        self.unseen_bias_ = learned.unseen_bias
+        self.unseen_bias_, self.share_ = learned.unseen_bias, learned.share
+        self.borrowed_ = only(borrowed, ~np.repeat(self.is_seen, np.diff(borrowed.indptr))) * np.float32(self.share_)
         self.bias_ = np.where(self.is_seen, learned.bias, learned.unseen_bias).astype(np.float32)
 
     def _set_label_features(self, features: LabelFeatures) -> None:
         self.Z_, self.matches_ = features.Z, features.matches
         self.identities_, self.terms_ = features.identities, features.terms
         self._predictor = None
+
+    def _label_features(self) -> LabelFeatures:
+        return LabelFeatures(self.Z_, self.identities_, self.terms_, self.matches_)
 
     def _count_pairs(self, X: sparse.csr_array, Y: sparse.csr_array, roles: Roles) -> sparse.csr_array:
         """Learn the voters; returns each document's own votes, (n_documents, n_label_features)."""
@@ -131,10 +139,19 @@ class ZestXML(Method):
             label = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
             Z = only(Z, ~np.isin(label, roles.hidden) | (Z.indices < len(self.identities_)))
         device = resolve(self.device).type if self.device != "cpu" else "cpu"
-        found = find_pairs(X, Y, Z, keep=self.pairs, blend=self.blend, plain=self.plain, device=device)
+        found = find_pairs(
+            X, Y, Z, keep=self.pairs, blend=self.blend, epsilon=self.epsilon, plain=self.plain, device=device
+        )
         self.voters_, self.voter_counts_ = found.voters, found.counts
         self.documents_with_, self.labels_with_ = found.documents_with, found.labels_with
         return found.votes
+
+    def _borrow(self, X: sparse.csr_array, Y: sparse.csr_array, roles: Roles) -> sparse.csr_array:
+        """What unseen and hidden labels can borrow, (n_labels, n_label_features)."""
+        lending = np.flatnonzero(~roles.carries_hidden & self.borrow)
+        self.typical_ = typical_terms(X[lending], Y[lending], self.matches_)
+        borrowers = np.union1d(np.flatnonzero(~self.is_seen), roles.hidden)
+        return borrowed_terms(self.Z_, borrowers, self.typical_)
 
     def _shared_start(self, votes: sparse.csr_array) -> tuple[sparse.csr_array, Voted]:
         """The XHTP weights of terms, which labels share, without those of identities; and who voted for them."""
@@ -164,21 +181,26 @@ class ZestXML(Method):
         return explain(self, unit_rows(x), label)
 
     def _add_labels(self, Z: sparse.csr_array) -> None:
-        old = LabelFeatures(self.Z_, self.identities_, self.terms_, self.matches_)
-        self._set_label_features(old.extended(Z, self.labels_.features, self.features_, self.idf_))
-        self.voters_ = _widened(self.voters_, self.Z_.shape[1])
+        self._set_label_features(self._label_features().extended(Z, self.labels_.features, self.features_, self.idf_))
+        self.voters_ = _grown(self.voters_, (self.voters_.shape[0], self.Z_.shape[1]))
         self.labels_with_ = np.pad(self.labels_with_, (0, self.Z_.shape[1] - len(self.labels_with_)))
         if self.variant == "tuned":
-            self.shared_ = _widened(self.shared_, self.Z_.shape[1])
-            self.own_ = _widened(self.own_, len(self.labels_))
+            self.shared_ = _grown(self.shared_, (self.shared_.shape[0], self.Z_.shape[1]))
+            self.own_ = _grown(self.own_, (self.own_.shape[0], len(self.labels_)))
+            self.typical_, self.borrowed_ = (_grown(part, self.Z_.shape) for part in (self.typical_, self.borrowed_))
+            new = np.arange(len(self.labels_) - Z.shape[0], len(self.labels_))
+            self.borrowed_ += borrowed_terms(self.Z_, new, self.typical_) * np.float32(self.share_)
             self.bias_ = np.append(self.bias_, np.full(Z.shape[0], self.unseen_bias_, np.float32))
 
     def label_embeddings(self) -> sparse.csr_array:
         """Own weights where there are some, else the label's terms: labels that mean the same lie close together."""
-        return unit_rows(sparse.csr_array(self.own_.T) if self.variant == "tuned" else self.Z_)
+        if self.variant == "xhtp":
+            return unit_rows(self.Z_)
+        by_text = sparse.csr_array((self.Z_ + self.borrowed_) @ self.matches_.T)  # (n_labels, n_features)
+        return unit_rows(self.own_.T + only(by_text, ~np.repeat(self.is_seen, np.diff(by_text.indptr))))
 
     def diagnostics(self, split: Split) -> dict[str, float]:
-        """Recall of the shortlist in percent: no label that it misses can be predicted."""
+        """The recall of the shortlist in percent, the ceiling of P@k; and how many labels have no known term."""
         predictor = Predictor.of(self)
         shortlist = predictor.shortlist(unit_rows(split.X))
         seen = self.is_seen
@@ -186,6 +208,7 @@ class ZestXML(Method):
             "shortlist recall": recall(shortlist, split.Y),
             "shortlist recall, seen labels": recall(shortlist, split.Y, seen),
             "shortlist recall, unseen labels": recall(shortlist, split.Y, ~seen),
+            "labels without a known term": float(np.count_nonzero(self._label_features().is_mute)),
         }
         return {name: value for name, value in values.items() if not np.isnan(value)}
 
@@ -199,5 +222,7 @@ class ZestXML(Method):
     _predictor: ClassVar[Predictor | None] = None
 
 
-def _widened(matrix: sparse.csr_array, n_columns: int) -> sparse.csr_array:
-    return sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], n_columns))
+def _grown(matrix: sparse.csr_array, shape: tuple[int, int]) -> sparse.csr_array:
+    """The same entries in a matrix with more rows or columns."""
+    indptr = np.pad(matrix.indptr, (0, shape[0] - matrix.shape[0]), mode="edge")
+    return sparse.csr_array((matrix.data, matrix.indices, indptr), shape=shape)

@@ -31,10 +31,13 @@ def by_blocks(work: Callable[[int, int], Result], n_rows: int, phase: str, size:
     return parallel_map(lambda start: work(start, min(start + size, n_rows)), range(0, n_rows, size), phase)
 
 
-def on_all_threads(kernel: Callable[..., Any], *arguments: Any) -> None:
-    """Call `kernel(shard, n_shards, *arguments)` for one shard a core, all at the same time."""
-    n_shards = cpu_count()
-    with ThreadPoolExecutor(n_shards) as threads:
+def on_all_threads(kernel: Callable[..., Any], *arguments: Any, shards_a_core: int = 1) -> None:
+    """Call `kernel(shard, n_shards, *arguments)` for every shard, as many at the same time as there are cores.
+
+    More shards than cores even out shards of different cost.
+    """
+    n_shards = shards_a_core * cpu_count()
+    with ThreadPoolExecutor(cpu_count()) as threads:
         for done in [threads.submit(kernel, shard, n_shards, *arguments) for shard in range(n_shards)]:
             done.result()
 

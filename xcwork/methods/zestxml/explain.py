@@ -1,9 +1,10 @@
 """Why a label has its score: the terms of the sum that the score is.
 
-Each part pairs a feature of the document with a feature of the label and has the value x * weight * z. Three kinds:
+Each part pairs a feature of the document with a feature of the label and has the value x * weight * z. Four kinds:
 
 - a learned pair, with what XHTP counted: of N (document, label) pairs with both features, n were relevant;
 - a direct match, document and label having the term in common, where x enters by its root;
+- a borrowed term: the same for a term that an unseen label has from the documents of similar labels;
 - a memorised pair, of a document feature and the identity of a label seen in training. It says nothing about other
   labels, and an unseen label has none.
 
@@ -19,31 +20,35 @@ from scipy import sparse
 
 from xcwork.errors import DataError
 from xcwork.methods.zestxml.scorer import SEEN, UNSEEN
-from xcwork.methods.zestxml.shortlist import truncated
 from xcwork.results import Explanation, Part
 
 if TYPE_CHECKING:
     from xcwork.methods.zestxml import ZestXML
 
 ANY_DOCUMENT = "(any document)"
+LEARNED, MATCH, BORROWED, MEMORISED, BIAS = "learned pair", "direct match", "borrowed term", "memorised", "bias"
 
 
 def explain(model: ZestXML, x: sparse.csr_array, label: int) -> Explanation:
     """The parts of the score of `label` for the document `x` (1, n_features) with a unit row."""
     x = sparse.csr_array(x)
-    z = model.Z_[[label]]
+    roots = sparse.csr_array((np.sqrt(np.maximum(x.data, 0)), x.indices, x.indptr), shape=x.shape)
     if model.variant == "xhtp":
-        weights, by_pairs, by_matches = truncated(model.voters_, model.epsilon), 1.0, model.match_weight
+        weights, by_pairs, by_matches = model.voters_, 1.0, model.match_weight
     else:
         kind = SEEN if model.is_seen[label] else UNSEEN
         weights, (by_pairs, by_matches) = model.shared_, model.factors_[kind]
-    parts = _joint_parts(model, x, z, weights, float(by_pairs), matches=False)
-    roots = sparse.csr_array((np.sqrt(np.maximum(x.data, 0)), x.indices, x.indptr), shape=x.shape)
-    parts += _joint_parts(model, roots, z, model.matches_, float(by_matches), matches=True)
+    rows = [(model.Z_[[label]], "", MATCH)]
+    if model.variant == "tuned":
+        rows.append((model.borrowed_[[label]], BORROWED, BORROWED))
+    parts = []
+    for z, kind_of_pair, kind_of_match in rows:
+        parts += _joint_parts(model, x, z, weights, float(by_pairs), kind_of_pair)
+        parts += _joint_parts(model, roots, z, model.matches_, float(by_matches), kind_of_match)
     if model.variant == "tuned":
         parts += _own_parts(model, x, label)
         bias = float(model.bias_[label])
-        parts.append(Part(ANY_DOCUMENT, "bias", bias, {"kind": "bias"}))
+        parts.append(Part(ANY_DOCUMENT, BIAS, bias, {"kind": BIAS}))
     total = sum(abs(part.value) for part in parts)
     for part in parts:
         part.details["share"] = abs(part.value) / total if total else 0.0
@@ -51,21 +56,23 @@ def explain(model: ZestXML, x: sparse.csr_array, label: int) -> Explanation:
 
 
 def _joint_parts(
-    model: ZestXML, x: sparse.csr_array, z: sparse.csr_array, weights: sparse.csr_array, factor: float, matches: bool
+    model: ZestXML, x: sparse.csr_array, z: sparse.csr_array, weights: sparse.csr_array, factor: float, kind: str
 ) -> list[Part]:
-    """One part for each entry of `weights` at a feature of the document and a feature of the label."""
-    block = sparse.coo_array(weights[x.indices][:, z.indices])  # (nnz of x, nnz of z)
+    """One part for each entry of `weights` at a feature of the document and a feature of the label.
+
+    Without a `kind` they are pairs that XHTP has counted.
+    """
     parts = []
-    for row, column, weight in zip(block.row.tolist(), block.col.tolist(), block.data.tolist(), strict=True):
+    for row, column, weight in _entries(weights[x.indices][:, z.indices]):  # (nnz of x, nnz of z)
         feature, label_feature = int(x.indices[row]), int(z.indices[column])
         value = float(x.data[row]) * weight * factor * float(z.data[column])
         if value == 0:
             continue
         details: dict[str, Any] = {
-            "kind": "direct match" if matches else _kind(model, label_feature),
+            "kind": kind or _kind(model, label_feature),
             "document_value": float(x.data[row]), "weight": weight * factor, "label_value": float(z.data[column]),
         }  # fmt: skip
-        if not matches:
+        if not kind:
             details |= _counts(model, feature, label_feature)
         parts.append(Part(model.features_.name(feature), name_of(model, label_feature), value, details))
     return parts
@@ -77,7 +84,7 @@ def _own_parts(model: ZestXML, x: sparse.csr_array, label: int) -> list[Part]:
     return [
         Part(
             model.features_.name(feature), name, value * weight,
-            {"kind": "memorised", "document_value": value, "weight": weight, "label_value": 1.0},
+            {"kind": MEMORISED, "document_value": value, "weight": weight, "label_value": 1.0},
         )
         for feature, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True)
         if weight
@@ -85,7 +92,7 @@ def _own_parts(model: ZestXML, x: sparse.csr_array, label: int) -> list[Part]:
 
 
 def _kind(model: ZestXML, label_feature: int) -> str:
-    return "memorised" if label_feature < len(model.identities_) else "learned pair"
+    return MEMORISED if label_feature < len(model.identities_) else LEARNED
 
 
 def name_of(model: ZestXML, label_feature: int) -> str:
@@ -108,28 +115,60 @@ def _counts(model: ZestXML, feature: int, label_feature: int) -> dict[str, Any]:
 
 
 def pairs_of(model: ZestXML, document_term: str | None, label_term: str | None, k: int) -> list[dict[str, Any]]:
-    """The model's strongest pairs of one term, by the size of their weight, with what XHTP counted."""
+    """The model's strongest pairs of one term, by the size of their weight, with what XHTP counted.
+
+    A document term has learned pairs, direct matches and what is memorised of labels; a label term the first two.
+    """
     if (document_term is None) == (label_term is None):
         raise DataError("give either a document term or a label term")
-    weights = model.voters_ if model.variant == "xhtp" else model.shared_
     if document_term is not None:
-        features = [_find(model.features_.names, document_term)]
-        block = sparse.coo_array(weights[features])
-        rows, columns = np.full(block.nnz, features[0]), block.col
+        pairs = _pairs_of_feature(model, _find(model.features_.names, document_term))
     else:
         term = _find((model.labels_.features or model.features_).names, label_term or "")
-        column = np.flatnonzero(model.terms_ == term) + len(model.identities_)
-        block = sparse.coo_array(weights[:, column])
-        rows, columns = block.row, np.repeat(column, block.nnz)
-    best = np.lexsort((columns, rows, -np.abs(block.data)))[:k]
+        columns = np.flatnonzero(model.terms_ == term) + len(model.identities_)
+        pairs = [
+            (row, int(columns[column]), weight, kind)
+            for weights, kind in _joint_weights(model)
+            for row, column, weight in _entries(weights[:, columns])
+        ]
+    best = sorted(pairs, key=lambda pair: (-abs(pair[2]), *pair[:2]))[:k]
     return [
         {
-            "document_term": model.features_.name(int(rows[at])), "label_term": name_of(model, int(columns[at])),
-            "weight": float(block.data[at]), "kind": _kind(model, int(columns[at])),
-            **_counts(model, int(rows[at]), int(columns[at])),
+            "document_term": model.features_.name(feature), "label_term": name_of(model, label_feature),
+            "weight": weight, "kind": kind or _kind(model, label_feature),
+            **({} if kind else _counts(model, feature, label_feature)),
         }
-        for at in best
+        for feature, label_feature, weight, kind in best
     ]  # fmt: skip
+
+
+def _pairs_of_feature(model: ZestXML, feature: int) -> list[tuple[int, int, float, str]]:
+    """(document feature, label feature, weight, kind or "" for what XHTP counted) of all pairs of one document term."""
+    pairs = [
+        (feature, column, weight, kind)
+        for weights, kind in _joint_weights(model)
+        for _, column, weight in _entries(weights[[feature]])
+    ]
+    if model.variant == "tuned":
+        memorised = _entries(model.own_[[feature]])
+        pairs += [
+            (feature, int(np.searchsorted(model.identities_, label)), weight, MEMORISED)
+            for _, label, weight in memorised
+        ]
+    return pairs
+
+
+def _joint_weights(model: ZestXML) -> list[tuple[sparse.csr_array, str]]:
+    """The weights over (document features, label features) as they count for seen labels, each with its kind."""
+    if model.variant == "xhtp":
+        return [(model.voters_, ""), (model.matches_ * np.float32(model.match_weight), MATCH)]
+    by_pairs, by_matches = model.factors_[SEEN].astype(np.float32)
+    return [(model.shared_ * by_pairs, ""), (model.matches_ * by_matches, MATCH)]
+
+
+def _entries(matrix: sparse.csr_array) -> list[tuple[int, int, float]]:
+    entries = sparse.coo_array(matrix)
+    return list(zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True))
 
 
 def _find(names: list[str] | None, term: str) -> int:

@@ -52,7 +52,7 @@ class LabelFeatures:
         )
         Z = sparse.csr_array(sparse.hstack([identity, own[:, terms]]))
         made = cls(Z, identities, terms, sparse.csr_array((features.size, Z.shape[1]), dtype=np.float32))
-        _report_empty(Z, frequencies)
+        made.report_mute(slice(None))
         return made._with_matches(labels.features, features, idf)
 
     def extended(self, Z: sparse.csr_array, theirs: Features | None, ours: Features, idf: np.ndarray) -> LabelFeatures:
@@ -66,9 +66,24 @@ class LabelFeatures:
         new = sparse.csr_array((own.data, place[own.indices], own.indptr), shape=(Z.shape[0], width))
         new.sort_indices()
         old = sparse.csr_array((self.Z.data, self.Z.indices, self.Z.indptr), shape=(self.Z.shape[0], width))
-        _report_empty(new, np.zeros(Z.shape[0]))
         grown = replace(self, Z=sparse.csr_array(sparse.vstack([old, new])), terms=terms)
+        grown.report_mute(slice(self.Z.shape[0], None))
         return grown._with_matches(theirs, ours, idf)
+
+    @property
+    def is_mute(self) -> np.ndarray:
+        """Which labels have no known term, (n_labels,) bool: nothing can be learned for them from other labels."""
+        return np.diff(self.Z[:, len(self.identities) :].indptr) == 0
+
+    def report_mute(self, which: slice) -> None:
+        """Warn of labels without a known term among `which`."""
+        is_mute = self.is_mute[which]
+        is_seen = np.isin(np.arange(self.Z.shape[0])[which], self.identities)
+        n_seen, n_unseen = np.count_nonzero(is_mute & is_seen), np.count_nonzero(is_mute & ~is_seen)
+        if n_seen:
+            log.warning("%d labels have no known term and are known by their training documents alone", n_seen)
+        if n_unseen:
+            log.warning("%d labels have no known term and no training document and are never predicted", n_unseen)
 
     def _with_matches(self, theirs: Features | None, ours: Features, idf: np.ndarray) -> LabelFeatures:
         features = _same_terms(theirs, ours, self.terms)  # (n_terms,)
@@ -101,9 +116,3 @@ def _same_terms(theirs: Features | None, ours: Features, terms: np.ndarray) -> n
         return np.full(len(terms), -1)
     feature_of = {name: feature for feature, name in enumerate(ours.names)}
     return np.array([feature_of.get(theirs.names[term], -1) for term in terms.tolist()], np.int64)
-
-
-def _report_empty(Z: sparse.csr_array, frequencies: np.ndarray) -> None:
-    n_mute = int(np.count_nonzero((np.diff(Z.indptr) == 0) & (frequencies == 0)))
-    if n_mute:
-        log.warning("%d labels have no known term and no training document, so they can never be predicted", n_mute)

@@ -22,13 +22,14 @@ from scipy import sparse
 
 from xcwork.kernels.bilinear_training import Pairs, fit_own
 from xcwork.kernels.linear import Rows
+from xcwork.methods.resume import Blocks, Progress
 from xcwork.methods.zestxml.arrays import on_all_threads, rows_of
-from xcwork.methods.zestxml.progress import Progress
 from xcwork.methods.zestxml.xhtp import gathered
 from xcwork.progress import track
 
 BLOCK_BYTES = 2**26
-FEWEST_LABELS, MOST_LABELS = 16, 4096  # a block: enough for all threads, yet progress shows
+SHARDS_A_CORE = 8
+FEWEST_LABELS, MOST_LABELS = 64, 16_384  # a block: enough for all threads, yet progress shows
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,20 +52,15 @@ class OwnProblem:
         rows, columns = _by_frequency(self.X)
         curvature = (np.asarray(self.X.multiply(self.X).sum(axis=1)) + 1).astype(np.float32)
         pairs = self._by_label()
-        # Labels of like cost stand side by side, so that threads that take turns finish together.
+        # The most costly labels come first, so that no thread is left with one at the end.
         order = labels[np.argsort(-np.diff(pairs.others.indptr)[labels], kind="stable")]
-        state = progress.state("own")
-        parts = [] if state is None else [(state["weights"], state["bias"])]
-        n_done, width = sum(len(bias) for _, bias in parts), min(self.keep, self.X.shape[1])
+        blocks, width = Blocks(progress, "own"), min(self.keep, self.X.shape[1])
         size = int(np.clip(BLOCK_BYTES // (8 * width), FEWEST_LABELS, MOST_LABELS))
         for end in track(range(size, len(order) + size, size), "training own weights"):
-            block = order[n_done:end]  # nothing, where a checkpoint already has it
+            block = order[len(blocks) : end]  # nothing, where a checkpoint already has it
             if len(block):
-                parts.append(self._block(block, rows, curvature, pairs, width))
-                n_done = end
-                progress.update("own", lambda: dict(zip(("weights", "bias"), _joined(parts), strict=True)))
-        weights, bias = _joined(parts)
-        parts.clear()
+                blocks.add(*self._block(block, rows, curvature, pairs, width))
+        weights, bias = blocks.joined()
         del pairs, rows
         return self._spread(order, weights, bias, columns)
 
@@ -76,6 +72,7 @@ class OwnProblem:
         on_all_threads(
             fit_own, labels, rows, self.X.shape[1], curvature, pairs, self.C, self.logistic, self.passes,
             self.tolerance, np.float32(self.smallest), _generators(self.seed, labels), ids, values, bias, filled,
+            shards_a_core=SHARDS_A_CORE,
         )  # fmt: skip
         return gathered(ids, values, filled, self.X.shape[1]), bias
 
@@ -98,13 +95,6 @@ class OwnProblem:
         own = sparse.csr_array((by_feature.data, trained, by_feature.indptr), shape=(n_features, n_labels))
         own.sort_indices()
         return own, all_bias
-
-
-def _joined(parts: list[tuple[sparse.csr_array, np.ndarray]]) -> tuple[sparse.csr_array, np.ndarray]:
-    """All blocks so far as one, which also becomes the only entry of `parts`."""
-    weights, bias = zip(*parts, strict=True)
-    parts[:] = [(sparse.csr_array(sparse.vstack(weights)), np.concatenate(bias))]
-    return parts[0]
 
 
 def _by_frequency(X: sparse.csr_array) -> tuple[Rows, np.ndarray]:

@@ -16,7 +16,7 @@ from scipy import sparse
 from xcwork.kernels.bilinear import Documents
 from xcwork.methods.zestxml.arrays import by_blocks
 from xcwork.methods.zestxml.scorer import UNSEEN, Scorer
-from xcwork.methods.zestxml.shortlist import Shortlister, damped, truncated
+from xcwork.methods.zestxml.shortlist import Shortlister, damped
 from xcwork.results import TopK
 
 if TYPE_CHECKING:
@@ -35,12 +35,13 @@ class Predictor:
         labels = np.arange(len(model.labels_)) if among is None else among
         if model.variant == "xhtp":
             return cls([(_by_votes(model, labels), model.shortlist)], None)
-        seen = model.is_seen[labels]
+        seen, Z = model.is_seen[labels], sparse.csr_array(model.Z_ + model.borrowed_)
         shortlisters = [
-            (_by_votes(model, labels[seen]), model.shortlist), (_by_score(model, labels[~seen]), model.unseen_shortlist)
-        ]  # fmt: skip
+            (_by_votes(model, labels[seen]), model.shortlist),
+            (_by_score(model, Z, labels[~seen]), model.unseen_shortlist),
+        ]
         scorer = Scorer.of(
-            model.shared_, model.matches_, model.Z_,
+            model.shared_, model.matches_, Z,
             own=model.own_, bias=model.bias_, is_seen=model.is_seen, factors=model.factors_,
         )  # fmt: skip
         return cls(shortlisters, scorer)
@@ -68,15 +69,13 @@ class Predictor:
 
 def _by_votes(model: ZestXML, labels: np.ndarray) -> Shortlister:
     matches = model.matches_ * np.float32(model.match_weight)
-    return Shortlister.of(
-        truncated(model.voters_, model.epsilon), matches, model.Z_, labels, model.shortlister, model.overfetch
-    )
+    return Shortlister.of(model.voters_, matches, model.Z_, labels, model.shortlister, model.overfetch)
 
 
-def _by_score(model: ZestXML, labels: np.ndarray) -> Shortlister:
+def _by_score(model: ZestXML, Z: sparse.csr_array, labels: np.ndarray) -> Shortlister:
     by_pairs, by_matches = model.factors_[UNSEEN].astype(np.float32)
     pairs = model.shared_ * by_pairs if by_pairs else sparse.csr_array(model.shared_.shape, dtype=np.float32)
-    return Shortlister.of(pairs, model.matches_ * by_matches, model.Z_, labels, model.shortlister, model.overfetch)
+    return Shortlister.of(pairs, model.matches_ * by_matches, Z, labels, model.shortlister, model.overfetch)
 
 
 def seen_shortlister(model: ZestXML) -> Shortlister:

@@ -22,8 +22,8 @@ from scipy import sparse
 
 from xcwork.kernels.bilinear_training import Pairs, Shared, shared_slopes, shared_step
 from xcwork.kernels.linear import Rows
+from xcwork.methods.resume import Progress
 from xcwork.methods.zestxml.arrays import on_all_threads, rows_of
-from xcwork.methods.zestxml.progress import Progress
 from xcwork.progress import report, track
 
 PHASE = "refining shared pairs"

@@ -6,7 +6,7 @@ label. `lazy` (algorithm 2 of the paper) walks the labels of each label feature 
 large, so its cost does not grow with the number of labels.
 
 With weights below ε left out, the best label found is at most ε ‖x‖₁ ‖z‖₁ worse than the best there is (theorem 1.2;
-all entries are non-negative). `truncated` does that.
+all entries are non-negative). XHTP's parameter `epsilon` does that.
 
 The recall of the shortlist is the ceiling of everything that comes after it, so `recall` belongs into every report.
 """
@@ -20,10 +20,10 @@ from scipy import sparse
 
 from xcwork.kernels.bilinear import Documents, Weights, exact_shortlist, lazy_shortlist
 from xcwork.kernels.linear import Rows
-from xcwork.methods.zestxml.arrays import only, rows_of
+from xcwork.methods.zestxml.arrays import rows_of
 from xcwork.results import TopK
 
-LAZY_FROM = 50_000  # candidate labels from which `auto` is lazy
+LAZY_FROM = 10_000  # candidate labels from which `auto` is lazy: it takes about as long as visiting this many
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,24 +73,20 @@ def _postings(Z: sparse.csr_array, candidates: np.ndarray) -> Rows:
     )  # fmt: skip
 
 
-def truncated(weights: sparse.csr_array, epsilon: float) -> sparse.csr_array:
-    """Only the weights of at least `epsilon`."""
-    return weights if epsilon <= 0 else only(weights, weights.data >= epsilon)
-
-
 def damped(X: sparse.csr_array) -> Documents:
     """Documents for the kernels; shared terms count by the root of their value, so that repetition counts less."""
     return Documents(rows_of(X), np.sqrt(np.maximum(X.data, 0)).astype(np.float32))
 
 
-def recall(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> float:
-    """The share of all relevant (document, label) pairs that the shortlist contains, in percent.
+def n_found(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> int:
+    """How many relevant (document, label) pairs the shortlist contains; `among` (n_labels,) bool: of these labels."""
+    listed = shortlist.to_csr(Y.shape[1])
+    listed.data = np.ones_like(listed.data)
+    found = sparse.csr_array(listed.multiply(Y)).indices
+    return len(found) if among is None else int(np.count_nonzero(among[found]))
 
-    `among` (n_labels,) bool counts only some labels; NaN when none of them is relevant anywhere.
-    """
-    shortlisted = shortlist.to_csr(Y.shape[1])
-    shortlisted.data = np.ones_like(shortlisted.data)
-    hits, relevant = sparse.csr_array(shortlisted.multiply(Y)).indices, Y.indices
-    if among is not None:
-        hits, relevant = hits[among[hits]], relevant[among[relevant]]
-    return 100 * len(hits) / len(relevant) if len(relevant) else float("nan")
+
+def recall(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> float:
+    """The share of the relevant pairs that the shortlist contains, in percent; NaN when there are none."""
+    n_relevant = Y.nnz if among is None else int(np.count_nonzero(among[Y.indices]))
+    return 100 * n_found(shortlist, Y, among) / n_relevant if n_relevant else float("nan")

@@ -18,17 +18,16 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.kernels.bilinear_training import Pairs
+from xcwork.methods.resume import Progress
 from xcwork.methods.zestxml.arrays import by_blocks, only, rows_of
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.own import OwnProblem
 from xcwork.methods.zestxml.pairs import training_pairs, without_labels
-from xcwork.methods.zestxml.progress import Progress
 from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.methods.zestxml.scorer import Scorer, Voted
-from xcwork.methods.zestxml.shortlist import Shortlister, damped, recall
-from xcwork.methods.zestxml.unseen import Sample, calibrate, choose_hidden
+from xcwork.methods.zestxml.shortlist import Shortlister, damped, n_found
+from xcwork.methods.zestxml.unseen import Sample, borrowing_share, calibrate, choose_hidden
 from xcwork.progress import report
-from xcwork.results import TopK
 
 if TYPE_CHECKING:
     from xcwork.methods.zestxml import ZestXML
@@ -46,6 +45,7 @@ class Learned:
     bias: np.ndarray  # (n_labels,)
     factors: np.ndarray  # (2, 2)
     unseen_bias: float
+    share: float  # of what unseen labels borrow
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,28 +74,35 @@ class Tuning:
     Y: sparse.csr_array  # (n_documents, n_labels)
     forbidden: np.ndarray | None  # (n, 2): pairs that are never predicted
     features: LabelFeatures
+    borrowed: sparse.csr_array  # (n_labels, n_label_features): what hidden labels have besides, as unseen ones do
     roles: Roles
     progress: Progress
 
     def run(self, shortlister: Shortlister, start: sparse.csr_array, voted: Voted) -> Learned:
-        """All stages; `start` (n_features, n_label_features) is where the shared pairs begin, by the votes of
-        `voted`."""
-        shortlist = TopK.concatenate(
-            by_blocks(
-                lambda a, b: shortlister.best(damped(self.X[a:b]), self.method.shortlist), len(self), "shortlisting"
-            )
-        )
-        report("shortlisting", **{"shortlist recall": recall(shortlist, self.Y)})
-        pairs = training_pairs(shortlist, self.Y, self.method.add_missed, self.forbidden)
-        del shortlist
+        """All stages; `start` (n_features, n_label_features) is where shared pairs begin, by the votes of `voted`."""
+        pairs = self._pairs(shortlister)
         if self.method.epochs and start.nnz:
             # Refined weights are no longer a share of votes, so there is nothing that could be taken out of them.
             start, voted = self._refine(pairs, start), None
+        held_out = pairs[np.flatnonzero(self.roles.held_out)]
+        pairs = only(pairs, np.repeat(~self.roles.held_out, np.diff(pairs.indptr)))
         own, bias = self._own(pairs, start, voted)
-        return self._calibrated(pairs, start, voted, own, bias)
+        return self._calibrated(held_out, start, voted, own, bias)
 
-    def __len__(self) -> int:
-        return self.X.shape[0]
+    def _pairs(self, shortlister: Shortlister) -> sparse.csr_array:
+        """The pairs to learn from, (n_documents, n_labels); the shortlists themselves never exist all at once."""
+
+        def work(start: int, stop: int) -> tuple[sparse.csr_array, int]:
+            shortlist, Y = shortlister.best(damped(self.X[start:stop]), self.method.shortlist), self.Y[start:stop]
+            forbidden = self.forbidden
+            if forbidden is not None:
+                inside = (forbidden[:, 0] >= start) & (forbidden[:, 0] < stop)
+                forbidden = forbidden[inside] - np.array([start, 0])
+            return training_pairs(shortlist, Y, self.method.add_missed, forbidden), n_found(shortlist, Y)
+
+        blocks, found = zip(*by_blocks(work, self.X.shape[0], "shortlisting"), strict=True)
+        report("shortlisting", **{"shortlist recall": 100 * sum(found) / max(1, self.Y.nnz)})
+        return sparse.csr_array(sparse.vstack(blocks))
 
     @property
     def _logistic(self) -> bool:
@@ -107,11 +114,11 @@ class Tuning:
 
     def _scorer(
         self, shared: sparse.csr_array, own: sparse.csr_array | None = None, bias: np.ndarray | float = 0.0,
-        factors: tuple[float, float] | None = None,
+        factors: tuple[float, float] | None = None, Z: sparse.csr_array | None = None,
     ) -> Scorer:  # fmt: skip
         n_labels = self.Y.shape[1]
         return Scorer.of(
-            shared, self.features.matches, self.features.Z,
+            shared, self.features.matches, self.features.Z if Z is None else Z,
             own=sparse.csr_array((self.X.shape[1], n_labels), dtype=np.float32) if own is None else own,
             bias=np.broadcast_to(np.asarray(bias, np.float32), n_labels), is_seen=np.ones(n_labels, bool),
             factors=np.array([factors or (1.0, self.method.match_weight)] * 2),
@@ -135,10 +142,9 @@ class Tuning:
     ) -> tuple[sparse.csr_array, np.ndarray]:
         """Own weights and the complete bias of each seen label."""
         offsets = self._scorer(shared, bias=self._prior).of_pairs(self.X, pairs, "scoring shared pairs", voted)
-        learn = np.repeat(~self.roles.held_out, np.diff(pairs.indptr))
         method = self.method
         problem = OwnProblem(
-            self.X, only(pairs, learn), offsets[learn], self._logistic, C=method.C, passes=method.passes,
+            self.X, pairs, offsets, self._logistic, C=method.C, passes=method.passes,
             tolerance=method.tolerance, smallest=method.prune, keep=method.own_weights, seed=method.seed,
         )  # fmt: skip
         own, bias = problem.solve(self.features.identities, self.progress)
@@ -148,16 +154,22 @@ class Tuning:
         self, pairs: sparse.csr_array, shared: sparse.csr_array, voted: Voted | None, own: sparse.csr_array,
         bias: np.ndarray,
     ) -> Learned:  # fmt: skip
-        held_out = np.flatnonzero(self.roles.held_out)
-        some, voted_there = pairs[held_out], voted and voted.take(held_out)
-        margins = self._scorer(shared, own, bias).of_pairs(self.X[held_out], some, "calibrating", voted_there)
-        seen = Sample(margins[:, None], some.data > 0, np.ones(some.nnz))
+        """`pairs` are those of the held-out documents."""
+        rows = np.flatnonzero(self.roles.held_out)
+        margins = self._scorer(shared, own, bias).of_pairs(
+            self.X[rows], pairs, "calibrating", voted and voted.take(rows)
+        )
+        seen = Sample(margins[:, None], pairs.data > 0, np.ones(pairs.nnz))
         factors = np.array([(1.0, self.method.match_weight)] * 2)
-        factors, unseen_bias = calibrate(seen, self._hidden_sample(shared, voted), factors, self._prior)
-        return Learned(shared, own, bias, factors, unseen_bias)
+        hidden, share = self._hidden_sample(shared, voted)
+        factors, unseen_bias = calibrate(seen, hidden, factors, self._prior)
+        return Learned(shared, own, bias, factors, unseen_bias, share)
 
-    def _hidden_sample(self, shared: sparse.csr_array, voted: Voted | None) -> Sample:
-        """All hidden labels for the documents that carry one, and for held-out documents as a sample of the others."""
+    def _hidden_sample(self, shared: sparse.csr_array, voted: Voted | None) -> tuple[Sample, float]:
+        """All hidden labels for the documents that carry one, and for held-out documents as a sample of the others.
+
+        The second result is how much they borrow.
+        """
         roles, hidden = self.roles, self.roles.hidden
         carriers = np.flatnonzero(roles.carries_hidden)[:MOST_HELD_OUT]
         others = np.flatnonzero(roles.held_out & ~roles.carries_hidden)
@@ -169,9 +181,16 @@ class Tuning:
             (np.ones(n, np.int8), np.tile(hidden, len(rows)), np.arange(len(rows) + 1) * len(hidden)), shape=shape
         )
         X, voted = self.X[rows], voted and voted.take(rows)
-        features = [
-            self._scorer(shared, factors=which).of_pairs(X, all_hidden, "calibrating", voted)
-            for which in ((1.0, 0.0), (0.0, 1.0))
-        ]
-        relevant = self.Y[rows][:, hidden].toarray().ravel() > 0
-        return Sample(np.column_stack(features), relevant, np.repeat(stands_for, len(hidden)))
+        relevant, weights = self.Y[rows][:, hidden].toarray().ravel() > 0, np.repeat(stands_for, len(hidden))
+
+        def sample(*features: tuple[sparse.csr_array, tuple[float, float]]) -> Sample:
+            columns = [
+                self._scorer(shared, factors=factors, Z=Z).of_pairs(X, all_hidden, "calibrating", voted)
+                for Z, factors in features
+            ]
+            return Sample(np.column_stack(columns), relevant, weights)
+
+        by_pairs, by_matches = (1.0, 0.0), (0.0, 1.0)
+        share = borrowing_share(sample((self.features.Z, by_matches), (self.borrowed, by_matches)))
+        Z = sparse.csr_array(self.features.Z + np.float32(share) * self.borrowed)
+        return sample((Z, by_pairs), (Z, by_matches)), share

@@ -9,7 +9,8 @@ labels on held-out documents. Setting the two log-odds equal puts unseen labels 
     (a · pairs + m · matches + c_unseen - c_seen) / slope_seen
 
 so an unseen label overtakes a seen one when it is more probable, and P@k over all labels does not suffer. Where learned
-pairs do not carry over to new labels, a comes out as zero.
+pairs do not carry over to new labels, a comes out as zero. How much a label borrows is found in the same way, from the
+matches of its own terms and those of borrowed ones.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from xcwork.methods.zestxml.scorer import SEEN, UNSEEN
 FEWEST = 10  # relevant pairs below which nothing can be said
 AT_LEAST, AT_MOST = 30, 0.1  # labels to hide: some even of few labels, but only a tenth of them
 WEAK = 100.0  # regularisation that only matters where the classes can be separated
+PRECISE = 1e-10  # of the mean loss, which is small because relevant pairs are so rare
+USUAL_SHARE, LARGEST_SHARE = 0.4, 1.0  # of what labels borrow
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +63,20 @@ def calibrate(seen: Sample, hidden: Sample, factors: np.ndarray, prior: float) -
     return factors, float((unseen_intercept - intercept) / slope[0])
 
 
+def borrowing_share(hidden: Sample) -> float:
+    """How much borrowed terms count beside a label's own, from the features (own matches, borrowed matches)."""
+    if hidden.relevant.sum() < FEWEST:
+        return USUAL_SHARE
+    (own, borrowed), _ = fit_logistic(hidden)
+    return min(borrowed / own, LARGEST_SHARE) if own > 0 else USUAL_SHARE
+
+
 def fit_logistic(sample: Sample) -> tuple[np.ndarray, float]:
     """Slopes, none of them negative, and intercept of a logistic regression."""
     scale = np.sqrt(np.average(sample.features**2, axis=0, weights=sample.weights)) + 1e-12  # (n,)
     active = scale > 1e-6
     while active.any():
-        model = LogisticRegression(C=WEAK, max_iter=1000)
+        model = LogisticRegression(C=WEAK, max_iter=1000, tol=PRECISE)
         model.fit((sample.features / scale)[:, active], sample.relevant, sample.weights)
         if (model.coef_ >= 0).all():
             slopes = np.zeros(len(scale))

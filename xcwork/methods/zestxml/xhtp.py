@@ -10,7 +10,10 @@ weight n / N: of the pairs that have both features, the share that is relevant (
 with a little of the Jaccard index of "has c" and "has d" blended in: pairs seen once have n / N = 1 and would fill
 every row otherwise. The `plain` form is the theorem's, n / N on the features' real values.
 
-Only the K best partners of each document feature and the K best of each label feature are kept (their union).
+Only the K best partners of each document feature and the K best of each label feature are kept (their union), and of
+these the ones with v >= epsilon. A common document feature is among the K best of very many rare label features, where
+it means nothing (v is then about 1 / the number of its documents); without epsilon its row grows with the number of
+labels, with it a row has at most (labels of a document) / epsilon identities.
 
 Cost: one addition for every feature of every document times every label feature of its labels, twice (once for rows and
 once for columns, which is the same loop with the sides exchanged). Memory: the result plus one block of rows a thread.
@@ -25,7 +28,7 @@ from scipy import sparse
 
 from xcwork.errors import DataError
 from xcwork.kernels.bilinear import Totals, top_pairs
-from xcwork.methods.zestxml.arrays import rows_of
+from xcwork.methods.zestxml.arrays import only, rows_of
 from xcwork.parallel import parallel_map
 
 BLOCK_BYTES = 2**25  # of results, for each block of rows
@@ -68,7 +71,7 @@ class Sides:
 
 def find_pairs(
     X: sparse.csr_array, Y: sparse.csr_array, Z: sparse.csr_array, *,
-    keep: int, blend: float, plain: bool = False, device: str = "cpu",
+    keep: int, blend: float, epsilon: float = 0.0, plain: bool = False, device: str = "cpu",
 ) -> PairStatistics:  # fmt: skip
     """The pairs that XHTP keeps: on the CPU by the numba kernel, on an accelerator by the same sums in torch."""
     sides = Sides.of(X, Y, Z, plain)
@@ -84,8 +87,9 @@ def find_pairs(
     counts = sparse.csr_array(row_counts.maximum(sparse.csr_array(column_counts.T)))
     voters.sort_indices()
     counts.sort_indices()
+    large = voters.data >= epsilon
     return PairStatistics(
-        voters, counts.data, sides.T.astype(np.float32),
+        only(voters, large), counts.data[large], sides.T.astype(np.float32),
         sides.of_features.occurrences, sides.of_label_features.occurrences,
     )  # fmt: skip
 

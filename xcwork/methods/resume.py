@@ -1,7 +1,8 @@
 """What a training has achieved so far, kept in a checkpoint so that it can be resumed.
 
-The expensive parts (shared weights after each epoch, own weights after each block of labels) are stored under their
-names. What comes before them is the same every time and is simply done again.
+`Progress` keeps states under names: what is expensive and finished. What comes before is the same every time and is
+simply done again. `Blocks` is the commonest such state: one row of weights and one number a label, trained block by
+block.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from xcwork.data.dataset import Split
 from xcwork.storage import Checkpoint
@@ -40,12 +42,14 @@ class Progress:
 
     def update(self, name: str, make_state: Callable[[], dict[str, Any]]) -> None:
         """The state called `name` has changed; everything is stored if the last time is long enough ago."""
+        if self._checkpoint is None:
+            return
         self._makers[name] = make_state
         if time.monotonic() - self._saved_at > SAVE_EVERY * self._cost:
             self.save()
 
     def save(self) -> None:
-        """Store what is new now."""
+        """Store what is new now; how long it takes decides when that happens again."""
         if self._checkpoint is None or not self._makers:
             return
         started = time.monotonic()
@@ -56,10 +60,37 @@ class Progress:
         self._cost = self._saved_at - started
 
 
+class Blocks:
+    """A row of weights and a number for each label, in the order of training, remembered by a `Progress`."""
+
+    def __init__(self, progress: Progress, name: str) -> None:
+        self._progress, self._name = progress, name
+        state = progress.state(name)
+        self._parts: list[tuple[sparse.csr_array, np.ndarray]] = []
+        if state is not None:
+            self._parts = [(state["rows"], state["numbers"])]
+
+    def __len__(self) -> int:
+        """Labels so far."""
+        return sum(len(numbers) for _, numbers in self._parts)
+
+    def add(self, rows: sparse.csr_array, numbers: np.ndarray) -> None:
+        """The next labels' weights (n_labels, n_features) and numbers (n_labels,)."""
+        self._parts.append((rows, numbers))
+        self._progress.update(self._name, lambda: dict(zip(("rows", "numbers"), self.joined(), strict=True)))
+
+    def joined(self) -> tuple[sparse.csr_array, np.ndarray]:
+        """All rows and numbers so far."""
+        rows = sparse.csr_array(sparse.vstack([rows for rows, _ in self._parts]))
+        self._parts = [(rows, np.concatenate([numbers for _, numbers in self._parts]))]
+        return self._parts[0]
+
+
 def _key(train: Split, params: dict[str, Any]) -> str:
     """What a checkpoint belongs to: these parameters and this training data."""
     digest = hashlib.blake2b(json.dumps(params, sort_keys=True).encode(), digest_size=16)
     for matrix in (train.X, train.Y, train.labels.Z):
-        for part in (matrix.data, matrix.indices, matrix.indptr):
-            digest.update(np.ascontiguousarray(part).data)
+        if matrix is not None:
+            for part in (matrix.data, matrix.indices, matrix.indptr):
+                digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()

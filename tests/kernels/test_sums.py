@@ -1,0 +1,68 @@
+"""Sums of centred documents agree with the same vectors written out."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xcwork.kernels.sums import FAR, Documents, Sum, add, add_sum, clear, cosines, length_of, product_of
+
+
+def empty_sum(n_features: int) -> Sum:
+    return Sum(
+        np.zeros(n_features), np.empty(n_features, np.int32), np.zeros(n_features, bool), np.zeros(1, np.int64),
+        np.zeros(2),
+    )  # fmt: skip
+
+
+def documents(seed: int, centre: bool, n: int = 7, d: int = 5) -> tuple[Documents, np.ndarray]:
+    """Documents for the kernels, one of them empty, and the vectors they stand for."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    X[0] = 0
+    X = X.astype(np.float32).astype(np.float64)
+    mean = X.mean(axis=0) if centre else np.zeros(d)
+    there = np.abs(X).sum(axis=1) > 0
+    lengths = np.linalg.norm(X - mean, axis=1)
+    scale = np.where(there, 1 / np.maximum(lengths, 1e-12), 0.0)
+    rows = sparse.csr_array(X.astype(np.float32))
+    parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int64))
+    return Documents(*parts, scale, X @ mean, mean, np.array([mean @ mean])), scale[:, None] * (X - mean)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10_000), st.booleans())
+def test_products_lengths_and_cosines_are_those_of_the_written_out_vectors(seed: int, centre: bool):
+    rows, vectors = documents(seed, centre)
+    rng = np.random.default_rng(seed + 1)
+    one, other = empty_sum(5), empty_sum(5)
+    expected = [np.zeros(5), np.zeros(5)]
+    for total, place in ((one, 0), (other, 1)):
+        for i in rng.integers(0, 7, 4):
+            weight = float(rng.normal())
+            add(total, rows, i, weight)
+            expected[place] += weight * vectors[i]
+    square = rows.mean_square[0]
+    np.testing.assert_allclose(product_of(one, other, square), expected[0] @ expected[1], atol=1e-9)
+    np.testing.assert_allclose(length_of(one, square), np.linalg.norm(expected[0]), atol=1e-6)
+    add_sum(one, other, 0.5)
+    mixed = expected[0] + 0.5 * expected[1]
+    members, found = np.arange(7, dtype=np.int32), np.full(7, np.nan)
+    cosines(one, 2.0, rows, members, 1, 5, found)
+    wanted = np.where(rows.scale > 0, 2 * vectors @ mixed, FAR)
+    np.testing.assert_allclose(found[1:5], wanted[1:5], atol=1e-9)
+    assert np.isnan(found[[0, 5, 6]]).all()
+
+
+def test_a_cleared_sum_is_an_empty_one():
+    rows, _ = documents(3, True)
+    total = empty_sum(5)
+    for i in range(7):
+        add(total, rows, i, 1.0)
+    clear(total)
+    assert not total.values.any()
+    assert not total.in_use.any()
+    assert total.count[0] == 0
+    assert length_of(total, rows.mean_square[0]) == 0

@@ -1,0 +1,87 @@
+"""Beam search against a plain search that walks one document through one tree at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from xcwork.methods.label_tree.forest import Classifiers, Forest, Shape
+from xcwork.methods.label_tree.searching import Searcher
+
+N_FEATURES, N_LABELS = 12, 20
+
+
+def random_tree(rng: np.random.Generator) -> Forest:
+    """Nodes of two or three branches, labels at different depths and beside nodes."""
+
+    def split_all(level):
+        return [
+            labels.tolist() if len(labels) <= 4 else [int(labels[0]), *np.array_split(labels[1:], rng.integers(2, 4))]
+            for labels in level
+        ]
+
+    shape = Shape.lay_out(rng.permutation(N_LABELS - 1), split_all)  # the last label is in no tree
+    classifiers = []
+    for node in range(shape.n_nodes):
+        width = len(shape.targets[shape.slots(node)])
+        features = np.sort(rng.choice(N_FEATURES, rng.integers(0, N_FEATURES), replace=False)).astype(np.int32)
+        weights = rng.standard_normal((len(features), width)) * (rng.random((len(features), width)) < 0.6)
+        bias = rng.standard_normal(width).astype(np.float32) / 2
+        classifiers.append(Classifiers(features, sparse.csr_array(weights.astype(np.float32)), bias))
+    return Forest.of_tree(shape, classifiers)
+
+
+def plain_search(tree: Forest, x: np.ndarray, beam: int) -> dict[int, float]:
+    """The probability of every label that the search reaches."""
+    weights = tree.weights.toarray()
+    standing, found = [(0.0, 0)], {}
+    while standing:
+        below = []
+        for score, node in standing:
+            rows = slice(tree.first_row[node], tree.first_row[node + 1])
+            for slot in range(tree.first_slot[node], tree.first_slot[node + 1]):
+                margin = tree.bias[slot] + x[tree.features[rows]] @ weights[rows, slot]
+                value = score - max(0.0, 1 - margin) ** 2
+                if tree.targets[slot] >= 0:
+                    below.append((value, int(tree.targets[slot])))
+                else:
+                    found[int(~tree.targets[slot])] = np.exp(value)
+        standing = sorted(below, key=lambda place: (-place[0], place[1]))[:beam]
+    return found
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+@pytest.mark.parametrize("beam", [1, 2, 100])
+def test_the_best_labels_are_those_of_the_plain_search(beam, n_trees):
+    rng = np.random.default_rng(beam + n_trees)
+    trees = [random_tree(rng) for _ in range(n_trees)]
+    forest = Forest.joined(trees)
+    forest.check(N_FEATURES, N_LABELS)
+    X = rng.random((40, N_FEATURES)) * (rng.random((40, N_FEATURES)) < 0.5)
+    X[3] = 0
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
+    best = Searcher(forest, N_FEATURES, N_LABELS, beam).top_k(sparse.csr_array(X), 6)
+    for document in range(40):
+        total = np.zeros(N_LABELS)
+        met = set()
+        for tree in trees:
+            for label, value in plain_search(tree, X[document], beam).items():
+                total[label] += value / n_trees
+                met.add(label)
+        expected = sorted(met, key=lambda label: (-total[label], label))[:6]
+        found = best.row(document)
+        assert len(found) == len(expected)
+        np.testing.assert_allclose([score for _, score in found], total[expected], rtol=1e-4, atol=1e-7)
+        np.testing.assert_allclose([total[label] for label, _ in found], total[expected], rtol=1e-4, atol=1e-7)
+
+
+def test_blocks_of_documents_do_not_matter(monkeypatch):
+    rng = np.random.default_rng(1)
+    searcher = Searcher(Forest.joined([random_tree(rng), random_tree(rng)]), N_FEATURES, N_LABELS, 2)
+    X = sparse.random_array((50, N_FEATURES), density=0.4, rng=rng, dtype=np.float32).tocsr()
+    whole = searcher.top_k(X, 5)
+    monkeypatch.setattr("xcwork.methods.label_tree.searching.BLOCK", 7)
+    parts = searcher.top_k(X, 5)
+    assert parts.ids.tobytes() == whole.ids.tobytes()
+    assert parts.scores.tobytes() == whole.scores.tobytes()

@@ -1,0 +1,204 @@
+"""The label tree: what it learns, how it explains itself, and what may not change its result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import xcwork
+from xcwork.data.synthetic import make_synthetic
+from xcwork.errors import Cancelled, ConfigError, DataError
+from xcwork.methods.label_tree import LabelTree, training
+from xcwork.progress import Callback
+from xcwork.search import unit_rows
+from xcwork.storage import Checkpoint
+
+SMALL = {"leaf_size": 10, "trees": 2}
+
+
+@pytest.fixture(scope="module")
+def topics():
+    return make_synthetic(n_documents=800, n_labels=80, n_topics=8, seed=3)
+
+
+@pytest.fixture(scope="module")
+def model(topics) -> LabelTree:
+    return LabelTree(**SMALL).fit(topics.train)
+
+
+def precision(model, split) -> float:
+    best = model.predict(split.X, k=1).ids[:, 0]
+    return float(np.mean([split.Y[[i], [label]].sum() for i, label in enumerate(best) if label >= 0]))
+
+
+class StopAt(Callback):
+    """Stops in the phase called `phase`."""
+
+    def __init__(self, phase: str) -> None:
+        self.phase, self.seen = phase, []
+
+    def on_phase(self, phase, total):
+        self.seen.append(phase)
+
+    def on_step(self, phase, step, total):
+        return phase == self.phase
+
+
+@pytest.mark.parametrize("params", [
+    {}, {"kind": "bonsai", "branching": 6}, {"branching": 8}, {"trees": 1}, {"beam": 3},
+])  # fmt: skip
+def test_every_kind_finds_labels_about_as_well_as_one_vs_all(topics, params):
+    ours = precision(LabelTree(**SMALL | params).fit(topics.train), topics.test)
+    reference = precision(xcwork.create("one_vs_all").fit(topics.train), topics.test)
+    assert ours >= reference - 0.06
+
+
+def test_a_tree_of_one_leaf_is_one_vs_all(topics):
+    tree = LabelTree(trees=1, leaf_size=1000, prune=0.0, tolerance=1e-3).fit(topics.train)
+    flat = xcwork.create("one_vs_all", prune=0.0, tolerance=1e-3).fit(topics.train)
+    best = flat.predict(topics.test.X, k=3)
+    margins = unit_rows(topics.test.X) @ tree.label_embeddings().T
+    assert len(tree.tree_frame()) == 1
+    for document in range(20):
+        for label, margin in best.row(document):
+            bias = tree.forest_["bias"][np.flatnonzero(tree.forest_["targets"] == ~label)[0]]
+            assert margins[[document], [label]][0] + bias == pytest.approx(margin, abs=0.01)
+
+
+def test_explanations_add_up_where_the_search_is_narrow(topics):
+    model = LabelTree(leaf_size=5, trees=3, beam=1).fit(topics.train)
+    best = model.predict(topics.test.X[:10], k=20)
+    missed = 0
+    for document in range(10):
+        for label, score in best.row(document):
+            explanation = model.explain(topics.test.X[[document]], label)
+            assert explanation.score == pytest.approx(score, rel=1e-4, abs=1e-6)
+            assert sum(part.value for part in explanation) == pytest.approx(score, rel=1e-4, abs=1e-6)
+            missed += sum("turned elsewhere" in part.label_term for part in explanation)
+    assert missed > 0
+
+
+def test_a_part_says_tree_step_node_and_weight(model, topics):
+    label = int(model.predict(topics.test.X[[0]], k=1).ids[0, 0])
+    explanation = model.explain(topics.test.X[[0]], label)
+    terms = [part for part in explanation if part.document_term != "(any document)"]
+    steps = {part.label_term for part in terms}
+    assert any(step.startswith("tree 1, step 1 of") for step in steps)
+    assert any(step.startswith("tree 2, step 2 of") for step in steps)
+    for part in terms:
+        value = unit_rows(topics.test.X[[0]])[[0], [model.features_.names.index(part.document_term)]][0]
+        assert np.sign(part.value) == np.sign(part.details["weight"] * value) or part.value == 0
+
+
+def test_an_empty_document_gets_only_what_any_document_gets(model, topics):
+    empty = sparse.csr_array((1, topics.train.X.shape[1]), dtype=np.float32)
+    label = int(model.predict(empty, k=1).ids[0, 0])
+    assert {part.document_term for part in model.explain(empty, label)} == {"(any document)"}
+
+
+def test_labels_without_documents_are_in_no_tree(topics):
+    Y = topics.train.Y.toarray()
+    Y[:, :5] = 0
+    model = LabelTree(**SMALL).fit(replace(topics.train, Y=sparse.csr_array(Y)))
+    assert not np.isin(model.predict(topics.test, k=80).ids, np.arange(5)).any()
+    explanation = model.explain(topics.test.X[[0]], 0)
+    assert (explanation.score, explanation.exact) == (0.0, True)
+    assert explanation.parts[0].label_term == "no training document to learn from"
+
+
+def test_nothing_to_learn_is_refused(topics):
+    with pytest.raises(DataError, match="no training document carries a label"):
+        LabelTree().fit(replace(topics.train, Y=sparse.csr_array(topics.train.Y.shape, dtype=np.float32)))
+
+
+def test_branches_of_balanced_trees_come_in_powers_of_two():
+    with pytest.raises(ConfigError, match="branching must be a power of two for kind=parabel, got 6"):
+        LabelTree.from_params({"branching": 6})
+    assert LabelTree.from_params({"branching": 6, "kind": "bonsai"}).branching == 6
+
+
+def test_the_way_a_node_is_solved_hardly_matters(model, topics, monkeypatch):
+    expected = model.predict(topics.test, k=1).ids[:, 0]
+    for few_slots, few_documents in ((1000, 0), (0, 0)):
+        monkeypatch.setattr(training, "FEW_SLOTS", few_slots)
+        monkeypatch.setattr(training, "FEW_DOCUMENTS", few_documents)
+        found = LabelTree(**SMALL).fit(topics.train).predict(topics.test, k=1).ids[:, 0]
+        assert (found == expected).mean() > 0.93
+
+
+def test_wide_nodes_are_trained_in_pieces(topics, monkeypatch):
+    whole = LabelTree(trees=1, tolerance=1e-3, prune=0.0, max_passes=1000).fit(topics.train).predict(topics.test, k=5)
+    monkeypatch.setattr(training, "MOST_SLOTS", 7)
+    pieces = LabelTree(trees=1, tolerance=1e-3, prune=0.0, max_passes=1000).fit(topics.train).predict(topics.test, k=5)
+    np.testing.assert_allclose(pieces.scores, whole.scores, atol=0.01)
+
+
+def test_a_finished_tree_is_not_trained_again(topics, tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    with pytest.raises(Cancelled):
+        LabelTree(**SMALL).fit(topics.train, callbacks=[StopAt("training tree 2")], checkpoint=checkpoint)
+    watch = StopAt("")
+    resumed = LabelTree(**SMALL).fit(topics.train, callbacks=[watch], checkpoint=checkpoint)
+    assert "training tree 1" not in watch.seen
+    assert "training tree 2" in watch.seen
+    expected = LabelTree(**SMALL).fit(topics.train).predict(topics.test, k=5)
+    assert resumed.predict(topics.test, k=5).scores.tobytes() == expected.scores.tobytes()
+    other = StopAt("")
+    LabelTree(**SMALL, C=2.0).fit(topics.train, callbacks=[other], checkpoint=checkpoint)
+    assert "training tree 1" in other.seen
+
+
+def test_the_number_of_threads_does_not_matter(model, topics, monkeypatch):
+    monkeypatch.setattr("xcwork.parallel.cpu_count", lambda: 1)
+    alone = LabelTree(**SMALL).fit(topics.train)
+    for name, part in alone.forest_.items():
+        other = model.forest_[name]
+        same = part.data.tobytes() == other.data.tobytes() if sparse.issparse(part) else (part == other).all()
+        assert same, name
+
+
+def test_another_seed_grows_other_trees(model, topics):
+    other = LabelTree(**SMALL, seed=1).fit(topics.train)
+    assert other.forest_["targets"].tolist() != model.forest_["targets"].tolist()
+
+
+def test_a_wider_search_applies_to_a_trained_model(model, topics):
+    narrow = LabelTree(**SMALL, beam=1).fit(topics.train)
+    few = narrow.predict(topics.test, k=80).ids
+    narrow.set_params(beam=50)
+    many = narrow.predict(topics.test, k=80).ids
+    assert (many >= 0).sum() > (few >= 0).sum()
+
+
+def test_a_model_that_does_not_fit_together_is_refused(model, topics):
+    broken = {"targets": 0, "features": 10**6, "roots": 99, "first_slot": 0, "bias": None}
+    for name, value in broken.items():
+        method = LabelTree(**SMALL)
+        vars(method).update({key: held for key, held in vars(model).items() if key.endswith("_")})
+        part = model.forest_[name]
+        changed = part[:-1] if value is None else np.where(np.arange(len(part)) == 1, value, part)
+        method.forest_ = model.forest_ | {name: changed.astype(part.dtype)}
+        with pytest.raises(DataError, match="the stored label trees do not fit together"):
+            method.predict(topics.test)
+
+
+def test_the_tree_as_a_table(model, topics):
+    seen = np.flatnonzero(topics.train.label_frequencies)
+    for tree in (0, 1):
+        frame = model.tree_frame(tree, terms=3, labels=2)
+        assert frame.labels.iloc[0] == len(seen)
+        assert frame.parent.iloc[0] == -1
+        assert frame.documents.iloc[0] == topics.train.label_frequencies.sum()
+        for _, node in frame.iloc[1:].iterrows():
+            parent = frame[frame.node == node.parent].iloc[0]
+            assert node.level == parent.level + 1
+            assert len(node.terms) <= 3
+            assert len(node.some_labels) == 2
+        leaves = frame[~frame.node.isin(frame.parent)]
+        assert leaves.labels.sum() == len(seen)
+        assert (leaves.labels <= 10).all()
+    with pytest.raises(ConfigError, match="there is no tree 2; they go from 0 to 1"):
+        model.tree_frame(2)

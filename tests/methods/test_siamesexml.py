@@ -1,0 +1,256 @@
+"""SiameseXML as a whole: learning, limits, ensembles, graphs, explanations, diagnostics, and awkward data."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import xcwork
+from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.data.synthetic import make_synthetic
+from xcwork.errors import Cancelled, ConfigError, DataError
+from xcwork.methods.siamesexml import SiameseXML, supplement
+from xcwork.methods.siamesexml.scores import NAMES
+from xcwork.progress import Callback
+from xcwork.results import MISSING
+from xcwork.storage import Checkpoint
+
+QUICK = {"dimension": 16, "epochs": 4, "classifier_epochs": 3, "batch": 128}
+
+
+@functools.cache
+def data() -> Dataset:
+    return make_synthetic(n_documents=800, n_labels=50, n_topics=5, labels_per_document=2, seed=3)
+
+
+@functools.cache
+def fitted(**changes) -> SiameseXML:
+    return SiameseXML(**QUICK | changes).fit(data().train)
+
+
+def p1(model: SiameseXML) -> float:
+    return xcwork.evaluate(model, data()).metrics["P@1"]
+
+
+class Recorder(Callback):
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.values, self.stop_after = list[tuple[str, dict[str, float]]](), stop_after
+
+    def on_values(self, phase: str, values: dict[str, float]) -> None:
+        self.values.append((phase, values))
+
+    def on_step(self, phase: str, step: int, total: int | None) -> bool:
+        return self.stop_after is not None and len(self.values) >= self.stop_after
+
+
+def test_it_learns_and_finds_unseen_labels_by_their_text():
+    model = fitted()
+    report = xcwork.evaluate(model, data())
+    tfidf = xcwork.evaluate(xcwork.create("tfidf").fit(data().train), data())
+    assert report.metrics["P@1"] > tfidf.metrics["P@1"] - 1
+    assert report.unseen["P@1"] > 30
+    assert sum(model.weights_) == pytest.approx(1)
+
+
+def test_training_beats_the_start():
+    untrained = fitted(epochs=0, classifier_epochs=0, votes=0.0, words=0.0)
+    assert p1(fitted(votes=0.0, words=0.0)) > p1(untrained)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_the_limits_of_alpha(alpha):
+    """α = 1 ranks by the classifiers alone; α = 0 ranks without them."""
+    model = fitted(alpha=alpha)
+    runtime, X = model.runtime, data().test.X[:20]
+    member, f = runtime.members[0], runtime.members[0].encoder.encode(model.tokens.of_documents(X))
+    cosines = member.encoder.finish(f) @ member.classifiers.T
+    best = model.predict(X, k=50)
+    if alpha == 1:
+        expected = np.take_along_axis(cosines, best.ids, axis=1) + runtime.bonus[best.ids]
+        np.testing.assert_allclose(best.scores, expected, atol=1e-5)
+        assert model.weights_ == [1, 0, 0, 0, 0]
+    else:
+        member.classifiers[:] = 0
+        again = model.predict(X, k=50)
+        np.testing.assert_array_equal(best.ids, again.ids)
+
+
+def test_graphs_give_what_exact_search_gives(tmp_path):
+    exact, graph = fitted(), fitted(search="hnsw")
+    np.testing.assert_array_equal(exact.predict(data().test, k=10).ids, graph.predict(data().test, k=10).ids)
+    recalls = {name: value for name, value in graph.diagnostics(data().test).items() if "search" in name}
+    assert set(recalls) == {"recall@100 of the text search", "recall@100 of the centroid search"}
+    assert min(recalls.values()) == 100
+    graph.save(tmp_path / "model")
+    loaded = xcwork.load_method(tmp_path / "model")
+    assert "text_index" in loaded.runtime.members[0].around.__dict__, "the graph is loaded, not built again"
+    loaded.add_labels(["t0_w1 t0_w2"], ["new"])
+    assert loaded.predict("t0_w1 t0_w2", k=1).named()[0]["label"] == "new"
+
+
+def test_an_ensemble_is_the_mean_of_its_members():
+    # Without held-out documents all weights are the usual ones, so scores are comparable.
+    models = [fitted(held_out=0.0), fitted(held_out=0.0, seed=1), fitted(held_out=0.0, members=2)]
+    assert len(models[2].members_) == 2
+    assert len(models[2].curves_) == 4
+    X = data().test.X[:10]
+    scores = [model.predict(X, k=50).to_csr(50).toarray() for model in models]
+    np.testing.assert_allclose(scores[2], (scores[0] + scores[1]) / 2, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"activation": "relu"},
+        {"activation": "identity"},
+        {"nu": 0.2},
+        {"plus": False},
+        {"members": 2, "held_out": 0.0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_explanations_add_up_for_every_encoder(changes):
+    model = fitted(**changes)
+    best = model.predict(data().test.X[:3], k=3)
+    for document in range(3):
+        for label, score in best.row(document):
+            explanation = model.explain(data().test.X[[document]], label)
+            assert explanation.exact
+            assert sum(part.value for part in explanation) == pytest.approx(score, abs=1e-4)
+    unseen = int(np.flatnonzero(model.label_frequencies_ == 0)[0])
+    assert model.explain(data().test.X[[0]], unseen).exact
+    terms = {part.label_term for part in model.explain(data().test.X[[0]], unseen)}
+    assert not terms & {"its classifier", "its documents"}, "an unseen label is known by its text alone"
+
+
+def test_an_explanation_names_tokens_documents_and_words():
+    model = fitted()
+    text = data().labels.texts[0]
+    explanation = model.explain(text, 0)
+    assert {part.details.get("score") for part in explanation} <= {*NAMES, None}
+    words = [part for part in explanation if part.details.get("score") == "words"]
+    assert all(part.document_term == part.label_term for part in words)
+    assert set(text.split()) >= {part.document_term for part in words}
+
+
+def test_the_supplements_variant_trains():
+    model = supplement(**QUICK, search="exact").fit(data().train)
+    assert model.members_[0]["text"].shape[1] == 17
+    assert model.members_[0]["classifiers"].shape[1] == 18
+    assert model.weights_[NAMES.index("documents")] == 0
+    assert p1(model) > 20
+
+
+def test_curves_are_reported_and_continued_after_a_stop(tmp_path):
+    whole, first, second = Recorder(), Recorder(stop_after=3), Recorder()
+    expected = SiameseXML(**QUICK).fit(data().train, callbacks=[whole])
+    checkpoint = Checkpoint(tmp_path)
+    with pytest.raises(Cancelled):
+        SiameseXML(**QUICK).fit(data().train, callbacks=[first], checkpoint=checkpoint)
+    resumed = SiameseXML(**QUICK).fit(data().train, callbacks=[second], checkpoint=checkpoint)
+    assert len(first.values) == 3
+    assert first.values + second.values == whole.values
+    assert resumed.curves_ == expected.curves_
+    assert set(whole.values[0][1]) == {"epoch", "loss", "nDCG@5", "P@1", "PSP@1"}
+    a, b = (model.predict(data().test, k=5) for model in (expected, resumed))
+    np.testing.assert_array_equal(a.ids, b.ids)
+    np.testing.assert_array_equal(a.scores, b.scores)
+
+
+def test_it_stops_when_validation_gets_no_better():
+    model = SiameseXML(**QUICK | {"epochs": 60, "rate": 0.3, "patience": 1, "classifier_epochs": 0}).fit(data().train)
+    (curve,) = model.curves_.values()
+    best = int(np.argmax([entry["nDCG@5"] for entry in curve]))
+    assert len(curve) == best + 3
+    assert len(curve) < 60
+
+
+def test_lemma_one_holds_and_norms_are_those_of_the_model():
+    model = fitted()
+    found = model.diagnostics(data().test)
+    assert found["Lemma 1: labels within the bound"] == 100
+    assert 0 < found["Lemma 1: largest movement measured, mean"] <= found["Lemma 1: bound on a score's movement, mean"]
+    assert found["candidate recall"] == 100
+    table = model.members_[0]["encoder"]["table"].astype(np.float64)
+    assert found["‖E‖₁,₁"] == pytest.approx(np.abs(table).sum(), rel=1e-5)
+    assert found["‖E‖∞,₁"] == pytest.approx(sum(np.abs(table[:, i]).max() for i in range(16)), rel=1e-5)
+    residual = model.members_[0]["encoder"]["residual"]
+    assert found["‖R‖σ"] == pytest.approx(abs(residual["radius"][0]), rel=1e-4)
+    assert found["cosine of relevant pairs, mean"] > found["cosine of the best irrelevant, mean"]
+
+
+def test_the_histogram_counts_every_relevant_pair():
+    histogram = fitted().cosine_histogram(data().test, bins=10)
+    assert histogram.positive.sum() == data().test.Y.nnz
+    assert histogram.negative.sum() == 5 * len(data().test)
+    assert histogram.edges[[0, -1]].tolist() == [-1, 1]
+
+
+def test_word_vectors_set_the_dimension(checkerboard, tmp_path):
+    words = ("red", "black", "violet", "star")
+    lines = [" ".join([word, *map(str, np.eye(30, dtype=int)[i])]) for i, word in enumerate(words)]
+    (tmp_path / "words.vec").write_text("\n".join(lines), "utf-8")
+    model = SiameseXML(vectors=str(tmp_path / "words.vec"), epochs=2, classifier_epochs=1).fit(checkerboard.train)
+    assert model.members_[0]["text"].shape == (9, 30)
+    assert set(model.predict("red", k=4).ids[0].tolist()) == {0, 2, 4, 6}
+
+
+def test_the_log_says_what_is_left_out(jumble, caplog):
+    with caplog.at_level(logging.WARNING):
+        SiameseXML(epochs=1, classifier_epochs=1).fit(jumble.train)
+    assert "labels have no known token and are known by their documents alone" in caplog.text
+    assert "2 labels have no training document and are known by their text alone" in caplog.text
+    assert "documents have no known token or no label and are left out of training" in caplog.text
+
+
+@pytest.mark.parametrize("search", ["exact", "hnsw"])
+@pytest.mark.parametrize("trait", ["no text", "no document has words", "one pair", "batch of one", "no labels meet"])
+def test_awkward_data_neither_crash_nor_make_nan(jumble, trait, search):
+    train, params = jumble.train, {"epochs": 2, "classifier_epochs": 2, "search": search, "shortlist": 3}
+    if trait == "no text":
+        train = replace(train, labels=replace(train.labels, Z=sparse.csr_array(train.labels.Z.shape, dtype=np.float32)))
+    elif trait == "no document has words":
+        train = replace(train, X=sparse.csr_array(train.X.shape, dtype=np.float32))
+    elif trait == "one pair":
+        train = train.take([0])
+    elif trait == "batch of one":
+        params |= {"batch": 1, "classifier_batch": 1, "negatives": 1}
+    else:  # labels with text have no documents, labels with documents no text
+        Z = train.labels.Z.toarray()
+        Z[train.label_frequencies > 0] = 0
+        train = replace(train, labels=replace(train.labels, Z=sparse.csr_array(Z)))
+    model = SiameseXML(**params).fit(train)
+    best = model.predict(jumble.test, k=11)
+    assert np.isfinite(best.scores[best.ids != MISSING]).all()
+    assert best.ids.max() < 11
+    for label in range(11):
+        assert np.isfinite(model.explain(jumble.test.X[[0]], label).score)
+    assert all(np.isfinite(value) for value in model.diagnostics(jumble.test).values())
+
+
+def test_label_features_of_their_own_vocabulary(jumble):
+    theirs = Features(2, ["t3", "elsewhere"])
+    Z = np.zeros((11, 2), np.float32)
+    Z[:, 0], Z[0, 1] = 1, 1
+    labels = LabelSpace(jumble.labels.names, Z=sparse.csr_array(Z), features=theirs)
+    train = Split(jumble.train.X, jumble.train.Y, labels, jumble.train.features)
+    model = SiameseXML(epochs=2, classifier_epochs=1).fit(train)
+    assert model.members_[0]["encoder"]["table"].shape[0] == 26
+    terms = {part.label_term for part in model.explain(jumble.test.X[[0]], 0)}
+    assert {"t3", "elsewhere"} <= terms
+
+
+def test_bad_parameters_are_refused(jumble):
+    with pytest.raises(ConfigError, match="graphs must name some of text, centroids, documents, got 'texts'"):
+        xcwork.create("siamesexml", graphs="texts")
+    with pytest.raises(ConfigError, match="graphs must name"):
+        xcwork.create("siamesexml", graphs="")
+    bare = replace(jumble.train, Y=sparse.csr_array(jumble.train.Y.shape, dtype=np.float32))
+    with pytest.raises(DataError, match="no training document carries a label"):
+        SiameseXML().fit(bare)

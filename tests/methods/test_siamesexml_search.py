@@ -1,0 +1,271 @@
+"""SiameseXML's searches, classifiers, scores and their weights against brute force."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xcwork.methods.siamesexml import fusion
+from xcwork.methods.siamesexml.classifiers import Classifiers, ClassifierTraining
+from xcwork.methods.siamesexml.encoder import Encoder
+from xcwork.methods.siamesexml.graphs import GRAPHS, Neighbourhood, label_correlation, label_vectors, united
+from xcwork.methods.siamesexml.likelihood import CLASSIFIERS
+from xcwork.methods.siamesexml.scores import NAMES, Member, Scored, lookup, score, without
+from xcwork.search import unit_rows
+
+CPU = torch.device("cpu")
+N_DOCUMENTS, N_LABELS, N_TOKENS, DIMENSION = 60, 40, 50, 12
+
+
+def texts(n: int, seed: int) -> sparse.csr_array:
+    rng = np.random.default_rng(seed)
+    return unit_rows(sparse.random_array((n, N_TOKENS), density=0.2, format="csr", dtype=np.float32, rng=rng))
+
+
+@pytest.fixture
+def encoder() -> Encoder:
+    return Encoder(torch.from_numpy(np.random.default_rng(0).standard_normal((N_TOKENS, DIMENSION), np.float32)))
+
+
+@pytest.fixture
+def Y() -> sparse.csr_array:
+    rng = np.random.default_rng(1)
+    Y = (rng.random((N_DOCUMENTS, N_LABELS)) < 0.1).astype(np.float32)
+    Y[:, -1] = 0
+    return sparse.csr_array(Y)
+
+
+@pytest.fixture
+def around(encoder, Y) -> Neighbourhood:
+    return neighbourhood(encoder, Y)
+
+
+def neighbourhood(encoder, Y, search: str = "exact", graphs: tuple[str, ...] = GRAPHS) -> Neighbourhood:
+    X, Z = texts(N_DOCUMENTS, 2), texts(N_LABELS, 3)
+    f = encoder.encode(X)
+    correlation = label_correlation(Y, 3, seed=0)
+    text, centroids = label_vectors(encoder.encode(Z), f, Y, correlation)
+    return Neighbourhood(text, centroids, f, Y, correlation, graphs, search, 0)
+
+
+def test_correlation_has_the_label_itself_and_what_it_occurs_with():
+    Y = np.zeros((8, 5), np.float32)
+    Y[:4, :2], Y[4:, 2:4] = 1, 1
+    M = label_correlation(sparse.csr_array(Y), 10, seed=0).toarray()
+    assert (M > 0).tolist() == [
+        [True, True, False, False, False], [True, True, False, False, False], [False, False, True, True, False],
+        [False, False, True, True, False], [False, False, False, False, True],
+    ]  # fmt: skip
+    assert M[4, 4] == 1
+    assert (np.diag(M)[:4] > M[[0, 1, 2, 3], [1, 0, 3, 2]]).all()
+    np.testing.assert_array_equal(label_correlation(sparse.csr_array(Y), 0, seed=0).toarray(), np.eye(5))
+
+
+def test_centroids_are_means_and_stand_in_for_missing_texts(encoder, Y):
+    f, Z = encoder.encode(texts(N_DOCUMENTS, 2)), texts(N_LABELS, 3).toarray()
+    Z[5] = 0
+    f_labels = encoder.encode(sparse.csr_array(Z))
+    identity = sparse.csr_array(sparse.eye_array(N_LABELS, dtype=np.float32))
+    text, centroids = label_vectors(f_labels, f, Y, identity)
+    for label in range(N_LABELS):
+        own = f[Y.toarray()[:, label] > 0]
+        expected = own.mean(axis=0) / np.linalg.norm(own.mean(axis=0)) if len(own) else f_labels[label]
+        np.testing.assert_allclose(centroids[label], expected, atol=1e-5)
+    np.testing.assert_array_equal(text[5], centroids[5])
+    np.testing.assert_array_equal(centroids[-1], text[-1])
+
+
+@given(st.lists(st.lists(st.integers(-1, 6), min_size=5, max_size=5), min_size=1, max_size=6))
+def test_united_rows_have_every_id_once(rows):
+    result = united(np.array(rows, np.int32))
+    for row, found in zip(rows, result.tolist(), strict=True):
+        expected = sorted(set(row) - {-1})
+        assert found == expected + [-1] * (len(found) - len(expected))
+
+
+def test_candidates_are_the_union_of_the_three_searches(encoder, around):
+    f = encoder.encode(texts(9, 4))
+    votes = around.votes(f, 5)
+    found = around.candidates(f, 4, votes)
+    for row, vector in zip(found, f, strict=True):
+        near = np.argsort(-(around.documents @ vector))[:5]
+        voted = around.Y.toarray()[near].T @ (around.documents[near] @ vector)
+        expected = {*np.argsort(-(around.text @ vector))[:4].tolist()} | {
+            *np.argsort(-(around.centroids @ vector))[:4].tolist()
+        }
+        best = [label for label in np.argsort(-voted, kind="stable")[:4].tolist() if voted[label] > 0]
+        assert set(row[row >= 0].tolist()) == expected | set(best)
+    everything = around.candidates(f, N_LABELS, votes)
+    assert (everything == np.arange(N_LABELS)).all()
+    few = around.candidates(f, 2, votes, among=np.array([3, 7, 8, 30]))
+    assert set(np.unique(few)) <= {-1, 3, 7, 8, 30}
+
+
+def test_votes_are_shares_of_similarity(encoder, around):
+    f = encoder.encode(texts(6, 5))
+    votes = around.votes(f, 7).toarray()
+    for row, vector in zip(votes, f, strict=True):
+        similarity = np.sort(around.documents @ vector)[::-1][:7]
+        near = np.argsort(-(around.documents @ vector))[:7]
+        shares = np.maximum(similarity, 0) / np.maximum(similarity, 0).sum() * similarity[0]
+        np.testing.assert_allclose(row, shares @ around.Y.toarray()[near], atol=1e-5)
+    nothing = around.votes(np.zeros((1, DIMENSION), np.float32), 3)
+    assert not nothing.toarray().any()
+
+
+def test_a_graph_finds_what_exact_search_finds_and_survives_as_bytes(encoder, Y, around):
+    graph = neighbourhood(encoder, Y, search="hnsw")
+    f = encoder.encode(texts(20, 6))
+    np.testing.assert_allclose(graph.votes(f, 5).toarray(), around.votes(f, 5).toarray(), atol=1e-6)
+    np.testing.assert_array_equal(
+        graph.candidates(f, 5, graph.votes(f, 5)), around.candidates(f, 5, around.votes(f, 5))
+    )
+    graph.build()
+    stored = graph.indices()
+    assert set(stored) == {"text_index", "centroid_index", "document_index"}
+    again = neighbourhood(encoder, Y, search="hnsw")
+    again.set_indices(stored)
+    np.testing.assert_array_equal(again.text_index.query(f, 5).ids, graph.text_index.query(f, 5).ids)
+    assert around.indices() == {}
+
+
+def test_labels_added_after_the_index_was_built_are_found(encoder, Y, around):
+    f = encoder.encode(texts(4, 7))
+    around.build()
+    around.text, around.centroids = (np.vstack([old, f]) for old in (around.text, around.centroids))
+    found = around.candidates(f, 3, around.votes(f, 5))
+    assert all(N_LABELS + row in found[row] for row in range(4))
+    only = around.candidates(f, 1, around.votes(f, 5), among=np.array([2, N_LABELS + 1]))
+    assert set(np.unique(only)) <= {-1, 2, N_LABELS + 1}
+
+
+def test_classifiers_start_as_the_ranking_by_text(encoder, around):
+    """At η = 0, cos(E(x), w) is cos(f(x), z̃): the classifiers begin where the encoder stopped."""
+    classifiers = Classifiers(encoder.finish(around.text), 0.0, CPU)
+    f = encoder.encode(texts(15, 8))
+    np.testing.assert_allclose(encoder.finish(f) @ classifiers.all().T, f @ around.text.T, atol=1e-6)
+
+
+def test_barred_pairs_are_left_out(Y):
+    ranked = np.tile(np.arange(N_LABELS, dtype=np.int32), (N_DOCUMENTS, 1))
+    ranked[:, -1] = -1
+    rest = without(ranked, Y)
+    np.testing.assert_array_equal(rest == -1, (Y.toarray() > 0) | (ranked == -1))
+    assert (rest[rest >= 0] == ranked[rest >= 0]).all()
+
+
+def classifier_training(encoder, around, Y, **changes) -> ClassifierTraining:
+    values = {"classifier_batch": 16, "classifier_rate": 0.01, "classifier_epochs": 6, "plus": False}
+    values |= {"token_rate": 1.0, "dropout": 0.0, "margin": 0.05}
+    X = texts(N_DOCUMENTS, 2)
+    near = without(np.argsort(-(around.documents @ (around.text + around.centroids).T))[:, :20], Y)
+    classifiers = Classifiers(encoder.finish(around.text), 0.0, CPU)
+    settings = SimpleNamespace(**values | changes)
+    return ClassifierTraining(encoder, classifiers, X, Y, near, CLASSIFIERS, settings, 0, dict)
+
+
+def test_a_batch_has_its_labels_and_its_negatives_in_place(encoder, around, Y):
+    trainer = classifier_training(encoder, around, Y)
+    trainer.begin(0)
+    documents = trainer.order[:16]
+    labels, place, is_positive = trainer._pairs(documents)
+    for row, document in enumerate(documents):
+        own = set(Y.indices[Y.indptr[document] : Y.indptr[document + 1]].tolist())
+        chosen = place[row] >= 0
+        assert set(labels[place[row, chosen & is_positive[row]]].tolist()) == own
+        negatives = trainer.negatives[document]
+        assert set(labels[place[row, chosen & ~is_positive[row]]].tolist()) == set(negatives[negatives >= 0].tolist())
+
+
+@pytest.mark.parametrize("plus", [False, True])
+def test_module_four_lowers_its_loss_and_moves_tokens_only_with_plus(encoder, around, Y, plus):
+    before = encoder.table.clone()
+    trainer = classifier_training(encoder, around, Y, plus=plus, dropout=0.5)
+    losses = []
+    for epoch in range(6):
+        trainer.begin(epoch)
+        losses.append(np.mean([trainer.step(number) for number in range(trainer.steps)]))
+    assert losses[-1] < losses[0]
+    assert torch.equal(before, encoder.table) == (not plus)
+    assert encoder.residual.radius.item() != 0
+    assert np.linalg.norm(trainer.classifiers.all(), axis=1) == pytest.approx(np.ones(N_LABELS), rel=1e-5)
+
+
+def test_a_far_negative_has_no_gradient(encoder, around, Y):
+    trainer = classifier_training(encoder, around, Y)
+    v = torch.tensor([[0.9, 0.438, 0.439]], requires_grad=True)
+    trainer._loss(v, torch.tensor([[True, False, False]]), torch.tensor([[True, True, True]])).backward()
+    assert v.grad[0, 0] == -1
+    assert v.grad[0, 1] == 0
+    assert v.grad[0, 2] > 0
+
+
+def test_scores_of_members_are_averaged_over_united_candidates(encoder, Y, around):
+    other = Encoder(torch.from_numpy(np.random.default_rng(9).standard_normal((N_TOKENS, DIMENSION), np.float32)))
+    members = [
+        Member(e, n, Classifiers(e.finish(n.text), 0.0, CPU).all(), np.zeros(2))
+        for e, n in ((encoder, around), (other, neighbourhood(other, Y)))
+    ]
+    x, Z = texts(5, 10), texts(N_LABELS, 3)
+    both = score(members, x, Z, size=4, neighbours=5)
+    alone = [score([member], x, Z, size=N_LABELS, neighbours=5) for member in members]
+    small = [score([member], x, Z, size=4, neighbours=5).ids for member in members]
+    for row in range(5):
+        ids = both.ids[row][both.ids[row] >= 0]
+        assert set(ids.tolist()) == {label for part in small for label in part[row].tolist()} - {-1}
+        expected = np.mean([part.values[:, row, ids] for part in alone], axis=0)
+        np.testing.assert_allclose(both.values[:, row, : len(ids)], expected, atol=1e-6)
+    np.testing.assert_allclose(alone[0].values[4], (x @ Z.T).toarray(), atol=1e-6)
+
+
+def test_lookup_is_indexing(Y):
+    ids = np.random.default_rng(0).integers(-1, N_LABELS, (N_DOCUMENTS, 7))
+    expected = np.where(ids < 0, 0, np.take_along_axis(Y.toarray(), np.maximum(ids, 0), axis=1))
+    np.testing.assert_array_equal(lookup(Y, ids), expected)
+    assert not lookup(sparse.csr_array(Y.shape, dtype=np.float32), ids).any()
+
+
+def scored_with(informative: int, seed: int = 0) -> tuple[Scored, sparse.csr_array]:
+    """Five random scores, one of which is high for the relevant labels."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((50, 12)) < 0.2).astype(np.float32)
+    values = rng.random((len(NAMES), 50, 12), np.float32)
+    values[informative] = truth + 0.1 * values[informative]
+    return Scored(np.tile(np.arange(12, dtype=np.int32), (50, 1)), values), sparse.csr_array(truth)
+
+
+@pytest.mark.parametrize("informative", range(len(NAMES)))
+def test_the_informative_score_gets_the_weight(informative):
+    scored, truth = scored_with(informative)
+    chosen = fusion.choose(scored, truth, np.zeros(12, bool), {})
+    assert sum(chosen.weights) == pytest.approx(1)
+    assert np.argmax(chosen.weights) == informative
+
+
+def test_fixed_weights_stay_and_the_others_fill_up():
+    scored, truth = scored_with(1)
+    chosen = fusion.choose(scored, truth, np.zeros(12, bool), {0: 0.3, 4: 0.1})
+    assert chosen.weights[0] == 0.3
+    assert chosen.weights[4] == 0.1
+    assert sum(chosen.weights) == pytest.approx(1)
+    assert fusion.normalised(fusion.USUAL, {0: 1.0}) == (1.0, 0.0, 0.0, 0.0, 0.0)
+    assert fusion.normalised(fusion.USUAL, {0: 0.0})[0] == 0.0
+
+
+def test_unseen_labels_get_a_bonus_that_helps():
+    scored, truth = scored_with(0)
+    is_unseen = np.arange(12) < 4
+    scored.values[0][:, is_unseen] -= 2.0  # their scores are too low by the same amount
+    truth = sparse.csr_array(np.hstack([np.ones((50, 4)), np.zeros((50, 8))]).astype(np.float32))
+    assert fusion.choose(scored, truth, is_unseen, {}).unseen_bonus > 0
+
+
+def test_missing_candidates_never_win():
+    scored = Scored(np.array([[2, -1]], np.int32), np.full((len(NAMES), 1, 2), -1, np.float32))
+    assert scored.total((1, 0, 0, 0, 0), np.zeros(3, np.float32)).tolist() == [[-1, -np.inf]]

@@ -1,0 +1,80 @@
+"""The first records of a table as documents, before it becomes a dataset: which columns, which labels, what texts.
+
+Columns are found as the reader finds them. Where the usual names are missing, the longest texts are the text, and the
+column whose cells repeat most is the labels; the caller may say otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xcwork.data.readers.cells import split_labels
+from xcwork.data.readers.table import document_texts, find_labels_column, find_text_columns
+from xcwork.data.readers.tables import Table, read_table
+from xcwork.errors import DataError
+
+RECORDS = 200
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a table looks like as documents with labels."""
+
+    columns: list[str]
+    text_columns: list[str]
+    labels_column: str
+    how: str  # how the cells of the labels column are understood
+    texts: list[str]
+    labels: list[list[str]]
+    needs_options: bool  # whether the reader would not have found these columns by itself
+
+
+def preview(
+    path: Path, *, text_columns: list[str] | None = None, labels_column: str | None = None,
+    separator: str | None = None, encoding: str = "utf-8",
+) -> Preview:  # fmt: skip
+    """The first records of the table at `path`; columns that are not given are guessed."""
+    table = read_table(path, encoding, most=RECORDS)
+    if len(table.columns) < 2:
+        raise DataError(
+            f"the table has one column ({table.listing()}), but a text and a labels column are needed",
+            file=path, line=1, remedy="check what separates its fields",
+        )  # fmt: skip
+    found = _found(table)
+    guessed_text = text_columns or (found[0] if found else [_longest(table, labels_column)])
+    guessed_labels = labels_column or (found[1] if found else _most_repeated(table, guessed_text))
+    texts = document_texts(table, [], guessed_text, "both")
+    labels, how = split_labels([table], guessed_labels, separator)
+    return Preview(
+        list(table.columns), guessed_text, guessed_labels, how, texts, labels[0],
+        needs_options=found is None or found != (guessed_text, guessed_labels),
+    )  # fmt: skip
+
+
+def _found(table: Table) -> tuple[list[str], str] | None:
+    """The columns the reader finds by their usual names."""
+    try:
+        titles, bodies = find_text_columns(table, None, "both")
+        return [*titles, *bodies], find_labels_column(table, None)
+    except DataError:
+        return None
+
+
+def _longest(table: Table, other_than: str | None) -> str:
+    sizes = {name: sum(len(cell) for cell in cells if isinstance(cell, str)) for name, cells in table.columns.items()}
+    return max((name for name in sizes if name != other_than), key=lambda name: sizes[name])
+
+
+def _most_repeated(table: Table, other_than: list[str]) -> str:
+    """Lists are labels; otherwise the column with the fewest distinct cells, but more than one."""
+
+    def rank(item: tuple[str, list[Any]]) -> tuple[bool, bool, int]:
+        cells = [cell for cell in item[1] if cell not in (None, "")]
+        lists = any(isinstance(cell, list) or str(cell).startswith("[") for cell in cells)
+        distinct = len({str(cell) for cell in cells})
+        return (not lists, distinct < 2, distinct)
+
+    others = {name: cells for name, cells in table.columns.items() if name not in other_than}
+    return min(others.items(), key=rank, default=(next(iter(table.columns)), []))[0]

@@ -1,0 +1,112 @@
+"""The k largest sums of one entry a head, found best first without forming the grid of all sums.
+
+Each head is sorted. The best sum takes the first entry of every head; the next best differ from a known one by one step
+in one head. A heap holds the sums on the border of what has been found. From a sum whose last stepped head was h only
+heads h … H step further, which reaches every point of the grid once. Points that are no label are skipped, so the cost
+is O((k + skipped) · H · log) a document, whatever the size of the grid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, nogil=True)
+def _grown(scores, states):
+    size = 2 * len(scores)
+    more_scores, more_states = np.empty(size, scores.dtype), np.empty((size, states.shape[1]), states.dtype)
+    more_scores[: len(scores)], more_states[: len(scores)] = scores, states
+    return more_scores, more_states
+
+
+@njit(cache=True, nogil=True)
+def _sift_up(heap, scores, at):
+    while at > 0 and scores[heap[at]] > scores[heap[(at - 1) // 2]]:
+        heap[at], heap[(at - 1) // 2] = heap[(at - 1) // 2], heap[at]
+        at = (at - 1) // 2
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(heap, scores, size):
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and scores[heap[child + 1]] > scores[heap[child]]:
+            child += 1
+        if scores[heap[child]] <= scores[heap[at]]:
+            return
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child
+
+
+@njit(cache=True, nogil=True)
+def _sum_at(values, starts, state):
+    total = 0.0
+    for head in range(len(starts) - 1):
+        total += values[starts[head] + state[head]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _best_of(values, digits, starts, places, label_of, ids, scores):
+    """One document: fill ids and scores (k,) with labels and sums, best first, equal sums by id."""
+    n_heads, k, n_codes = len(starts) - 1, len(ids), len(label_of)
+    sums, states = np.empty(64, np.float64), np.zeros((64, n_heads + 1), np.int64)  # the last column: head to step from
+    heap = np.empty(64, np.int64)
+    sums[0], heap[0] = _sum_at(values, starts, states[0]), 0
+    made, size, found = 1, 1, 0
+    while size > 0:
+        top = heap[0]
+        total = sums[top]
+        if found >= k and total < scores[k - 1]:
+            return
+        size -= 1
+        heap[0] = heap[size]
+        _sift_down(heap, sums, size)
+        code = 0
+        for head in range(n_heads):
+            code += digits[starts[head] + states[top, head]] * places[head]
+        if code < n_codes and label_of[code] >= 0:
+            found = _insert(ids, scores, found, label_of[code], total)
+        for head in range(states[top, n_heads], n_heads):
+            if states[top, head] + 1 >= starts[head + 1] - starts[head]:
+                continue
+            if made == len(sums):
+                sums, states = _grown(sums, states)
+                more = np.empty(len(sums), np.int64)
+                more[: len(heap)] = heap
+                heap = more
+            states[made] = states[top]
+            states[made, head] += 1
+            states[made, n_heads] = head
+            sums[made] = _sum_at(values, starts, states[made])
+            heap[size] = made
+            _sift_up(heap, sums, size)
+            made, size = made + 1, size + 1
+
+
+@njit(cache=True, nogil=True)
+def _insert(ids, scores, found, label, total):
+    """Put a sum into the list of the best, which arrive in descending order up to ties."""
+    at = found
+    while at > 0 and (scores[at - 1] < total or (scores[at - 1] == total and ids[at - 1] > label)):
+        at -= 1
+    if at >= len(ids):
+        return found
+    filled = min(found + 1, len(ids))
+    for move in range(filled - 1, at, -1):
+        ids[move], scores[move] = ids[move - 1], scores[move - 1]
+    ids[at], scores[at] = label, total
+    return filled
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def grid_top_k(values, digits, starts, places, label_of, ids, scores):
+    """The best labels of every document.
+
+    `values` (n, Σ lengths) holds the entries of every head, sorted within a head, and `digits` their digits; head h is
+    at starts[h]:starts[h + 1]. `label_of` gives the label of a code or -1. `ids` and `scores` (n, k) are filled.
+    """
+    for row in prange(values.shape[0]):
+        _best_of(values[row], digits[row], starts, places, label_of, ids[row], scores[row])

@@ -1,0 +1,230 @@
+"""Group-robust label representations (GRLR, algorithm 1 of EAGLE) and the members they point at.
+
+For one label, let x_1 … x_m be the unit-length members of all groups that carry it, w_i the weight of the group of x_i,
+and v_i = <e, x_i>:
+
+    e ← Proj(Σ w_i x_i)
+    T times:  the winner of each group is its member with the largest v
+              g ← Proj(Σ over winners of w_i x_i),   u_i = <g, x_i>
+              e ← Proj(e + λ g),  that is  v ← (v + λ u) / ρ,  ρ = ‖e + λ g‖ = √(1 + 2 λ <e, g> + λ²)
+
+The products v and u with all members are what costs time. But from step to step g changes little, so an old u still
+gives v up to an error that is known: |<g - g', x>| ≤ ‖g - g'‖ for a unit vector x. Only where a group's best member
+does not lead its second by twice the error are the products of that group made anew. The winners are those of the
+algorithm as it is written, at a fraction of its cost.
+
+Of equal members the first wins, and equal means up to rounding: the sum of two unit vectors is as close to one as to
+the other, so a label that occurs in a single group of two is always a tie, which must not depend on the machine.
+
+Proj(0) is undefined. Where the members cancel out, e starts at one of them, drawn with the label's random number; where
+g cancels out, e stays. An empty document is nobody's nearest as long as there is another; a label whose members are all
+empty keeps e = 0 and points at the first member of each group.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from xcwork.kernels.sums import FAR, add, add_sum, clear, cosines, length_of, product_of
+from xcwork.kernels.topk import push, sort_best_first
+
+TIE = 1e-6  # cosines that differ by less are equal
+CANCELLED = 1e-5  # a sum shorter than this share of its terms is rounding
+
+
+class Bags(NamedTuple):
+    """The members of every group."""
+
+    documents: np.ndarray  # int32, group after group
+    starts: np.ndarray  # (n_groups + 1,) int64
+
+
+@njit(cache=True, nogil=True)
+def _best(v, first, last, taken):
+    """The first place whose v is as large as any, up to rounding, among those that are not taken."""
+    largest = -np.inf
+    for i in range(first, last):
+        if not taken[i] and v[i] > largest:
+            largest = v[i]
+    best = first
+    while taken[best] or v[best] < largest - TIE:
+        best += 1
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _is_certain(v, first, last, error):
+    """Does one member lead all others even if every v is wrong by `error`?"""
+    largest, second = -np.inf, -np.inf
+    for i in range(first, last):
+        if v[i] > largest:
+            largest, second = v[i], largest
+        elif v[i] > second:
+            second = v[i]
+    return largest - second > 2 * error + TIE
+
+
+@njit(cache=True, nogil=True)
+def _start(rows, members, weights, random, e):
+    """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one."""
+    sizes = 0.0
+    for i in range(members.shape[0]):
+        add(e, rows, members[i], weights[i])
+        sizes += weights[i] if rows.scale[members[i]] > 0 else 0
+    length = length_of(e, rows.mean_square[0])
+    if length > CANCELLED * sizes:
+        return 1 / length
+    chosen = draw(rows.scale, members, random)
+    clear(e)
+    if chosen >= 0:
+        add(e, rows, members[chosen], 1.0)
+    return 1.0
+
+
+@njit(cache=True, nogil=True)
+def draw(scale, members, random):
+    """The place of a member that is not empty, chosen by the number `random`, or -1."""
+    candidates = 0
+    for document in members:
+        candidates += scale[document] > 0
+    if candidates == 0:
+        return -1
+    wanted = np.int64(random % np.uint64(candidates))
+    place = 0
+    while wanted > 0 or scale[members[place]] == 0:
+        wanted -= scale[members[place]] > 0
+        place += 1
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _elect(rows, members, firsts, e, factor, v, error, fresh, winners):
+    """The winner of every group; a group where v is not exact enough gets it anew and is marked in `fresh`."""
+    nobody = np.zeros(v.shape[0], np.bool_)
+    for j in range(winners.shape[0]):
+        first, last = firsts[j], firsts[j + 1]
+        if error[j] > 0 and not _is_certain(v, first, last, error[j]):
+            cosines(e, factor, rows, members, first, last, v)
+            error[j], fresh[j] = 0, True
+        winners[j] = _best(v, first, last, nobody)
+
+
+@njit(cache=True, nogil=True)
+def _turn(rows, members, weights, old, new, total, change):
+    """Let `total` be the sum of the new winners instead of the old; returns the change of direction and the length."""
+    square, changed = rows.mean_square[0], False
+    for j in range(new.shape[0]):
+        if old[j] != new[j]:
+            changed = True
+            if old[j] >= 0:
+                add(change, rows, members[old[j]], -weights[old[j]])
+            add(change, rows, members[new[j]], weights[new[j]])
+    before = product_of(total, total, square)
+    if not changed:
+        return 0.0, np.sqrt(max(before, 0.0))
+    meeting = before + product_of(total, change, square)
+    add_sum(total, change, 1.0)
+    clear(change)
+    length = length_of(total, square)
+    scale = np.sqrt(max(before, 0.0)) * length
+    return np.sqrt(max(2 - 2 * meeting / scale, 0.0)) if scale > 0 else 2.0, length
+
+
+@njit(cache=True, nogil=True)
+def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v):
+    """The steps of algorithm 1 on e, which stands for factor * e; returns the new factor. `v` ends up exact enough."""
+    n_groups = firsts.shape[0] - 1
+    u, winners, old = np.zeros_like(v), np.empty(n_groups, np.int64), np.full(n_groups, -1, np.int64)
+    error, fresh = np.zeros(n_groups), np.ones(n_groups, np.bool_)  # of v; whether u is to be made anew
+    path, since = 0.0, np.zeros(n_groups)  # how far g has come, and where it was when u was made
+    for _ in range(steps):
+        _elect(rows, members, firsts, e, factor, v, error, fresh, winners)
+        turned, length = _turn(rows, members, weights, old, winners, total, change)
+        old[:] = winners
+        path += turned
+        sizes = 0.0
+        for i in winners:
+            sizes += weights[i] if rows.scale[members[i]] > 0 else 0
+        if length <= CANCELLED * sizes:
+            break
+        agreement = factor * product_of(e, total, rows.mean_square[0]) / length
+        shrink = 1 / np.sqrt(1 + 2 * rate * agreement + rate * rate)
+        add_sum(e, total, rate / (factor * length))
+        factor *= shrink
+        for j in range(n_groups):
+            if fresh[j]:
+                cosines(total, 1 / length, rows, members, firsts[j], firsts[j + 1], u)
+                fresh[j], since[j] = False, path
+            for i in range(firsts[j], firsts[j + 1]):
+                v[i] = (v[i] + rate * u[i]) * shrink if v[i] > FAR else FAR
+            error[j] = (error[j] + rate * (path - since[j])) * shrink
+    _elect(rows, members, firsts, e, factor, v, error, fresh, winners)
+    clear(total)
+    return factor
+
+
+@njit(cache=True, nogil=True)
+def point(members, firsts, v, slots, documents):
+    """Write the best members of each group, as many as it has slots, to `documents`."""
+    taken = np.zeros(v.shape[0], np.bool_)
+    for j in range(firsts.shape[0] - 1):
+        for slot in range(slots[j], slots[j + 1]):
+            best = _best(v, firsts[j], firsts[j + 1], taken)
+            taken[best] = True
+            documents[slot] = members[best]
+
+
+@njit(cache=True, nogil=True)
+def _keep_largest(e, factor, mean, ids, values):
+    """The largest entries of factor * e, with their signs."""
+    if e.centre[0] != 0:
+        for feature in range(mean.shape[0]):
+            if mean[feature] != 0:
+                if not e.in_use[feature]:
+                    e.in_use[feature] = True
+                    e.used[e.count[0]] = feature
+                    e.count[0] += 1
+                e.values[feature] -= e.centre[0] * mean[feature]
+    filled = 0
+    for i in range(e.count[0]):
+        filled = push(ids, values, filled, e.used[i], abs(e.values[e.used[i]]))
+    sort_best_first(ids, values, filled)
+    for i in range(filled):
+        values[i] = e.values[ids[i]] * factor
+
+
+@njit(cache=True, nogil=True)
+def assign(rows, bags, carried, labels, slots, steps, rate, random, sums, documents, kept_ids, kept):
+    """GRLR for `labels`, and the members it points at.
+
+    `carried` has the groups of each label and their weights (CSR, labels × groups); `slots` says which stretch of
+    `documents` is for the members of each of its entries. The largest entries of the embedding of labels[at] go to row
+    `at` of `kept_ids` and `kept`. `sums` are three empty ones to work with.
+    """
+    e, total, change = sums
+    for at in range(labels.shape[0]):
+        label = labels[at]
+        begin, end = carried.indptr[label], carried.indptr[label + 1]
+        firsts = np.zeros(end - begin + 1, np.int64)
+        for j in range(begin, end):
+            group = carried.indices[j]
+            firsts[j - begin + 1] = firsts[j - begin] + bags.starts[group + 1] - bags.starts[group]
+        members, weights = np.empty(firsts[-1], np.int32), np.empty(firsts[-1], np.float32)
+        for j in range(begin, end):
+            group = carried.indices[j]
+            stretch = slice(firsts[j - begin], firsts[j - begin + 1])
+            members[stretch] = bags.documents[bags.starts[group] : bags.starts[group + 1]]
+            weights[stretch] = carried.data[j]
+        v = np.empty(firsts[-1], np.float64)
+        factor = _start(rows, members, weights, random[label], e)
+        cosines(e, factor, rows, members, 0, firsts[-1], v)
+        factor = _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v)
+        for j in range(begin, end):
+            if slots[j + 1] - slots[j] > 1:  # the order of several members asks for all of their products
+                cosines(e, factor, rows, members, firsts[j - begin], firsts[j - begin + 1], v)
+        point(members, firsts, v, slots[begin : end + 1], documents)
+        _keep_largest(e, factor, rows.mean, kept_ids[at], kept[at])
+        clear(e)

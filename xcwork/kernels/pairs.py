@@ -1,0 +1,48 @@
+"""Scores of chosen pairs: for each row a list of partners, and for each pair a dense or a sparse dot product.
+
+A pair's sum runs over the same terms in the same order whatever else is asked for, so a document has the same scores
+alone and in a batch. Partners below zero are empty places and score 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _dot(a, b):
+    """a · b; free to add in the order that suits the processor, which is the same at every call."""
+    total = np.float32(0)
+    for place in range(a.shape[0]):
+        total += a[place] * b[place]
+    return total
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def pair_dots(rows, vectors, partners, scores):
+    """scores[i, j] = rows[i] · vectors[partners[i, j]], with `rows` (n, d) and `partners` (n, k)."""
+    for i in prange(partners.shape[0]):
+        for j in range(partners.shape[1]):
+            partner = partners[i, j]
+            scores[i, j] = _dot(rows[i], vectors[partner]) if partner >= 0 else np.float32(0)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def pair_matches(data, indices, indptr, their_data, their_indices, their_indptr, n_columns, partners, scores):
+    """scores[i, j] = row i of one sparse matrix · row partners[i, j] of another, both with `n_columns` columns."""
+    n_rows, chunk = partners.shape[0], 64  # rows that share a workspace
+    for block in prange((n_rows + chunk - 1) // chunk):
+        row = np.zeros(n_columns, np.float32)
+        for i in range(block * chunk, min(n_rows, (block + 1) * chunk)):
+            for at in range(indptr[i], indptr[i + 1]):
+                row[indices[at]] = data[at]
+            for j in range(partners.shape[1]):
+                partner = partners[i, j]
+                total = np.float32(0)
+                if partner >= 0:
+                    for at in range(their_indptr[partner], their_indptr[partner + 1]):
+                        total += row[their_indices[at]] * their_data[at]
+                scores[i, j] = total
+            for at in range(indptr[i], indptr[i + 1]):
+                row[indices[at]] = 0

@@ -1,0 +1,124 @@
+"""Growing and training a label tree: spherical k-means over label centroids, and the problem of a single node.
+
+Every kernel works for one node, on one thread and without the GIL, so that the nodes of a tree run side by side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from xcwork.kernels.linear import Rows
+
+
+@njit(cache=True, nogil=True)
+def cluster(rows, n_features, members, starts, balanced, least_gain, max_rounds):
+    """Spherical k-means of the unit rows `members`; returns the cluster of each, (n_members,) int32.
+
+    The first means are the members at the k positions `starts`. It ends when the mean similarity of the members to
+    their cluster rises by less than `least_gain`. `balanced`, for k = 2, cuts the members in the middle when they are
+    ordered by mean₀·v - mean₁·v: sizes differ by at most one. Otherwise each goes to its nearest mean, and a cluster
+    may end up empty.
+    """
+    n_members, k = members.shape[0], starts.shape[0]
+    means = np.zeros((n_features, k), np.float32)
+    found = np.empty(n_members, np.int32)
+    similarity = np.empty((n_members, k), np.float32)
+    for c in range(k):
+        _add_to_mean(rows, members[starts[c]], means, c)
+    before = -np.inf
+    for _ in range(max_rounds):
+        _similarities(rows, members, means, similarity)
+        if balanced:
+            order = np.argsort(similarity[:, 1] - similarity[:, 0], kind="mergesort")
+            for place in range(n_members):
+                found[order[place]] = 0 if place < (n_members + 1) // 2 else 1
+        else:
+            for i in range(n_members):
+                found[i] = np.argmax(similarity[i])
+        total = 0.0
+        for i in range(n_members):
+            total += similarity[i, found[i]]
+        if total / n_members - before < least_gain:
+            break
+        before = total / n_members
+        means[:] = 0
+        for i in range(n_members):
+            _add_to_mean(rows, members[i], means, found[i])
+        _unit_columns(means)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _add_to_mean(rows, i, means, c):
+    for at in range(rows.indptr[i], rows.indptr[i + 1]):
+        means[rows.indices[at], c] += rows.data[at]
+
+
+@njit(cache=True, nogil=True)
+def _similarities(rows, members, means, similarity):
+    """Fill `similarity` (n_members, k) with mean·v."""
+    similarity[:] = 0
+    for i in range(members.shape[0]):
+        row = similarity[i]
+        for at in range(rows.indptr[members[i]], rows.indptr[members[i] + 1]):
+            value = rows.data[at]
+            mean = means[rows.indices[at]]
+            for c in range(row.shape[0]):
+                row[c] += value * mean[c]
+
+
+@njit(cache=True, nogil=True)
+def _unit_columns(means):
+    """Scale the columns of `means` to unit length; those of zeros stay zero."""
+    squares = np.zeros(means.shape[1], np.float64)
+    for f in range(means.shape[0]):
+        for c in range(means.shape[1]):
+            squares[c] += means[f, c] * means[f, c]
+    for c in range(means.shape[1]):
+        squares[c] = 1 / np.sqrt(squares[c]) if squares[c] > 0 else 0
+    for f in range(means.shape[0]):
+        for c in range(means.shape[1]):
+            means[f, c] *= squares[c]
+
+
+@njit(cache=True, nogil=True)
+def gather(rows, n_features, documents):
+    """(the rows `documents` in columns of their own, the feature behind each of those columns in ascending order)."""
+    n_entries = 0
+    number = np.zeros(n_features, np.int32)
+    for i in documents:
+        n_entries += rows.indptr[i + 1] - rows.indptr[i]
+        for at in range(rows.indptr[i], rows.indptr[i + 1]):
+            number[rows.indices[at]] = 1
+    features = np.flatnonzero(number).astype(np.int32)
+    for column in range(features.shape[0]):
+        number[features[column]] = column
+    data, indices = np.empty(n_entries, np.float32), np.empty(n_entries, np.int32)
+    indptr = np.zeros(documents.shape[0] + 1, np.int64)
+    filled = 0
+    for row in range(documents.shape[0]):
+        for at in range(rows.indptr[documents[row]], rows.indptr[documents[row] + 1]):
+            data[filled], indices[filled] = rows.data[at], number[rows.indices[at]]
+            filled += 1
+        indptr[row + 1] = filled
+    return Rows(data, indices, indptr), features
+
+
+@njit(cache=True, nogil=True)
+def by_feature(weights, least):
+    """The weights (n_slots, n_features) of at least that size, feature by feature: (starts, slots, values)."""
+    n_slots, n_features = weights.shape
+    starts = np.zeros(n_features + 1, np.int64)
+    for slot in range(n_slots):
+        for feature in range(n_features):
+            starts[feature + 1] += abs(weights[slot, feature]) >= least and weights[slot, feature] != 0
+    for feature in range(n_features):
+        starts[feature + 1] += starts[feature]
+    place, slots, values = starts[:-1].copy(), np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+    for slot in range(n_slots):
+        for feature in range(n_features):
+            if abs(weights[slot, feature]) >= least and weights[slot, feature] != 0:
+                slots[place[feature]], values[place[feature]] = slot, weights[slot, feature]
+                place[feature] += 1
+    return starts, slots, values

@@ -1,0 +1,123 @@
+"""GRLR on an accelerator: the steps of algorithm 1 for a block of labels at once, as sparse products in torch.
+
+Embeddings of a block stand as the columns of a dense matrix E (features × labels). X E gives the similarity of every
+document to every label of the block, of which the members of the label's groups are picked; the winners, weighted, form
+a matrix G (documents × labels), and XᵀG sums them up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from xcwork.device import resolve
+from xcwork.kernels.groups import CANCELLED, TIE, draw, point
+from xcwork.kernels.sums import FAR
+from xcwork.methods.eagle.grlr import Problem, gathered
+from xcwork.methods.landmarks.ridge import Product
+from xcwork.progress import track
+
+BLOCK_BYTES = 2**28
+
+
+class _Documents:
+    """Centred documents of unit length, never formed."""
+
+    def __init__(self, problem: Problem, place: torch.device) -> None:
+        self._rows, self._columns = (Product(A, torch.float64, place, kernel=False) for A in (problem.X, problem.X.T))
+        self._mean, self._scale = (torch.as_tensor(part, device=place) for part in (problem.mean, problem.scale))
+
+    def cosines(self, E: torch.Tensor) -> torch.Tensor:
+        """With every column of E, (n_documents, n_labels)."""
+        v = self._scale[:, None] * (self._rows @ E - self._mean @ E)
+        return torch.where(self._scale[:, None] > 0, v, FAR)
+
+    def sums(self, G: torch.Tensor) -> torch.Tensor:
+        """Of the documents weighted by every column of G, (n_features, n_labels)."""
+        scaled = self._scale[:, None] * G
+        return self._columns @ scaled - self._mean[:, None] * scaled.sum(dim=0)
+
+
+class _Block:
+    """The (label, group, member) triples of some neighbouring labels, label after label and group after group."""
+
+    def __init__(self, problem: Problem, labels: np.ndarray, place: torch.device) -> None:
+        carried, members = problem.carried, problem.members
+        self.begin, self.end = int(carried.indptr[labels[0]]), int(carried.indptr[labels[-1] + 1])
+        pairs = np.arange(self.begin, self.end)
+        sizes = np.diff(members.indptr)[carried.indices[pairs]]
+        first = np.repeat(members.indptr[carried.indices[pairs]] - np.cumsum(sizes) + sizes, sizes)
+        column = np.repeat(np.arange(len(labels)), np.diff(carried.indptr)[labels])
+        self.members = members.indices[first + np.arange(sizes.sum())].astype(np.int32)
+        self.firsts = np.concatenate([[0], np.cumsum(sizes)])
+        self.n_pairs, self.shape = len(pairs), (members.shape[1], len(labels))
+
+        def tensor(values: np.ndarray, kind: torch.dtype = torch.int64) -> torch.Tensor:
+            return torch.as_tensor(values, dtype=kind, device=place)
+
+        self.document, self.column = tensor(self.members), tensor(np.repeat(column, sizes))
+        self.pair = tensor(np.repeat(np.arange(len(pairs)), sizes))
+        self.weight = tensor(np.repeat(carried.data[pairs], sizes), torch.float64)
+        self.there = tensor(problem.scale[self.members] > 0, torch.float64)
+
+    def winners(self, similarity: torch.Tensor) -> torch.Tensor:
+        """The triple that wins each pair, the first of equal ones, (n_pairs,)."""
+        v = similarity[self.document, self.column]
+        best = torch.full((self.n_pairs,), -torch.inf, dtype=v.dtype, device=v.device)
+        best = best.scatter_reduce(0, self.pair, v, "amax")
+        place = torch.arange(len(v), device=v.device)
+        place = torch.where(v < best[self.pair] - TIE, len(v), place)
+        return torch.full_like(best, len(v), dtype=torch.int64).scatter_reduce(0, self.pair, place, "amin")
+
+    def weighted(self, triples: torch.Tensor | slice) -> torch.Tensor:
+        """The weights of some triples where their documents and labels meet, (n_documents, n_labels)."""
+        G = torch.zeros(self.shape, dtype=torch.float64, device=self.weight.device)
+        return G.index_put((self.document[triples], self.column[triples]), self.weight[triples], accumulate=True)
+
+
+def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.csr_array]:
+    """(the documents of all slots, the embeddings) of every label, as the kernel gives them."""
+    place = resolve(device)
+    X = _Documents(problem, place)
+    n_labels, n_features = problem.carried.shape[0], problem.X.shape[1]
+    documents = np.empty(problem.slots[-1], np.int32)
+    size = max(1, BLOCK_BYTES // (16 * (n_features + problem.X.shape[0])))
+    blocks = [np.arange(n_labels)[start : start + size] for start in range(0, n_labels, size)]
+    kept = []
+    for labels in track(blocks, "embedding labels"):
+        block = _Block(problem, labels, place)
+        E = _start(problem, block, X, labels)
+        for _ in range(problem.steps):
+            g = _projected(X, block, block.winners(X.cosines(E)))
+            E = _unit(E + problem.rate * g)
+        v = X.cosines(E)[block.document, block.column].cpu().numpy()
+        point(block.members, block.firsts, v, problem.slots[block.begin : block.end + 1], documents)
+        ids = torch.sort(E.abs(), dim=0, descending=True, stable=True).indices[: problem.keep]
+        kept.append((ids.T.cpu().numpy(), torch.gather(E, 0, ids).T.to(torch.float32).cpu().numpy()))
+    return documents, gathered(blocks, kept, n_labels, n_features)
+
+
+def _start(problem: Problem, block: _Block, X: _Documents, labels: np.ndarray) -> torch.Tensor:
+    """The first embeddings: directions of all members' sums, or a random member where they cancel out."""
+    E = _projected(X, block, slice(None))
+    for column in torch.nonzero(E.abs().sum(dim=0) == 0).ravel().tolist():
+        members = block.document[block.column == column].cpu().numpy()
+        chosen = draw(problem.scale, members, problem.random[labels[column]])
+        if chosen >= 0:
+            row = (problem.X[[members[chosen]]].toarray().ravel() - problem.mean) * problem.scale[members[chosen]]
+            E[:, column] = torch.as_tensor(row, dtype=E.dtype, device=E.device)
+    return E
+
+
+def _projected(X: _Documents, block: _Block, triples: torch.Tensor | slice) -> torch.Tensor:
+    """The directions of the sums of some triples' documents; what is only rounding becomes zero."""
+    sums = X.sums(block.weighted(triples))
+    sizes = torch.zeros(sums.shape[1], dtype=sums.dtype, device=sums.device)
+    sizes = sizes.index_add(0, block.column[triples], (block.weight * block.there)[triples])
+    return _unit(torch.where(torch.linalg.vector_norm(sums, dim=0) > CANCELLED * sizes, sums, 0.0))
+
+
+def _unit(columns: torch.Tensor) -> torch.Tensor:
+    length = torch.linalg.vector_norm(columns, dim=0)
+    return columns / torch.where(length > 0, length, 1.0)

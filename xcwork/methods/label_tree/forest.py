@@ -1,0 +1,234 @@
+"""Label trees as arrays: what hangs below what, and the classifiers that decide who goes where.
+
+A node has slots. A slot leads to another node, or it is a label; each has one linear classifier. The weights of a
+node stand together, feature by feature, because that is how a document asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.errors import DataError
+from xcwork.kernels.tree_search import Nodes
+
+NO_WAY = -1  # into a root
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The nodes of one tree, a level at a time from the root, which is node 0."""
+
+    first_slot: np.ndarray  # (n_nodes + 1,) int64
+    targets: np.ndarray  # (n_slots,) int32: the node below, or ~label
+
+    @classmethod
+    def lay_out(cls, root: Any, split_all: Callable[[list[Any]], list[Sequence[Any]]]) -> Shape:
+        """The tree below `root`: `split_all` gives, for all nodes of a level, what hangs below each.
+
+        A number is a label, anything else a node.
+        """
+        level, n_nodes = [root], 1
+        widths, targets = [0], []
+        while level:
+            slots_of_level = split_all(level)
+            level = []
+            for slots in slots_of_level:
+                widths.append(len(slots))
+                for slot in slots:
+                    if isinstance(slot, int):
+                        targets.append(~slot)
+                    else:
+                        targets.append(n_nodes)
+                        n_nodes += 1
+                        level.append(slot)
+        return cls(np.cumsum(widths, dtype=np.int64), np.array(targets, np.int32))
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.first_slot) - 1
+
+    def slots(self, node: int) -> slice:
+        return slice(self.first_slot[node], self.first_slot[node + 1])
+
+
+def labels_below(first_slot: np.ndarray, targets: np.ndarray, nodes: range) -> dict[int, np.ndarray]:
+    """The labels in or under every one of `nodes`, which are all nodes of a tree."""
+    below: dict[int, np.ndarray] = {}
+    for node in reversed(nodes):  # children have higher numbers
+        slots = targets[first_slot[node] : first_slot[node + 1]]
+        below[node] = np.concatenate([~slots[slots < 0], *(below[child] for child in slots[slots >= 0].tolist())])
+    return below
+
+
+@dataclass(frozen=True)
+class Classifiers:
+    """One linear classifier a slot, for the slots of one node."""
+
+    features: np.ndarray  # (n_rows,) int32: the features that have a weight
+    weights: sparse.csr_array  # (n_rows, n_slots)
+    bias: np.ndarray  # (n_slots,) float32
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Some trees, trained. All nodes are numbered together, and so are all slots."""
+
+    roots: np.ndarray  # (n_trees,) int32
+    first_slot: np.ndarray  # (n_nodes + 1,) int64
+    targets: np.ndarray  # (n_slots,) int32: the node below, or ~label
+    bias: np.ndarray  # (n_slots,) float32
+    first_row: np.ndarray  # (n_nodes + 1,) int64
+    features: np.ndarray  # (n_rows,) int32
+    weights: sparse.csr_array  # (n_rows, n_slots)
+
+    @classmethod
+    def of_tree(cls, shape: Shape, classifiers: Sequence[Classifiers]) -> Forest:
+        """One tree and the classifiers of its nodes."""
+        return cls(
+            roots=np.zeros(1, np.int32), first_slot=shape.first_slot, targets=shape.targets,
+            bias=np.concatenate([one.bias for one in classifiers]),
+            first_row=_ends([len(one.features) for one in classifiers]),
+            features=np.concatenate([one.features for one in classifiers]),
+            weights=_diagonal([one.weights for one in classifiers]),
+        )  # fmt: skip
+
+    @classmethod
+    def joined(cls, trees: Sequence[Forest]) -> Forest:
+        """Several trees as one forest."""
+        nodes, slots = _ends([tree.n_nodes for tree in trees]), _ends([tree.n_slots for tree in trees])
+        targets = [np.where(t.targets < 0, t.targets, t.targets + n) for t, n in zip(trees, nodes, strict=False)]
+        return cls(
+            roots=nodes[:-1].astype(np.int32),
+            first_slot=_chained([tree.first_slot for tree in trees], slots),
+            targets=np.concatenate(targets).astype(np.int32),
+            bias=np.concatenate([tree.bias for tree in trees]),
+            first_row=_chained([tree.first_row for tree in trees], _ends([len(tree.features) for tree in trees])),
+            features=np.concatenate([tree.features for tree in trees]),
+            weights=_diagonal([tree.weights for tree in trees]),
+        )  # fmt: skip
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.roots)
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.first_slot) - 1
+
+    @property
+    def n_slots(self) -> int:
+        return len(self.targets)
+
+    def node_of(self, slot: int) -> int:
+        """The node that has `slot`."""
+        return int(np.searchsorted(self.first_slot, slot, side="right")) - 1
+
+    def slot_into(self, node: int) -> int | None:
+        """The slot that leads to `node`; None for a root."""
+        slot = int(self._ways_in[node])
+        return None if slot == NO_WAY else slot
+
+    @cached_property
+    def _ways_in(self) -> np.ndarray:
+        """The slot that leads to every node, (n_nodes,)."""
+        ways = np.full(self.n_nodes, NO_WAY, np.int64)
+        inner = np.flatnonzero(self.targets >= 0)
+        ways[self.targets[inner]] = inner
+        return ways
+
+    def path_to(self, slot: int) -> list[int]:
+        """The slots from a root down to `slot`."""
+        path = [slot]
+        while (above := self.slot_into(self.node_of(path[0]))) is not None:
+            path.insert(0, above)
+        return path
+
+    def nodes_of_tree(self, tree: int) -> range:
+        """The nodes of one tree, parents before children."""
+        return range(int(self.roots[tree]), int(self.roots[tree + 1]) if tree + 1 < self.n_trees else self.n_nodes)
+
+    def classifier(self, slot: int) -> tuple[np.ndarray, np.ndarray]:
+        """(the features of a slot's node, the slot's weight for each)."""
+        node = self.node_of(slot)
+        rows = slice(self.first_row[node], self.first_row[node + 1])
+        return self.features[rows], self.weights[rows][:, [slot]].toarray().ravel()
+
+    def label_weights(self, n_labels: int, n_features: int) -> sparse.csr_array:
+        """The mean over the trees of each label's own classifier, (n_labels, n_features)."""
+        cells = self.weights.tocoo()
+        row, slot = cells.coords
+        label = ~self.targets[slot]
+        kept = label >= 0
+        entries = (cells.data[kept] / np.float32(self.n_trees), (label[kept], self.features[row[kept]]))
+        return sparse.csr_array(entries, shape=(n_labels, n_features))
+
+    def to_state(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def check(self, n_features: int, n_labels: int) -> None:
+        """Raise if the arrays do not fit together: kernels do not check bounds, and a file may be damaged."""
+        if not (self._sizes_fit() and self._entries_fit(n_features, n_labels)):
+            raise DataError("the stored label trees do not fit together; restore or rebuild the model")
+
+    def _sizes_fit(self) -> bool:
+        return (
+            self.n_trees > 0
+            and len(self.bias) == self.weights.shape[1] == self.first_slot[-1] == self.n_slots
+            and len(self.features) == self.weights.shape[0] == self.first_row[-1]
+            and len(self.first_row) == len(self.first_slot)
+            and self.first_slot[0] == self.first_row[0] == 0
+            and bool((np.diff(self.first_slot) > 0).all() and (np.diff(self.first_row) >= 0).all())
+        )
+
+    def _entries_fit(self, n_features: int, n_labels: int) -> bool:
+        node_of_slot = np.repeat(np.arange(self.n_nodes), np.diff(self.first_slot))
+        node_of_cell = np.repeat(
+            np.repeat(np.arange(self.n_nodes), np.diff(self.first_row)), np.diff(self.weights.indptr)
+        )
+        inner = self.targets >= 0
+        return bool(
+            _within(self.roots, 0, self.n_nodes)
+            and _within(self.features, 0, n_features)
+            and _within(self.targets, -n_labels, self.n_nodes)
+            and (self.targets[inner] > node_of_slot[inner]).all()  # so no way leads round in circles
+            and (node_of_slot[self.weights.indices] == node_of_cell).all()
+        )
+
+    def nodes(self) -> Nodes:
+        """The arrays as kernels take them."""
+        w = self.weights
+        return Nodes(
+            self.first_slot.astype(np.int64, copy=False), self.targets.astype(np.int32, copy=False),
+            self.bias.astype(np.float32, copy=False), self.first_row.astype(np.int64, copy=False),
+            self.features.astype(np.int32, copy=False), w.indptr.astype(np.int64, copy=False),
+            w.indices.astype(np.int32, copy=False), w.data.astype(np.float32, copy=False),
+        )  # fmt: skip
+
+
+def _within(values: np.ndarray, low: int, high: int) -> bool:
+    return len(values) == 0 or bool(values.min() >= low and values.max() < high)
+
+
+def _ends(sizes: Sequence[int]) -> np.ndarray:
+    """Where each part starts, and where the last one ends: (n_parts + 1,) int64."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _chained(pointers: Sequence[np.ndarray], starts: np.ndarray) -> np.ndarray:
+    """Row starts of several matrices as those of the matrices one below the other."""
+    return np.concatenate([[0], *(one[1:] + start for one, start in zip(pointers, starts, strict=False))])
+
+
+def _diagonal(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
+    """The matrices as blocks along the diagonal of a larger one."""
+    first, cells = _ends([part.shape[1] for part in parts]), _ends([part.nnz for part in parts])
+    columns = [(part.indices + column).astype(np.int32) for part, column in zip(parts, first, strict=False)]
+    data, starts = np.concatenate([part.data for part in parts]), _chained([part.indptr for part in parts], cells)
+    shape = (sum(part.shape[0] for part in parts), int(first[-1]))
+    return sparse.csr_array((data, np.concatenate(columns), starts), shape=shape)

@@ -1,0 +1,131 @@
+"""The label tree as a method of the workbench; the package says what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import Split
+from xcwork.errors import Cancelled, ConfigError, DataError
+from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
+from xcwork.methods.label_tree.explaining import parts_of_tree
+from xcwork.methods.label_tree.forest import Forest, Shape
+from xcwork.methods.label_tree.frame import tree_frame
+from xcwork.methods.label_tree.growing import Clustering, given_tree
+from xcwork.methods.label_tree.searching import Searcher
+from xcwork.methods.label_tree.training import Trainer
+from xcwork.methods.resume import Progress
+from xcwork.search import unit_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BRANCHING = {"parabel": 2, "bonsai": 100}
+DEPTH = {"parabel": 100, "bonsai": 2}  # splits; a balanced tree ends by itself
+
+
+@dataclass(kw_only=True, eq=False)
+class LabelTree(Method):
+    """Labels found by going down trees of similar labels, with linear classifiers at every node."""
+
+    kind: str = param("parabel", "balanced halves, wide clusters, or the dataset's own hierarchy",
+                      choices=("parabel", "bonsai", "given"))  # fmt: skip
+    trees: int = param(3, "trees whose probabilities are averaged (kind=given has one)", low=1, high=100)
+    leaf_size: int = param(100, "most labels that are not split any further", low=1)
+    branching: int | None = param(None, "parts of a split; 2 for parabel and 100 for bonsai if not given", low=2)
+    max_depth: int | None = param(None, "most splits on the way to a label; 2 for bonsai if not given", low=0)
+    beam: int = param(10, "nodes of a level that a search follows", low=1)
+    C: float = param(1.0, "weight of the errors against the size of the weights", low=1e-4, high=1e4)
+    prune: float = param(0.1, "weights smaller than this are dropped", low=0.0)
+    tolerance: float = param(0.1, "violation of optimality at which a classifier is done", low=1e-5, high=1.0)
+    max_passes: int = param(10, "passes over the documents of a node with few branches", low=1, advanced=True)
+
+    title = "Label tree"
+    paper = "Prabhu et al., Parabel, WWW 2018; Khandagale et al., Bonsai, Machine Learning 2020"
+    capabilities = Capabilities(exact_explanations=True, resumable=True)
+
+    def validate(self) -> None:
+        super().validate()
+        if self.kind == "parabel" and self.branching is not None and self.branching & (self.branching - 1):
+            raise ConfigError(f"branching must be a power of two for kind=parabel, got {self.branching}")
+
+    def _fit(self, train: Split) -> None:
+        labels = np.flatnonzero(self.label_frequencies_).astype(np.int32)
+        if len(labels) == 0:
+            raise DataError("no training document carries a label, so there is nothing to learn")
+        progress = Progress(self._checkpoint, train, self.get_params())
+        trainer = Trainer.of(train, C=self.C, tolerance=self.tolerance, max_passes=self.max_passes, prune=self.prune)
+        grow = self._grower(trainer, labels)
+        trees = []
+        try:
+            for number in range(1 if self.kind == "given" else self.trees):
+                name = f"tree {number + 1}"
+                state = progress.state(name)
+                if state is None:
+                    tree = trainer.train(grow(number, f"growing {name}"), (self.seed, number), f"training {name}")
+                    progress.update(name, tree.to_state)
+                trees.append(tree if state is None else Forest(**state))
+        except Cancelled:
+            progress.save()
+            raise
+        self.forest_ = Forest.joined(trees).to_state()
+
+    def _grower(self, trainer: Trainer, labels: np.ndarray) -> Callable[[int, str], Shape]:
+        """What makes the shape of a tree from its number and the name of the phase."""
+        if self.kind == "given":
+            return lambda number, phase: given_tree(self.labels_, labels)
+        clustering = Clustering(
+            trainer.centroids(), self.features_.size, self.branching or BRANCHING[self.kind],
+            self.kind == "parabel", self.leaf_size, DEPTH[self.kind] if self.max_depth is None else self.max_depth,
+        )  # fmt: skip
+        return lambda number, phase: clustering.grow(labels, (self.seed, number), phase)
+
+    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
+        return self._open()[1].top_k(X, k)
+
+    def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
+        forest, searcher = self._open()
+        slots = np.flatnonzero(forest.targets == ~label).tolist()  # one a tree
+        if not slots:
+            return Explanation.of([Part("(any document)", "no training document to learn from", 0.0)], exact=True)
+        reached = searcher.nodes_reached(x)
+        x = unit_rows(x)
+        parts: list[Part] = []
+        for number, slot in enumerate(slots, start=1):
+            tree, path = f"tree {number}", forest.path_to(slot)
+            missed = [step for step in path if forest.node_of(step) not in reached]
+            if missed:
+                where = f"{tree}: the search turned elsewhere after step {path.index(missed[0])} of {len(path)}"
+                parts.append(Part("(any document)", where, 0.0, {"node": forest.node_of(missed[0])}))
+            else:
+                parts += parts_of_tree(forest, path, x, self.features_, tree)
+        return Explanation.of(parts, exact=True)
+
+    def label_embeddings(self) -> sparse.csr_array:
+        """The mean over the trees of each label's own classifier."""
+        forest, _ = self._open()
+        return forest.label_weights(len(self.labels_), self.features_.size)
+
+    def tree_frame(self, tree: int = 0, *, terms: int = 5, labels: int = 3) -> pd.DataFrame:
+        """The nodes of one tree: parent, level, sizes, the terms that lead there and some of the labels below."""
+        self._check_fitted()
+        forest, _ = self._open()
+        if not 0 <= tree < forest.n_trees:
+            raise ConfigError(f"there is no tree {tree}; they go from 0 to {forest.n_trees - 1}")
+        return tree_frame(forest, tree, self.features_, self.labels_, self.label_frequencies_, terms, labels)
+
+    def _open(self) -> tuple[Forest, Searcher]:
+        """The trees, checked once, and the search through them."""
+        if self._opened is None or self._opened[0] is not self.forest_ or self._opened[1] != self.beam:
+            forest = Forest(**self.forest_)
+            forest.check(self.features_.size, len(self.labels_))
+            searcher = Searcher(forest, self.features_.size, len(self.labels_), self.beam)
+            self._opened = (self.forest_, self.beam, forest, searcher)
+        return self._opened[2:]
+
+    # the trees of `forest_` and a beam, with the checked forest and the searcher made of them
+    _opened: ClassVar[tuple[dict, int, Forest, Searcher] | None] = None

@@ -1,0 +1,183 @@
+"""Backbones: what turns a document into the features F that all heads share.
+
+- text       a bag of word embeddings, Σ_t x_t E_t + b, then ReLU and, if wanted, further residual ReLU layers
+- dense      the same over dense features: a linear map in the place of the embeddings
+- image      two convolutions with ReLU and pooling, then a linear layer, for `Features.image_shape`
+- sentence   `dense` over the output of a frozen sentence encoder (see `encoders`)
+
+Every layer is linear or a ReLU or a maximum. Such a network is linear around each document: w·F(x) = Σ_t c_t + bias
+with c_t = x_t ∂(w·F)/∂x_t. That makes the contribution of a word, a pixel or a feature exact, and `contributions`
+returns it.
+
+Dropout draws its masks from the generator it is given, so that an epoch repeats to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import nn
+from torch.nn import functional as F
+
+from xcwork.data.dataset import Features
+from xcwork.errors import ConfigError, DataError
+from xcwork.methods.multihead.tables import Bags, Table
+
+BACKBONES = ("auto", "text", "dense", "image", "sentence")
+WIDEST_DENSE, DENSE_SHARE = 4096, 0.25  # features and share of non-zeros from which `auto` takes the dense backbone
+CHANNELS = (16, 32)
+WORD_SCALE = 0.1  # of the first embeddings
+
+
+def choose_backbone(name: str, X: sparse.csr_array, features: Features) -> str:
+    """The backbone that `name` stands for with this data."""
+    if name == "image" and features.image_shape is None:
+        raise ConfigError("backbone image needs images, and this dataset has none; use text or dense")
+    if name != "auto":
+        return name
+    if features.image_shape is not None and min(_image_shape(features.image_shape)[1:]) >= 8:
+        return "image"
+    share = X.nnz / max(1, X.shape[0] * X.shape[1])
+    return "dense" if share > DENSE_SHARE and X.shape[1] <= WIDEST_DENSE else "text"
+
+
+class Dropout(nn.Module):
+    """Dropout from a generator of its own."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+        self.generator: torch.Generator | None = None
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        if not self.training or self.share == 0:
+            return values
+        keep = torch.rand(values.shape, generator=self.generator) >= self.share
+        return values * (keep.to(values.device) / (1 - self.share))
+
+
+class Backbone(nn.Module):
+    """Sparse rows in, features (n, width) out."""
+
+    def __init__(self, width: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.width = width
+        self.hidden = nn.ModuleList([nn.Linear(width, width) for _ in range(layers)])
+        self.dropout = Dropout(dropout)
+
+    def initialise(self) -> None:
+        """Give tables their first values; torch has done so for everything else."""
+
+    def inputs(self, X: sparse.csr_array, device: torch.device) -> Bags | torch.Tensor:
+        """The rows as tensors on the device."""
+        return torch.from_numpy(X.toarray().astype(np.float32, copy=False)).to(device)
+
+    def first(self, inputs: Bags | torch.Tensor) -> torch.Tensor:
+        """The first layer, before its ReLU, (n, width)."""
+        raise NotImplementedError
+
+    def forward(self, inputs: Bags | torch.Tensor) -> torch.Tensor:
+        features = self.dropout(F.relu(self.first(inputs)))
+        for layer in self.hidden:
+            features = self.dropout(features + F.relu(layer(features)))
+        return features
+
+
+class TextBackbone(Backbone):
+    """Bag of word embeddings."""
+
+    def __init__(self, n_features: int, width: int, layers: int, dropout: float) -> None:
+        super().__init__(width, layers, dropout)
+        self.words = Table(n_features, width, shared=True)
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def initialise(self) -> None:
+        self.words.weight.normal_(std=WORD_SCALE)
+
+    def inputs(self, X: sparse.csr_array, device: torch.device) -> Bags:
+        return Bags.of(X, device)
+
+    def first(self, inputs: Bags) -> torch.Tensor:
+        return self.words.bag(inputs) + self.bias
+
+
+class DenseBackbone(Backbone):
+    """Multi-layer perceptron over dense features."""
+
+    def __init__(self, n_features: int, width: int, layers: int, dropout: float) -> None:
+        super().__init__(width, layers, dropout)
+        self.linear = nn.Linear(n_features, width)
+
+    def first(self, inputs: torch.Tensor) -> torch.Tensor:
+        return self.linear(inputs.to(self.linear.weight.dtype))
+
+
+class ImageBackbone(Backbone):
+    """Small convolutional net."""
+
+    def __init__(self, shape: tuple[int, ...], width: int, layers: int, dropout: float) -> None:
+        super().__init__(width, layers, dropout)
+        self.shape, self.channels_last = _image_shape(shape), len(shape) == 3 and shape[-1] <= 4
+        channels, height, breadth = self.shape
+        self.convolutions = nn.ModuleList(
+            [nn.Conv2d(before, after, 3, padding=1) for before, after in zip((channels, *CHANNELS), CHANNELS)]  # noqa: B905
+        )
+        for _ in CHANNELS:
+            height, breadth = height // 2, breadth // 2
+        self.linear = nn.Linear(CHANNELS[-1] * height * breadth, width)
+
+    def first(self, inputs: torch.Tensor) -> torch.Tensor:
+        channels, height, breadth = self.shape
+        inputs = inputs.to(self.linear.weight.dtype)
+        if self.channels_last:
+            images = inputs.view(-1, height, breadth, channels).permute(0, 3, 1, 2)
+        else:
+            images = inputs.view(-1, channels, height, breadth)
+        for convolution in self.convolutions:
+            images = F.max_pool2d(F.relu(convolution(images)), 2)
+        return self.linear(images.flatten(1))
+
+
+def _image_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """(channels, height, breadth)."""
+    if len(shape) == 2:
+        return 1, *shape
+    if len(shape) == 3:
+        return (shape[2], shape[0], shape[1]) if shape[-1] <= 4 else shape
+    raise DataError(f"images of shape {shape} are not understood", remedy="give (height, width) or three dimensions")
+
+
+def make_backbone(
+    name: str, features: Features, n_features: int, *, width: int, layers: int, dropout: float
+) -> Backbone:
+    """The backbone called `name`, with random weights from torch's generator."""
+    if name == "image":
+        if features.image_shape is None or math.prod(features.image_shape) != n_features:
+            raise DataError("these documents are no images of the shape that the model was trained on")
+        return ImageBackbone(features.image_shape, width, layers, dropout)
+    kind = TextBackbone if name == "text" else DenseBackbone
+    return kind(n_features, width, layers, dropout)
+
+
+def contributions(backbone: Backbone, x: sparse.csr_array, directions: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """How the entries of the one document `x` contribute to w·F(x), for every row w of `directions` (n, width).
+
+    Returns (n_entries, n) contributions and (n,) biases; their sum is w·F(x).
+    """
+    inputs = backbone.inputs(x, directions.device)
+    is_bag = isinstance(inputs, Bags)
+    values = (inputs.values if is_bag else inputs).requires_grad_()
+    outputs = directions @ backbone(inputs)[0]  # (n,)
+    slopes = [
+        torch.autograd.grad(output, values, retain_graph=True, allow_unused=True)[0] if output.requires_grad else None
+        for output in outputs
+    ]
+    parts = np.zeros((x.nnz, len(outputs)))
+    for at, slope in enumerate(slopes):
+        if slope is not None:
+            by_entry = slope if is_bag else slope[0, torch.from_numpy(x.indices.astype(np.int64)).to(slope.device)]
+            parts[:, at] = x.data * by_entry.double().cpu().numpy()
+    return parts, outputs.detach().double().cpu().numpy() - parts.sum(axis=0)

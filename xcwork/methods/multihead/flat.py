@@ -1,0 +1,180 @@
+"""The flat classifier, one weight vector a label, and MHS, which trains it on a few heads of labels at a time.
+
+    z_l = w_l·F + b_l,      score = σ(z_l)  with binary cross-entropy,  softmax(z)_l  with cross-entropy
+
+Flat (one-hot encoding, OHE) computes every logit in every step. MHS cuts W into G heads of e labels and computes only
+some of them. At test time both use all of W.
+
+- batch      (FastSampling) the heads U that the labels of a batch fall into, and S - 1 random ones: one product with
+             W[U] for the whole batch. The column of a label is place_in_U · e + local.
+- document   the head of each label, and S - 1 other heads drawn for it alone: a softmax over S · e logits.
+
+With S = 1 a document meets the labels of its own head only, so scores of different heads are never compared in training
+and are not comparable at test time; S ≥ 2 or `batch` repairs that.
+
+ArcFace: z_l = s cos θ_l, with cos(θ_l + m) for the right label, which pulls the labels apart.
+
+Differences from the paper: the index of FastSampling multiplies by the length of a head (algorithm 4 multiplies by the
+number of the head); the head of a label is prepended to the drawn ones instead of overwriting one, so S may be G; a
+document with several labels is several rows in `document`, and binary cross-entropy replaces the softmax there.
+
+Cost of a step with batch B: flat O(B·L·d); MHS O(B·min(B, G)·e·d), and only those rows of W are touched.
+
+Reference: Liang et al., TPAMI 2025, section 4.3; Deng et al., ArcFace, CVPR 2019.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy import sparse
+from scipy.special import expit
+from torch.nn import functional as F
+
+from xcwork.methods.multihead.codes import Lengths
+from xcwork.methods.multihead.heads import (
+    Heads,
+    Reading,
+    Targets,
+    binary_loss,
+    carriers,
+    first_biases,
+    initialise_labels,
+    ranked,
+    slot_of,
+    with_one,
+)
+from xcwork.methods.multihead.tables import Table
+from xcwork.results import TopK
+from xcwork.search import top_k_rows
+
+ARC_SCALE = 64.0
+
+
+class FlatHeads(Heads):
+    """One logit a label."""
+
+    def __init__(self, width: int, n_labels: int, loss: str) -> None:
+        super().__init__()
+        self.n_labels, self.kind = n_labels, loss
+        self.labels = Table(n_labels, width + 1)
+
+    def initialise(self, Y: sparse.csr_array) -> None:
+        initialise_labels(self.labels, first_biases(carriers(Y), Y.shape[0], self.kind))
+
+    def logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        return with_one(features).to(rows.dtype) @ rows.T
+
+    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+        documents, codes = targets.positives
+        return self._loss(self.logits(features, self.labels.rows()), documents, codes)
+
+    def _loss(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
+        if self.kind == "bce":
+            return binary_loss(logits, documents, columns)
+        if len(documents) < len(logits):  # a document without a label teaches nothing here
+            logits = logits[torch.from_numpy(documents).to(logits.device)]
+        return F.cross_entropy(logits, torch.from_numpy(columns).to(logits.device))
+
+    def log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
+        logits = self.logits(features, self.labels.rows())
+        return F.logsigmoid(logits) if self.kind == "bce" else F.log_softmax(logits, dim=1)
+
+    def best(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
+        logits = self.logits(features, self.labels.rows())
+        # Rank first: most labels never need their probability.
+        total = 0.0 if self.kind == "bce" else logits.logsumexp(1, keepdim=True).cpu().numpy()
+        scores = logits.float().cpu().numpy()
+        if not allowed.all():
+            scores[:, ~allowed] = -np.inf
+        if not np.array_equal(label_of, np.arange(self.n_labels)):
+            scores = scores[:, np.argsort(label_of)]
+        found = top_k_rows(scores, k)
+        return ranked(found.ids, expit(found.scores) if self.kind == "bce" else np.exp(found.scores - total))
+
+    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
+        row = self.labels.rows(np.array([code]))[0]
+        log_probability = float(self.log_probabilities(features)[0, code])
+        return [Reading("classifier", row[:-1], float(row[-1]), log_probability)]
+
+    def embeddings(self) -> torch.Tensor:
+        return self.labels.weight[:, :-1]
+
+    def floats_per_document(self) -> int:
+        return 3 * self.n_labels
+
+
+class SampledHeads(FlatHeads):
+    """The flat classifier, trained on some heads a step."""
+
+    def __init__(
+        self, width: int, n_labels: int, loss: str, *, lengths: Lengths, sampled: int, sampling: str, margin: float
+    ) -> None:
+        super().__init__(width, n_labels, loss)
+        self.n_heads, self.length = lengths
+        self.sampled, self.sampling, self.margin = sampled, sampling, margin
+
+    def logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        if self.margin == 0:
+            return super().logits(features, rows)
+        return ARC_SCALE * F.normalize(features, dim=1).to(rows.dtype) @ F.normalize(rows[:, :-1], dim=1).T
+
+    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+        documents, codes = targets.positives
+        if len(codes) == 0:
+            return features.sum() * 0.0
+        if self.sampling == "document":
+            return self._document_loss(features, targets)
+        extra = targets.rng.integers(self.n_heads, size=self.sampled - 1)
+        rows, columns = batch_heads(codes, extra, self.length, self.n_labels)
+        logits = self.logits(features, self.labels.rows(rows))
+        return self._loss(self._widened(logits, documents, columns), documents, columns)
+
+    def _document_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+        """Every (document, label) pair meets its own head and S - 1 others."""
+        documents, codes = targets.positives
+        heads = drawn_heads(codes // self.length, self.n_heads, self.sampled, targets.rng)  # (n_pairs, S)
+        candidates = (heads[:, :, None] * self.length + np.arange(self.length)).reshape(len(codes), -1)
+        is_label = candidates < self.n_labels
+        rows, place = np.unique(np.where(is_label, candidates, 0), return_inverse=True)
+        pairs = features[torch.from_numpy(documents).to(features.device)]
+        at = torch.from_numpy(place.reshape(candidates.shape)).to(features.device)
+        logits = self.logits(pairs, self.labels.rows(rows)).gather(1, at)
+        logits = logits.masked_fill(~torch.from_numpy(is_label).to(features.device), -torch.inf)
+        if self.kind == "ce":
+            pair, column = np.arange(len(codes)), codes % self.length
+        else:  # the other labels of the document may lie in the drawn heads too
+            pair, carried = Targets(targets.Y[documents], targets.rng).positives
+            slot = slot_of(heads, pair, carried // self.length)
+            pair, column = pair[slot >= 0], (slot * self.length + carried % self.length)[slot >= 0]
+        return self._loss(self._widened(logits, pair, column), pair, column)
+
+    def _widened(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
+        """ArcFace: the angle of the right label grows by the margin."""
+        if self.margin == 0:
+            return logits
+        at = tuple(torch.from_numpy(part).to(logits.device) for part in (documents, columns))
+        angle = torch.acos((logits[at] / ARC_SCALE).clamp(-1 + 1e-6, 1 - 1e-6))
+        return logits.index_put(at, ARC_SCALE * torch.cos((angle + self.margin).clamp(max=torch.pi)))
+
+    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
+        if self.margin == 0:
+            return super().readings(features, code)
+        # Around the document its length is a constant, and so is the length of the label's weights.
+        weights = F.normalize(self.labels.rows(np.array([code]))[0, :-1], dim=0)
+        direction = ARC_SCALE * weights / features.norm().clamp(min=1e-12)
+        return [Reading("classifier", direction, 0.0, float(self.log_probabilities(features)[0, code]))]
+
+
+def batch_heads(codes: np.ndarray, extra: np.ndarray, length: int, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """FastSampling: (rows of W of the heads in use, the column of every code among them)."""
+    heads = np.union1d(codes // length, extra)
+    rows = (heads[:, None] * length + np.arange(length)).ravel()
+    columns = np.searchsorted(heads, codes // length) * length + codes % length
+    return rows[rows < n_labels], columns  # only the last head can be short, and it comes last
+
+
+def drawn_heads(own: np.ndarray, n_heads: int, sampled: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, sampled): each entry of `own`, then distinct other heads."""
+    others = rng.random((len(own), n_heads - 1)).argsort(axis=1)[:, : sampled - 1]  # numbered without the own head
+    return np.column_stack([own, others + (others >= own[:, None])])

@@ -1,0 +1,66 @@
+"""Which labels become neighbours in the code: the order in which labels are numbered before they are split into heads.
+
+- given          as the dataset numbers them
+- alphabetical   by name, which is what the authors' released runs do
+- random         a permutation from the seed
+- cluster        labels with similar documents next to each other
+
+For `cluster` a label is the mean of its documents, reduced to a few dimensions. The labels are split into two halves of
+equal size by spherical 2-means, and each half again, until a part fits into a group; reading the parts from left to
+right gives the order. Labels without documents come last.
+
+Cost of `cluster`: one sparse product Yᵀ X, one truncated SVD, O(n_labels log n_labels) for the splits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import Split
+from xcwork.search import unit_rows
+
+ORDERS = ("random", "cluster", "alphabetical", "given")
+DIMENSIONS = 64
+ROUNDS = 10  # of 2-means
+
+
+def label_order(train: Split, kind: str, *, group: int, seed: int) -> np.ndarray:
+    """The label at each code, (n_labels,): a permutation."""
+    n_labels = train.n_labels
+    if kind == "given":
+        return np.arange(n_labels)
+    if kind == "alphabetical":
+        return np.array(sorted(range(n_labels), key=lambda label: (train.labels.names[label], label)), np.int64)
+    rng = np.random.default_rng((seed, 11))
+    if kind == "random":
+        return rng.permutation(n_labels)
+    seen = np.flatnonzero(train.label_frequencies)
+    unseen = np.flatnonzero(train.label_frequencies == 0)
+    parts = _halved(_means(train, seed)[seen], seen, max(group, 1), rng)
+    return np.concatenate([*parts, unseen])
+
+
+def _means(train: Split, seed: int) -> np.ndarray:
+    """The mean document of every label in few dimensions, unit rows (n_labels, dimensions)."""
+    from sklearn.decomposition import TruncatedSVD
+
+    means = unit_rows(sparse.csr_array(train.Y.T) @ unit_rows(train.X))
+    if min(means.shape) <= DIMENSIONS:
+        return unit_rows(means.toarray())
+    # scikit-learn knows sparse matrices only, not yet sparse arrays, in all versions that are allowed.
+    return unit_rows(TruncatedSVD(DIMENSIONS, random_state=seed).fit_transform(sparse.csr_matrix(means)))
+
+
+def _halved(vectors: np.ndarray, labels: np.ndarray, size: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """`labels` in parts of at most `size`, similar ones together."""
+    if len(labels) <= size:
+        return [labels]
+    centres = vectors[rng.choice(len(vectors), 2, replace=False)]
+    # The left half is a multiple of a group, so that no group straddles two halves.
+    half = max(size, len(labels) // 2 // size * size)
+    for _ in range(ROUNDS):
+        by_lean = np.argsort(-(vectors @ (centres[0] - centres[1])), kind="stable")
+        parts = by_lean[:half], by_lean[half:]
+        centres = unit_rows(np.stack([vectors[part].sum(axis=0) for part in parts]))
+    return [piece for part in parts for piece in _halved(vectors[part], labels[part], size, rng)]

@@ -1,0 +1,183 @@
+"""MHP: a label is the product of one short code a head, and the heads know nothing of each other.
+
+    log p(y) = Σ_h log p_h(y_h),      p_h ∝ exp(z_h)  with cross-entropy,  p_h ∝ σ(z_h)  with binary cross-entropy
+
+One linear layer of Σ h outputs stands for Π h labels. The best label is the best digit of every head; the best k are
+found best first over the grid (`xcwork.kernels.grid`), exactly, and codes without a label are skipped. Taking the
+product of probabilities matters: with raw outputs theorem 1 of the paper is false, O¹ = O² = (-3, 1) has its largest
+product at (0, 0).
+
+`PowersetHeads` codes the whole label set of a document instead, b labels a head: a head is a distribution over the 2^b
+subsets of its b labels (disjoint RAkEL). It can answer with combinations that never occurred. The probability of one
+label is the sum over the subsets that contain it, which ranks labels as every other method does.
+
+Cost: O(d Σ h) a document for the logits, O(Σ h log h + k H log k) for the ranking; no term in the number of labels.
+
+Reference: Liang et al., TPAMI 2025, section 4.1; Tsoumakas et al., Random k-labelsets, TKDE 2011.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import nn
+from torch.nn import functional as F
+
+from xcwork.kernels import one_at_a_time
+from xcwork.kernels.grid import grid_top_k
+from xcwork.methods.multihead.codes import BitSlices, MixedRadix
+from xcwork.methods.multihead.heads import Heads, Reading, Targets, binary_loss, carriers, first_biases, ranked
+from xcwork.results import MISSING, TopK
+from xcwork.search import top_k_rows
+
+FEW = 2000  # allowed labels up to which each is simply scored
+
+
+def head_log_probabilities(logits: torch.Tensor, loss: str) -> torch.Tensor:
+    """Log-probabilities of the codes of one or more heads, along the last axis."""
+    return F.log_softmax(logits if loss == "ce" else F.logsigmoid(logits), dim=-1)
+
+
+class ProductHeads(Heads):
+    """Parallel heads over the digits of one label."""
+
+    def __init__(self, width: int, loss: str, radix: MixedRadix) -> None:
+        super().__init__()
+        self.radix, self.kind = radix, loss
+        self.linear = nn.Linear(width, sum(radix.lengths))
+
+    def initialise(self, Y: sparse.csr_array) -> None:
+        counts = carriers(Y)
+        digits = zip(self.radix.digits(np.arange(self.radix.n_labels)).T, self.radix.lengths, strict=True)
+        shares = [first_biases(np.bincount(digit, counts, length), counts.sum(), self.kind) for digit, length in digits]
+        self.linear.bias.data.copy_(torch.cat(shares))
+
+    @property
+    def starts(self) -> np.ndarray:
+        return np.cumsum([0, *self.radix.lengths])
+
+    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+        documents, codes = targets.positives
+        logits = self.linear(features)[torch.from_numpy(documents).to(features.device)]
+        digits = self.radix.digits(codes)  # (n, n_heads)
+        if self.kind == "bce":
+            rows = np.repeat(np.arange(len(codes)), digits.shape[1])
+            return binary_loss(logits, rows, (digits + self.starts[:-1]).ravel())
+        right = torch.from_numpy(digits).to(logits.device)
+        parts = zip(logits.split(self.radix.lengths, dim=1), right.T, strict=True)
+        return torch.stack([F.cross_entropy(part, digit) for part, digit in parts]).sum()
+
+    def log_probabilities(self, features: torch.Tensor) -> list[torch.Tensor]:
+        """Of the codes of every head, (n, h) each."""
+        parts = self.linear(features).split(self.radix.lengths, dim=1)
+        return [head_log_probabilities(part.double(), self.kind) for part in parts]
+
+    def best(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
+        heads = [part.cpu().numpy() for part in self.log_probabilities(features)]
+        codes = np.flatnonzero(allowed)
+        if len(codes) <= FEW:
+            return self._scored(heads, codes, k, label_of)
+        order = [np.argsort(-part, axis=1, kind="stable") for part in heads]
+        values = np.hstack([np.take_along_axis(part, at, 1) for part, at in zip(heads, order, strict=True)])
+        found = TopK.empty(len(values), min(k, len(codes)))
+        sums = np.full(found.ids.shape, -np.inf)
+        with one_at_a_time:
+            grid_top_k(
+                values, np.hstack(order), self.starts, self.radix.places,
+                np.where(allowed, label_of, MISSING).astype(np.int64), found.ids, sums,
+            )  # fmt: skip
+        return ranked(found.ids, np.exp(sums))
+
+    def _scored(self, heads: list[np.ndarray], codes: np.ndarray, k: int, label_of: np.ndarray) -> TopK:
+        """The same by scoring every allowed code."""
+        digits = self.radix.digits(codes)
+        sums = sum(part[:, digit] for part, digit in zip(heads, digits.T, strict=True))
+        scores = np.full((len(heads[0]), len(label_of)), -np.inf, np.float32)
+        scores[:, label_of[codes]] = np.exp(sums)
+        return top_k_rows(scores, k)
+
+    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
+        digits = self.radix.digits(np.array(code)).tolist()
+        rows = [start + digit for start, digit in zip(self.starts.tolist(), digits, strict=False)]
+        log_probabilities = self.log_probabilities(features)
+        return [
+            Reading(
+                f"head {h + 1}, digit {digit}", self.linear.weight[row], float(self.linear.bias[row]),
+                float(log_probabilities[h][0, digit]),
+            )
+            for h, (digit, row) in enumerate(zip(digits, rows, strict=True))
+        ]  # fmt: skip
+
+    def head_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
+        """The share of documents whose digit each head gets right, and last that of all heads at once."""
+        guesses = np.column_stack([part.argmax(1).cpu().numpy() for part in self.log_probabilities(features)])
+        return _shares(guesses == self.radix.digits(Y.indices[Y.indptr[:-1]]))
+
+    def floats_per_document(self) -> int:
+        return 8 * sum(self.radix.lengths)
+
+
+class PowersetHeads(Heads):
+    """Parallel heads over slices of the label set."""
+
+    def __init__(self, width: int, loss: str, slices: BitSlices) -> None:
+        super().__init__()
+        self.slices, self.kind = slices, loss
+        self.linear = nn.Linear(width, slices.n_heads * slices.length)
+
+    def initialise(self, Y: sparse.csr_array) -> None:
+        columns = self.slices.codes(Y) + np.arange(self.slices.n_heads) * self.slices.length
+        counts = np.bincount(columns.ravel(), minlength=len(self.linear.bias))
+        self.linear.bias.data.copy_(first_biases(counts, len(columns), self.kind))
+
+    def logits(self, features: torch.Tensor) -> torch.Tensor:
+        """(n, n_heads, length)."""
+        return self.linear(features).unflatten(1, (self.slices.n_heads, self.slices.length))
+
+    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+        codes = self.slices.codes(targets.Y)
+        if self.kind == "bce":
+            rows = np.repeat(np.arange(len(codes)), codes.shape[1])
+            columns = (codes + np.arange(codes.shape[1]) * self.slices.length).ravel()
+            return binary_loss(self.linear(features), rows, columns)
+        right = torch.from_numpy(codes).to(features.device)
+        return F.cross_entropy(self.logits(features).transpose(1, 2), right, reduction="sum") / len(codes)
+
+    def log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
+        return head_log_probabilities(self.logits(features).double(), self.kind)
+
+    def best(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
+        chances = self.slices.marginals(self.log_probabilities(features).exp().cpu().numpy())
+        scores = np.full(chances.shape, -np.inf, np.float32)
+        codes = np.flatnonzero(allowed)
+        scores[:, label_of[codes]] = chances[:, codes]
+        return top_k_rows(scores, k)
+
+    def sets(self, features: torch.Tensor) -> sparse.csr_array:
+        """The most likely label set of every document, (n, n_labels) in the order of codes."""
+        return self.slices.sets(self.log_probabilities(features).argmax(2).cpu().numpy())
+
+    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
+        head, bit = divmod(code, self.slices.bits)
+        contains = torch.from_numpy(self.slices.members[:, bit] > 0).to(features.device)
+        chances = self.log_probabilities(features)[0, head][contains]
+        log_probability = chances.logsumexp(0)
+        # Several subsets contain the label; their logits count as much as the subsets are likely.
+        shares = (chances - log_probability).exp().to(self.linear.weight.dtype)
+        first = head * self.slices.length
+        rows = torch.arange(first, first + self.slices.length, device=features.device)[contains]
+        direction, bias = shares @ self.linear.weight[rows], float(shares @ self.linear.bias[rows])
+        return [Reading(f"head {head + 1}, subsets with the label", direction, bias, float(log_probability))]
+
+    def head_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
+        """The share of documents whose slice each head gets right, and last that of the whole set."""
+        guesses = self.log_probabilities(features).argmax(2).cpu().numpy()
+        return _shares(guesses == self.slices.codes(Y))
+
+    def floats_per_document(self) -> int:
+        return 6 * self.slices.n_heads * self.slices.length
+
+
+def _shares(is_right: np.ndarray) -> np.ndarray:
+    return np.append(is_right.mean(axis=0), is_right.all(axis=1).mean())

@@ -1,0 +1,44 @@
+"""Settings to start from: the declared defaults, a quick look, and the best run so far, fitted to a dataset.
+
+    presets("zestxml", n_labels=3416)   →   {"Default": {…}, "Quick look": {…}}
+
+A preset holds every parameter of the method. Numbers that count labels never exceed the labels there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xcwork.methods.registry import method_class
+
+DEFAULT, QUICK = "Default", "Quick look"
+# Less work for a first impression; everything else stays at its default.
+_QUICK: dict[str, dict[str, Any]] = {
+    "landmarks": {"landmarks": 30, "one_vs_rest": False, "selection": "most_frequent"},
+    "one_vs_all": {"C": 0.1},
+    "zestxml": {"variant": "xhtp"},
+}
+_COUNTS_LABELS = ("landmarks", "shortlist", "unseen_shortlist")
+_EPOCHS = 2
+
+
+def presets(method: str, *, n_labels: int | None = None) -> dict[str, dict[str, Any]]:
+    """The named settings of a method."""
+    declared = method_class(method).parameters()
+    default = {name: parameter.default for name, parameter in declared.items()}
+    quick = {name: value for name, value in _QUICK.get(method, {}).items() if _allowed(declared, name, value)}
+    if not quick and default.get("epochs", 0) > _EPOCHS:
+        quick = {"epochs": _EPOCHS}
+    named = {DEFAULT: default} | ({QUICK: default | quick} if quick else {})
+    return {name: _fitted(settings, n_labels) for name, settings in named.items()}
+
+
+def _allowed(declared: dict[str, Any], name: str, value: Any) -> bool:
+    return name in declared and (declared[name].choices is None or value in declared[name].choices)
+
+
+def _fitted(settings: dict[str, Any], n_labels: int | None) -> dict[str, Any]:
+    if n_labels is None:
+        return settings
+    small = {name: max(1, min(settings[name], n_labels)) for name in _COUNTS_LABELS if settings.get(name)}
+    return settings | small

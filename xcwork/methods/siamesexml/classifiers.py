@@ -1,0 +1,159 @@
+"""Modules III and IV: every label gets a classifier of its own, starting from its text embedding.
+
+    w_l = N(z̃_l + η_l),  η_l = 0 at the start,      score(x, l) = cos(E(x), w_l)
+
+Module IV moves η, the residual block of the encoder and, with `plus` (SiameseXML++), the token table as well. A batch
+is some documents; each meets its labels (at most 20, at random) and its hardest negatives: the labels that the searches
+of module II put nearest to it without being its own. The loss is divided by d, summed over labels and averaged over
+documents; a negative whose share is below 0.05, that is with a cosine below 0.4388, is far enough and counts nothing.
+
+All labels that a batch needs are gathered once and multiplied with all its documents: more products than needed, but
+one dense matrix product is faster than many small gathers. A batch costs O(B D² + B D * labels of the batch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from xcwork.methods.siamesexml.adam import RowAdam
+from xcwork.methods.siamesexml.encoder import Bags, Encoder, normalised
+from xcwork.methods.siamesexml.likelihood import Likelihood
+from xcwork.results import MISSING
+
+MOST_POSITIVES = 20  # labels of a document in one batch
+
+
+class Classifiers:
+    """w = N(base + η) for every label, on one device."""
+
+    def __init__(self, base: np.ndarray, nu: float, device: torch.device) -> None:
+        self.base = torch.from_numpy(base).to(device)  # (n_labels, dimension)
+        self.eta = torch.zeros_like(self.base)
+        self.nu = nu
+
+    def of(self, labels: torch.Tensor, eta: torch.Tensor) -> torch.Tensor:
+        """The classifiers of `labels`, given their rows of η."""
+        w = self.base[labels] + eta
+        return normalised(w, self.nu)[:, : w.shape[1]]  # the last coordinate of N_ν meets a zero of the document
+
+    @torch.no_grad()
+    def all(self) -> np.ndarray:
+        """Every classifier, (n_labels, dimension) float32."""
+        every = torch.arange(len(self.base), device=self.base.device)
+        return self.of(every, self.eta).cpu().numpy()
+
+    def eta_norms(self) -> np.ndarray:
+        """‖η‖₁,₁ and ‖η‖₁,∞: the sum and the greatest of the rows' 1-norms, (2,)."""
+        sizes = self.eta.abs().sum(1)
+        return np.array([float(sizes.sum()), float(sizes.max())])
+
+
+class ClassifierTraining:
+    """Trains classifiers and residual block, with `plus` the tokens too; a `xcwork.training.Trainer`."""
+
+    def __init__(
+        self, encoder: Encoder, classifiers: Classifiers, X: sparse.csr_array, Y: sparse.csr_array,
+        negatives: np.ndarray, likelihood: Likelihood, settings: Any, seed: int,
+        measure: Callable[[], dict[str, float]],
+    ) -> None:  # fmt: skip
+        self.encoder, self.classifiers, self.likelihood = encoder, classifiers, likelihood
+        self.X, self.Y, self.negatives = X, Y, negatives
+        self.settings, self.seed, self.measure = settings, seed, measure
+        self.documents = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
+        self.steps = max(1, -(-len(self.documents) // settings.classifier_batch))
+        self.f = None if settings.plus else encoder.encode(X)  # frozen tokens: embedded once
+        trained = {"eta": classifiers.eta, **encoder.residual.parameters()}
+        if settings.plus:
+            trained["table"] = encoder.table
+        self.optimisers = {name: RowAdam(tensor) for name, tensor in trained.items()}
+
+    def begin(self, epoch: int) -> None:
+        self.rng = np.random.default_rng((self.seed, 4, epoch))
+        self.order = self.rng.permutation(self.documents)
+        share = epoch / max(1, self.settings.classifier_epochs)
+        self.rate = self.settings.classifier_rate * (1.0 if share < 0.7 else 0.5)
+
+    def step(self, number: int) -> float:
+        size = self.settings.classifier_batch
+        documents = self.order[number * size : (number + 1) * size]
+        if len(documents) == 0:  # no document has both words and labels
+            return 0.0
+        device = self.encoder.device
+        labels, place, is_positive = self._pairs(documents)
+        labels = torch.from_numpy(labels).to(device)
+        place, is_positive = torch.from_numpy(place).to(device), torch.from_numpy(is_positive).to(device)
+        eta = self.classifiers.eta[labels].requires_grad_()
+        residual = {name: p.clone().requires_grad_() for name, p in self.encoder.residual.parameters().items()}
+        f, bags, sums = self._embed(documents)
+        self.encoder.residual.improve_spectrum()
+        x = self.encoder.residual(f, residual, self._dropout(f))
+        v = (x @ self.classifiers.of(labels, eta).T).gather(1, place.clamp_min(0))
+        loss = self._loss(v, is_positive, place >= 0)
+        loss.backward()
+        self.optimisers["eta"].step(eta.grad, self.rate, labels)
+        for name, parameter in residual.items():
+            self.optimisers[name].step(parameter.grad, self.rate)
+        if bags is not None:
+            self.optimisers["table"].step_bags(bags, sums.grad, self.rate * self.settings.token_rate)
+        return loss.item()
+
+    def _embed(self, documents: np.ndarray) -> tuple[torch.Tensor, Bags | None, torch.Tensor | None]:
+        """f of the documents; with `plus` also their bags and the sums of these, which receive a gradient."""
+        if self.f is not None:
+            return torch.from_numpy(self.f[documents]).to(self.encoder.device), None, None
+        bags, sums = self.encoder.sums(self.X[documents])
+        return self.encoder.intermediate(sums), bags, sums
+
+    def _loss(self, v: torch.Tensor, is_positive: torch.Tensor, is_present: torch.Tensor) -> torch.Tensor:
+        negative = self.likelihood.negative(v)
+        counts = is_present & ~is_positive & (negative.detach() > self.settings.margin * self.likelihood.d)
+        total = torch.where(is_positive, self.likelihood.positive(v), 0).sum() + torch.where(counts, negative, 0).sum()
+        return total / (len(v) * self.likelihood.d)
+
+    def _pairs(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(the labels of the batch, each document's places among them or -1, which of those are its own)."""
+        Y = self.Y[documents]
+        lengths = np.diff(Y.indptr)
+        shuffled = np.lexsort((self.rng.random(Y.nnz), np.repeat(np.arange(len(documents)), lengths)))
+        rank = np.arange(Y.nnz) - np.repeat(Y.indptr[:-1], lengths)
+        keep = rank < MOST_POSITIVES
+        positives = np.full((len(documents), min(MOST_POSITIVES, int(lengths.max(initial=0)))), MISSING, np.int32)
+        row = np.repeat(np.arange(len(documents)), lengths)
+        positives[row[keep], rank[keep]] = Y.indices[shuffled][keep]
+        ids = np.hstack([positives, self.negatives[documents]])
+        is_used = np.zeros(self.Y.shape[1], bool)
+        is_used[ids[ids >= 0]] = True
+        labels = np.flatnonzero(is_used)
+        where = np.cumsum(is_used) - 1
+        place = np.where(ids >= 0, where[ids], MISSING)
+        is_positive = (np.arange(ids.shape[1]) < positives.shape[1]) & (ids >= 0)
+        return labels, place, is_positive
+
+    def _dropout(self, f: torch.Tensor) -> torch.Tensor | None:
+        share = self.settings.dropout
+        if share == 0:
+            return None
+        kept = self.rng.random(tuple(f.shape), dtype=np.float32) >= share
+        return torch.from_numpy(kept).to(f) / (1 - share)
+
+    def weights(self) -> dict[str, Any]:
+        learned = {"eta": self.classifiers.eta.cpu().numpy().copy(), "residual": self.encoder.residual.state()}
+        return learned | ({"table": self.encoder.table.cpu().numpy().copy()} if self.settings.plus else {})
+
+    def set_weights(self, weights: Mapping[str, Any]) -> None:
+        self.classifiers.eta.copy_(torch.from_numpy(np.asarray(weights["eta"])))
+        self.encoder.residual.set_state(weights["residual"])
+        if self.settings.plus:
+            self.encoder.table.copy_(torch.from_numpy(np.asarray(weights["table"])))
+
+    def momentum(self) -> dict[str, Any]:
+        return {name: optimiser.state() for name, optimiser in self.optimisers.items()}
+
+    def set_momentum(self, momentum: Mapping[str, Any]) -> None:
+        for name, optimiser in self.optimisers.items():
+            optimiser.set_state(momentum[name])

@@ -1,0 +1,183 @@
+"""The encoder: a bag of token embeddings, an activation, a normalisation, and a residual block on top.
+
+    f(x) = N(act(Eᵀ x))                       intermediate embedding, of which module I learns E
+    E(x) = N(f(x) + ρ act(R̂ f(x) + b))         final embedding, of which modules III and IV learn R, b and ρ
+
+R̂ = R / σ(R) has spectral norm one, so the block cannot stretch distances by more than 1 + ρ. R starts as the identity
+and ρ at 0: then E = f, and the classifiers start exactly where the encoder stopped, as Lemma 2 of the paper assumes.
+
+N is the plain normalisation, which leaves a zero vector zero, or N_ν(v) = [v, ν] / √(‖v‖² + ν²) of the paper's proofs,
+which is Lipschitz and adds a dimension each time it is applied.
+
+Autograd goes down to the sums of the bags and no further: the gradient of a token is the sum of the gradients of the
+texts it occurs in, so the optimiser (`adam`) needs rows for the tokens of a batch only, and touches no others.
+
+Outside of training everything after the bag is computed in double precision and rounded once, so that a document has
+the same embedding alone and in a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch.nn import functional as F
+
+ACTIVATIONS = {"gelu": F.gelu, "relu": F.relu, "identity": lambda v: v}
+ROWS = 4096  # encoded at once
+
+
+class Bags:
+    """The rows of a sparse matrix (n_texts, n_tokens) as bags of tokens."""
+
+    def __init__(self, X: sparse.csr_array, device: torch.device) -> None:
+        self._X, self._device = X, device
+
+    def summed(self, table: torch.Tensor) -> torch.Tensor:
+        """Σ value * row of every bag, (n_texts, dimension)."""
+        if self._X.nnz == 0:
+            return table.new_zeros(self._X.shape[0], table.shape[1])
+        at, starts, values = self._tensors(self._X.indices, self._X.indptr, self._X.data)
+        return F.embedding_bag(at, table, starts, mode="sum", per_sample_weights=values, include_last_offset=True)
+
+    @cached_property
+    def _columns(self) -> sparse.csc_array:
+        return sparse.csc_array(self._X)
+
+    @cached_property
+    def tokens(self) -> torch.Tensor:
+        """The tokens that occur, ascending."""
+        return self._tensors(np.flatnonzero(np.diff(self._columns.indptr)))[0]
+
+    def by_token(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(tokens that occur, where the entries of each start, texts of the entries, values of the entries)."""
+        columns, tokens = self._columns, self.tokens.cpu().numpy()
+        return tokens, np.append(columns.indptr[tokens], columns.nnz), columns.indices, columns.data
+
+    def gradient_of_tokens(self, gradient: torch.Tensor) -> torch.Tensor:
+        """Σ value * gradient of the texts with each token that occurs, (n_tokens that occur, dimension)."""
+        tokens, starts, texts, values = self.by_token()
+        place = np.repeat(np.arange(len(tokens)), np.diff(starts))
+        place, texts, values = self._tensors(place, texts, values)
+        return gradient.new_zeros(len(tokens), gradient.shape[1]).index_add_(
+            0, place, values[:, None] * gradient[texts]
+        )
+
+    def _tensors(self, *arrays: np.ndarray) -> list[torch.Tensor]:
+        whole = [array if array.dtype.kind == "f" else array.astype(np.int64) for array in arrays]
+        return [torch.from_numpy(array).to(self._device) for array in whole]
+
+
+def normalised(v: torch.Tensor, nu: float) -> torch.Tensor:
+    """N_ν(v), or the plain normalisation where ν is 0."""
+    if nu == 0:
+        return F.normalize(v, dim=-1)
+    longer = F.pad(v, (0, 1), value=nu)
+    return longer / torch.linalg.vector_norm(longer, dim=-1, keepdim=True)
+
+
+class Residual:
+    """v ↦ N(v + ρ act(R̂ v + b))."""
+
+    NAMES = ("R", "bias", "radius")
+
+    def __init__(self, dimension: int, activation: str, nu: float, device: torch.device) -> None:
+        self.R = torch.eye(dimension, device=device)
+        self.bias = torch.zeros(dimension, device=device)
+        self.radius = torch.zeros(1, device=device)
+        self.left = torch.full((dimension,), dimension**-0.5, device=device)  # estimate of R's first singular vector
+        self.activation, self.nu = activation, nu
+
+    def parameters(self) -> dict[str, torch.Tensor]:
+        return {name: getattr(self, name) for name in self.NAMES}
+
+    def improve_spectrum(self) -> None:
+        """One step of the power iteration that follows the largest singular value of R."""
+        right = F.normalize(self.R.T @ self.left, dim=0)
+        self.left = F.normalize(self.R @ right, dim=0)
+
+    def spectral_norm(self, R: torch.Tensor) -> torch.Tensor:
+        """The estimate of σ(R), differentiable in R."""
+        left = self.left.to(R.dtype)
+        right = F.normalize(R.detach().T @ left, dim=0)
+        return left @ (R @ right)
+
+    def branch(self, v: torch.Tensor, parameters: Mapping[str, torch.Tensor] | None = None) -> torch.Tensor:
+        """R̂ v + b, before the activation."""
+        p = parameters or {name: value.to(v.dtype) for name, value in self.parameters().items()}
+        return v @ (p["R"] / self.spectral_norm(p["R"])).T + p["bias"]
+
+    def __call__(
+        self, v: torch.Tensor, parameters: Mapping[str, torch.Tensor] | None = None, keep: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """The final embeddings; `keep` is the mask of dropout on the branch, scaled."""
+        radius = self.radius.to(v.dtype) if parameters is None else parameters["radius"]
+        added = radius * ACTIVATIONS[self.activation](self.branch(v, parameters))
+        return normalised(v + (added if keep is None else added * keep), self.nu)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self, name).cpu().numpy().copy() for name in (*self.NAMES, "left")}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        for name in (*self.NAMES, "left"):
+            getattr(self, name).copy_(torch.from_numpy(np.asarray(state[name])))
+
+
+class Encoder:
+    """Token table and residual block on one device."""
+
+    def __init__(self, table: torch.Tensor, activation: str = "gelu", nu: float = 0.0) -> None:
+        self.table, self.activation, self.nu = table, activation, nu
+        self.residual = Residual(self.dimension, activation, nu, table.device)
+
+    @property
+    def device(self) -> torch.device:
+        return self.table.device
+
+    @property
+    def dimension(self) -> int:
+        """Of intermediate embeddings."""
+        return self.table.shape[1] + (self.nu > 0)
+
+    def sums(self, X: sparse.csr_array) -> tuple[Bags, torch.Tensor]:
+        """The bags of texts, and their sums as the leaves of a new graph of derivatives."""
+        bags = Bags(X, self.device)
+        return bags, bags.summed(self.table).requires_grad_()
+
+    def intermediate(self, sums: torch.Tensor) -> torch.Tensor:
+        """f, given the sums of the bags."""
+        return normalised(ACTIVATIONS[self.activation](sums), self.nu)
+
+    @torch.no_grad()
+    def encode(self, X: sparse.csr_array) -> np.ndarray:
+        """f of every row of `X` (n, n_tokens), as (n, dimension) float32."""
+        done = np.empty((X.shape[0], self.dimension), np.float32)
+        for start in range(0, X.shape[0], ROWS):
+            sums = Bags(X[start : start + ROWS], self.device).summed(self.table)
+            done[start : start + ROWS] = self.intermediate(self._precise(sums)).cpu()
+        return done
+
+    @torch.no_grad()
+    def finish(self, f: np.ndarray) -> np.ndarray:
+        """E of intermediate embeddings, (n, dimension) float32; N_ν adds a dimension."""
+        parts = [
+            self.residual(self._precise(torch.from_numpy(f[start : start + ROWS]).to(self.device))).float().cpu()
+            for start in range(0, len(f), ROWS)
+        ]
+        return torch.cat(parts).numpy() if parts else np.empty((0, self.dimension + (self.nu > 0)), np.float32)
+
+    def _precise(self, values: torch.Tensor) -> torch.Tensor:
+        return values.double() if self.device.type == "cpu" else values
+
+    def state(self) -> dict[str, Any]:
+        return {"table": self.table.cpu().numpy(), "residual": self.residual.state()}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], activation: str, nu: float, device: torch.device) -> Encoder:
+        encoder = cls(torch.from_numpy(state["table"]).to(device), activation, nu)
+        encoder.residual.set_state(state["residual"])
+        return encoder

@@ -1,0 +1,247 @@
+"""The training of all members, module after module, and the choice of the weights.
+
+Documents without known tokens or without labels teach nothing; labels without text or without documents take no part
+in module I. They keep their ids, and the log says how many they are.
+
+A share of the documents is held out to stop the modules in time and to choose the weights of the scores. A dataset too
+small to spare any trains on everything. In the end the held-out documents join centroids and searches.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from xcwork.data.dataset import Propensity, Split
+from xcwork.device import resolve
+from xcwork.methods.resume import Progress
+from xcwork.methods.siamesexml import fusion
+from xcwork.methods.siamesexml.classifiers import Classifiers, ClassifierTraining
+from xcwork.methods.siamesexml.encoder import Encoder
+from xcwork.methods.siamesexml.graphs import Neighbourhood, graphs_of, label_correlation, label_vectors
+from xcwork.methods.siamesexml.initial import initial_table, recognisable, table_from_file
+from xcwork.methods.siamesexml.likelihood import Likelihood
+from xcwork.methods.siamesexml.module_one import EncoderTraining, Sampler
+from xcwork.methods.siamesexml.scores import NAMES, Member, score, without
+from xcwork.methods.siamesexml.tokens import Tokens
+from xcwork.metrics.ranking import evaluate_topk
+from xcwork.progress import batches, report, track
+from xcwork.results import MISSING
+from xcwork.search import make_index, top_k_rows
+from xcwork.training import Curve, train_epochs
+
+log = logging.getLogger(__name__)
+
+FEWEST, MOST = 30, 2000  # validation documents
+MEASURED_SCORES = 20_000_000  # computed for one point of a curve
+DOCUMENTS = 2048  # whose hard negatives are found at once
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """What one training sees: rows over tokens, and who belongs to whom."""
+
+    X: sparse.csr_array  # (n_documents, n_tokens)
+    Y: sparse.csr_array  # (n_documents, n_labels)
+    filtered: sparse.csr_array  # (n_documents, n_labels): pairs that are never predicted and must not be judged
+    Z: sparse.csr_array  # (n_labels, n_tokens)
+
+    @classmethod
+    def of(cls, train: Split, tokens: Tokens, Z: sparse.csr_array) -> Corpus:
+        pairs = np.empty((0, 2), np.int64) if train.filter_pairs is None else np.unique(train.filter_pairs, axis=0)
+        filtered = sparse.csr_array((np.ones(len(pairs), np.float32), (pairs[:, 0], pairs[:, 1])), train.Y.shape)
+        return cls(tokens.of_documents(train.X), train.Y, filtered, Z)
+
+    def take(self, rows: np.ndarray) -> Corpus:
+        return Corpus(self.X[rows], self.Y[rows], self.filtered[rows], self.Z)
+
+    @property
+    def is_useful(self) -> np.ndarray:
+        """Which documents have both tokens and labels."""
+        return (np.diff(self.X.indptr) > 0) & (np.diff(self.Y.indptr) > 0)
+
+    @property
+    def trainable(self) -> np.ndarray:
+        """Ids of the labels that have both text and a useful document."""
+        carried = np.bincount(self.Y[np.flatnonzero(self.is_useful)].indices, minlength=self.Y.shape[1])
+        return np.flatnonzero((carried > 0) & (np.diff(self.Z.indptr) > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The result of a training."""
+
+    members: list[Member]
+    fusion: fusion.Fusion
+    curves: dict[str, Curve]
+
+
+def train_members(settings: Any, tokens: Tokens, train: Split, Z: sparse.csr_array, progress: Progress) -> Trained:
+    """Train every member and choose the weights of their scores."""
+    whole = Corpus.of(train, tokens, Z)
+    _log_what_is_left_out(whole)
+    rows, held = _parts(whole, settings)
+    fitted, validation = whole.take(rows), whole.take(held)
+    names = _token_names(tokens, train) if settings.vectors else None
+    members, curves = [], {}
+    for number in range(settings.members):
+        training = _MemberTraining(settings, fitted, validation, progress, number)
+        members.append(training.run(names))
+        curves |= training.curves
+    chosen = _chosen_weights(members, settings, fitted, validation)
+    for number, member in enumerate(track(members, "placing documents")):
+        member.around = _neighbourhood(member.encoder, whole, settings, settings.seed + number)
+        member.around.build()
+    return Trained(members, chosen, curves)
+
+
+def _chosen_weights(members: list[Member], settings: Any, fitted: Corpus, validation: Corpus) -> fusion.Fusion:
+    fixed = fusion.fixed_weights(settings)
+    if validation.X.shape[0] == 0:
+        return fusion.usual(fixed)
+    is_unseen = np.bincount(fitted.Y.indices, minlength=fitted.Y.shape[1]) == 0
+    for _ in track(range(1), "choosing weights"):
+        scored = score(members, validation.X, fitted.Z, size=settings.shortlist, neighbours=settings.neighbours)
+        scored = replace(scored, ids=without(scored.ids, validation.filtered))
+        chosen = fusion.choose(scored, validation.Y, is_unseen, fixed)
+    report("choosing weights", **dict(zip(NAMES, chosen.weights, strict=True)), unseen=chosen.unseen_bonus)
+    return chosen
+
+
+def _parts(whole: Corpus, settings: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(rows to train on, rows to validate on, perhaps none)."""
+    useful = np.flatnonzero(whole.is_useful)
+    n_held = min(MOST, round(settings.held_out * len(useful)))
+    if n_held < FEWEST:
+        return np.arange(whole.X.shape[0]), np.empty(0, np.int64)
+    held = np.sort(np.random.default_rng((settings.seed, 0)).choice(useful, n_held, replace=False))
+    return np.setdiff1d(np.arange(whole.X.shape[0]), held), held
+
+
+def _log_what_is_left_out(corpus: Corpus) -> None:
+    n_useless = np.count_nonzero(~corpus.is_useful)
+    frequencies, lengths = np.bincount(corpus.Y.indices, minlength=corpus.Y.shape[1]), np.diff(corpus.Z.indptr)
+    n_mute, n_unseen = np.count_nonzero((lengths == 0) & (frequencies > 0)), np.count_nonzero(frequencies == 0)
+    n_unknown = np.count_nonzero((lengths == 0) & (frequencies == 0))
+    for count, what in (
+        (n_useless, "documents have no known token or no label and are left out of training"),
+        (n_mute, "labels have no known token and are known by their documents alone"),
+        (n_unseen, "labels have no training document and are known by their text alone"),
+        (n_unknown, "of them have no known token either, so nothing speaks for them"),
+    ):
+        if count:
+            log.warning("%d %s", count, what)
+
+
+def _token_names(tokens: Tokens, train: Split) -> list[str] | None:
+    if train.features.names is None:
+        return None
+    return [tokens.name(token, train.features, train.labels.features) for token in range(tokens.size)]
+
+
+def _neighbourhood(encoder: Encoder, corpus: Corpus, settings: Any, seed: int) -> Neighbourhood:
+    """Module II for the documents of `corpus`."""
+    f = encoder.encode(corpus.X)
+    correlation = label_correlation(corpus.Y, settings.correlated, seed)
+    text, centroids = label_vectors(encoder.encode(corpus.Z), f, corpus.Y, correlation)
+    return Neighbourhood(text, centroids, f, corpus.Y, correlation, graphs_of(settings), settings.search, seed)
+
+
+class _MemberTraining:
+    """The four modules of one member."""
+
+    def __init__(self, settings: Any, corpus: Corpus, validation: Corpus, progress: Progress, number: int) -> None:
+        self.settings, self.corpus, self.progress = settings, corpus, progress
+        self.seed = settings.seed + number
+        self.suffix = "" if settings.members == 1 else f" {number + 1}"
+        self.device = resolve(settings.device)
+        most = max(1, MEASURED_SCORES // corpus.Z.shape[0])
+        self.validation = validation.take(np.arange(min(validation.X.shape[0], most)))
+        self.curves: dict[str, Curve] = {}
+
+    def run(self, names: list[str] | None) -> Member:
+        encoder = self._start(names)
+        self._train_encoder(encoder)
+        around = _neighbourhood(encoder, self.corpus, self.settings, self.seed)
+        classifiers = Classifiers(encoder.finish(around.text), self.settings.nu, self.device)
+        if self.settings.classifier_epochs:
+            self._train_classifiers(encoder, around, classifiers)
+            if self.settings.plus:
+                around = _neighbourhood(encoder, self.corpus, self.settings, self.seed)
+        return Member(encoder, around, self._completed(encoder, classifiers), classifiers.eta_norms())
+
+    def _start(self, names: list[str] | None) -> Encoder:
+        s = self.settings
+        for _ in track(range(1), f"first embeddings{self.suffix}"):
+            if s.vectors:
+                table = recognisable(table_from_file(s.vectors, names, self.corpus.Z.shape[1]), self.seed)
+            else:
+                texts = sparse.csr_array(sparse.vstack([self.corpus.X, self.corpus.Z]))
+                table = initial_table(texts, s.start, s.dimension, self.seed)
+        return Encoder(torch.from_numpy(table).to(self.device), s.activation, s.nu)
+
+    def _train_encoder(self, encoder: Encoder) -> None:
+        labels = self.corpus.trainable
+        if len(labels) == 0:
+            log.warning("no label has both text and documents, so the encoder stays as it starts")
+            return
+        corpus = self.corpus.take(np.flatnonzero(self.corpus.is_useful))
+        sampler = Sampler(corpus.Y, corpus.filtered, labels, self.settings.frequency_power)
+        measure = self._measure(lambda: self._by_text_and_centroids(encoder, corpus))
+        trainer = EncoderTraining(encoder, corpus.X, corpus.Z, sampler, self.settings, self.seed, measure)
+        self._train(trainer, "training the encoder", self.settings.epochs)
+
+    def _train_classifiers(self, encoder: Encoder, around: Neighbourhood, classifiers: Classifiers) -> None:
+        s = self.settings
+        # cos(f, z̃) + cos(f, v) = f · (z̃ + v): one search ranks by both.
+        index = make_index(around.text + around.centroids, s.search, space="ip", seed=self.seed)
+        phase = f"finding hard negatives{self.suffix}"
+        near = [index.query(f, s.negatives).ids for f in batches(around.documents, DOCUMENTS, phase)]
+        negatives = without(np.vstack(near), self.corpus.Y + self.corpus.filtered)
+        # A label that is nobody's positive would only be pushed away; it stays where its text puts it.
+        negatives[np.bincount(self.corpus.Y.indices, minlength=self.corpus.Y.shape[1])[negatives] == 0] = MISSING
+        trainer = ClassifierTraining(
+            encoder, classifiers, self.corpus.X, self.corpus.Y, negatives, Likelihood(s.c, s.d), s, self.seed,
+            self._measure(lambda: encoder.finish(encoder.encode(self.validation.X)) @ classifiers.all().T),
+        )  # fmt: skip
+        self._train(trainer, "training the classifiers", s.classifier_epochs)
+
+    def _train(self, trainer: Any, name: str, epochs: int) -> None:
+        name += self.suffix
+        self.curves[name] = train_epochs(trainer, name, self.progress, epochs=epochs, patience=self.settings.patience)
+
+    def _by_text_and_centroids(self, encoder: Encoder, corpus: Corpus) -> np.ndarray:
+        identity = sparse.eye_array(corpus.Y.shape[1], format="csr", dtype=np.float32)
+        text, centroids = label_vectors(encoder.encode(corpus.Z), encoder.encode(corpus.X), corpus.Y, identity)
+        return encoder.encode(self.validation.X) @ (text + centroids).T
+
+    def _measure(self, scores: Callable[[], np.ndarray]) -> Callable[[], dict[str, float]]:
+        """nDCG@5 and P@1 of a ranking of the validation documents."""
+        if self.validation.X.shape[0] == 0:
+            return dict
+        frequencies = np.bincount(self.corpus.Y.indices, minlength=self.corpus.Y.shape[1])
+        filtered = self.validation.filtered.nonzero()
+
+        def measure() -> dict[str, float]:
+            ranked = scores()
+            ranked[filtered] = -np.inf
+            values = evaluate_topk(
+                top_k_rows(ranked, 5), self.validation.Y, frequencies=frequencies,
+                n_train=self.corpus.Y.shape[0], propensity=Propensity(),
+            )  # fmt: skip
+            return {name: values[name] for name in ("nDCG@5", "P@1", "PSP@1")}
+
+        return measure
+
+    def _completed(self, encoder: Encoder, classifiers: Classifiers) -> np.ndarray:
+        """All classifiers; one that never learned is the final embedding of its text, as for labels added later."""
+        w = classifiers.all()
+        never = ~classifiers.eta.any(dim=1).cpu().numpy() & (np.diff(self.corpus.Z.indptr) > 0)
+        w[never] = encoder.finish(encoder.encode(self.corpus.Z[np.flatnonzero(never)]))
+        return w

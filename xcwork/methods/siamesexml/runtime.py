@@ -1,0 +1,50 @@
+"""A trained model at work: encoders, searches and weights made from the learned arrays, and the best labels."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.device import resolve
+from xcwork.methods.siamesexml.fusion import Fusion
+from xcwork.methods.siamesexml.scores import Member, Scored, score
+from xcwork.results import MISSING, TopK
+from xcwork.search import top_k_rows
+
+if TYPE_CHECKING:
+    from xcwork.methods.siamesexml import SiameseXML
+
+
+class Runtime:
+    """Encoders, searches and weights of one trained model."""
+
+    def __init__(self, method: SiameseXML) -> None:
+        device = resolve(method.device)
+        self.method, self.tokens = method, method.tokens
+        self.members = [
+            Member.from_state(state, method.Y_, method, method.seed + number, device)
+            for number, state in enumerate(method.members_)
+        ]
+        self.fusion = Fusion(tuple(method.weights_), method.unseen_bonus_)
+
+    @cached_property
+    def bonus(self) -> np.ndarray:
+        return self.fusion.bonus(self.method.label_frequencies_ == 0)
+
+    def scored(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> Scored:
+        """Candidates of the rows of `X` (n, n_features) and their scores."""
+        m = self.method
+        return score(
+            self.members, self.tokens.of_documents(X), m.Z_, size=max(m.shortlist, k), neighbours=m.neighbours,
+            among=among, needs=[weight > 0 for weight in self.fusion.weights],
+        )  # fmt: skip
+
+    def best(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        """The k best labels of every row."""
+        found = self.scored(X, k, among)
+        best = top_k_rows(found.total(self.fusion.weights, self.bonus), k)
+        ids = np.take_along_axis(found.ids, np.maximum(best.ids, 0), axis=1)
+        return TopK(np.where(best.ids == MISSING, MISSING, ids).astype(np.int32), best.scores)

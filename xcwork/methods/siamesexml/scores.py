@@ -1,0 +1,162 @@
+"""What speaks for a label: five scores of a (document, label) pair, and their weighted sum.
+
+    s(x, l) = Σ_c weight_c * score_c(x, l)
+
+| c | score |
+| --- | --- |
+| classifier | cos(E(x), w_l), from modules III and IV |
+| text | cos(f(x), z̃_l), the label's smoothed text embedding |
+| centroid | cos(f(x), v_l), the mean of the label's documents |
+| documents | votes of the nearest training documents, in [0, 1] |
+| words | tf-idf cosine of the two texts themselves: exact matches, which embeddings blur |
+
+All five lie on the same scale, and the sum is linear: so its parts explain it exactly, and an ensemble is the mean over
+its members. The paper has classifier, text and centroid with weights α, (1 - α)/2 and (1 - α)/2 (up to scale); its
+program adds 2.5 % of the documents' votes. `words` is ours: rare words that occur in no training document mean nothing
+to a trained embedding but often decide between unseen labels.
+
+A label without training documents gets no votes and was never calibrated against the others: a constant, chosen like
+the weights on validation documents, is added to its score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from xcwork.kernels import one_at_a_time
+from xcwork.kernels.pairs import pair_dots, pair_matches
+from xcwork.methods.siamesexml.encoder import Encoder
+from xcwork.methods.siamesexml.graphs import Neighbourhood, graphs_of, united
+from xcwork.results import MISSING
+
+NAMES = ("classifier", "text", "centroid", "documents", "words")
+
+
+@dataclass(eq=False)
+class Member:
+    """One trained encoder with all that belongs to it."""
+
+    encoder: Encoder
+    around: Neighbourhood
+    classifiers: np.ndarray  # (n_labels, dimension of E)
+    eta_norms: np.ndarray  # (2,): ‖η‖₁,₁ and ‖η‖₁,∞
+
+    def state(self) -> dict[str, Any]:
+        """Arrays that `from_state` understands."""
+        around = {name: getattr(self.around, name) for name in ("text", "centroids", "documents", "correlation")}
+        return {"encoder": self.encoder.state(), "classifiers": self.classifiers, "eta_norms": self.eta_norms, **around,
+                "indices": self.around.indices()}  # fmt: skip
+
+    @classmethod
+    def from_state(
+        cls, state: Mapping[str, Any], Y: sparse.csr_array, settings: Any, seed: int, device: torch.device
+    ) -> Member:
+        encoder = Encoder.from_state(state["encoder"], settings.activation, settings.nu, device)
+        around = Neighbourhood(
+            state["text"], state["centroids"], state["documents"], Y, state["correlation"], graphs_of(settings),
+            settings.search, seed,
+        )  # fmt: skip
+        around.set_indices(state["indices"])
+        return cls(encoder, around, state["classifiers"], state["eta_norms"])
+
+    def extended(self, Z: sparse.csr_array) -> dict[str, Any]:
+        """The state with labels added that are known by their text (n_new, n_tokens) alone."""
+        f = self.encoder.encode(Z)
+        text, centroids = (np.vstack([old, f]) for old in (self.around.text, self.around.centroids))
+        classifiers = np.vstack([self.classifiers, self.encoder.finish(f)])
+        alone = sparse.eye_array(len(f), format="csr", dtype=np.float32)
+        correlation = sparse.csr_array(sparse.block_diag([self.around.correlation, alone]))
+        return self.state() | {"text": text, "centroids": centroids, "classifiers": classifiers,
+                               "correlation": correlation}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Candidates of some documents and the five scores of each."""
+
+    ids: np.ndarray  # (n_documents, n_candidates), -1 where there is none
+    values: np.ndarray  # (n_scores, n_documents, n_candidates) float32
+
+    def total(self, weights: Sequence[float], bonus: np.ndarray) -> np.ndarray:
+        """The weighted sum plus `bonus` (n_labels,) of each label, (n_documents, n_candidates); -inf for none."""
+        total = np.zeros(self.ids.shape, np.float32)
+        for weight, values in zip(weights, self.values, strict=True):
+            if weight:
+                total += np.float32(weight) * values
+        return np.where(self.ids == MISSING, -np.inf, total + bonus[self.ids]).astype(np.float32)
+
+
+def score(
+    members: Sequence[Member], x: sparse.csr_array, Z: sparse.csr_array, *, size: int, neighbours: int,
+    among: np.ndarray | None = None, needs: Sequence[bool] = (True,) * len(NAMES),
+) -> Scored:  # fmt: skip
+    """Candidates of the rows of `x` (n, n_tokens) and their scores, averaged over `members`.
+
+    `needs` says which scores will be used; the others are left at 0.
+    """
+    voters = neighbours if needs[3] or "documents" in members[0].around.graphs else 0
+    views = [_View.of(member, x, voters) for member in members]
+    ids = views[0].candidates(size, among)
+    if len(views) > 1:
+        ids = united(np.hstack([view.candidates(size, among) for view in views]))
+    ids = np.ascontiguousarray(ids)
+    values = np.zeros((len(NAMES), *ids.shape), np.float32)
+    for view in views:
+        view.add_to(values, ids, needs)
+    values /= len(views)
+    if needs[-1]:
+        with one_at_a_time:
+            pair_matches(x.data, x.indices, x.indptr, Z.data, Z.indices, Z.indptr, x.shape[1], ids, values[-1])
+    return Scored(ids, values)
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """Documents as one member sees them."""
+
+    member: Member
+    f: np.ndarray  # (n, dimension)
+    votes: sparse.csr_array  # (n, n_labels)
+
+    @classmethod
+    def of(cls, member: Member, x: sparse.csr_array, neighbours: int) -> _View:
+        f = member.encoder.encode(x)
+        return cls(member, f, member.around.votes(f, neighbours))
+
+    def candidates(self, size: int, among: np.ndarray | None) -> np.ndarray:
+        return self.member.around.candidates(self.f, size, self.votes, among)
+
+    def add_to(self, values: np.ndarray, ids: np.ndarray, needs: Sequence[bool]) -> None:
+        """Add this member's scores of the pairs to `values`."""
+        around, dots = self.member.around, np.empty(ids.shape, np.float32)
+        for place, vectors in enumerate((self.member.classifiers, around.text, around.centroids)):
+            if needs[place]:
+                rows = self.member.encoder.finish(self.f) if place == 0 else self.f
+                with one_at_a_time:
+                    pair_dots(rows, vectors, ids, dots)
+                values[place] += dots
+        if needs[3]:
+            values[3] += lookup(self.votes, ids)
+
+
+def lookup(matrix: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
+    """matrix[i, ids[i, j]] for every j; 0 where an id is -1."""
+    if not matrix.has_sorted_indices:
+        matrix = matrix.sorted_indices()
+    width = matrix.shape[1] + 1
+    keys = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr)) * width + matrix.indices
+    wanted = np.arange(len(ids), dtype=np.int64)[:, None] * width + np.where(ids == MISSING, width - 1, ids)
+    place = np.searchsorted(keys, wanted)
+    found = np.append(keys, -1)[place] == wanted
+    return np.where(found, np.append(matrix.data, 0)[place], 0).astype(np.float32)
+
+
+def without(ids: np.ndarray, barred: sparse.csr_array) -> np.ndarray:
+    """`ids` (n_documents, k) with -1 in place of the pairs in `barred` (n_documents, n_labels)."""
+    return np.where(lookup(barred, ids) != 0, MISSING, ids).astype(np.int32)
