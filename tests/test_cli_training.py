@@ -95,6 +95,17 @@ def test_a_training_prints_one_document_and_its_progress_elsewhere(home: Path, d
     assert "Traceback" not in err
 
 
+def test_what_a_method_says_about_itself_is_shown(data: Path) -> None:
+    code, out, err = xcwork("train", "landmarks", "--data", data, "--set", "landmarks=2")
+    assert code == 0, err
+    assert "landmarks 2, outliers 1, decoded labels 0" in out
+    assert "landmarks only P@1" in out
+    assert "one vs rest P@1 100, one vs rest nDCG@1 100" in out
+    code, out, err = xcwork("evaluate", "last", "--data", data, "--json")
+    assert code == 0, err
+    assert json.loads(out)["diagnostics"]["outliers"] == 1
+
+
 def _heeding_ctrl_c() -> None:
     """Tests that run in the background inherit an ignored SIGINT; somebody at a terminal does not."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

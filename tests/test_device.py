@@ -34,3 +34,18 @@ def test_the_line_for_people_names_the_threads_of_a_cpu(monkeypatch: pytest.Monk
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert device.describe() == f"CPU, {torch.get_num_threads()} threads"
+
+
+def test_a_glance_needs_no_torch_where_there_is_no_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(device.Path, "exists", lambda _: False)
+    monkeypatch.setattr(device.subprocess, "run", lambda *_, **__: pytest.fail("nobody has to be asked"))
+    assert device.glance().startswith("CPU, ")
+
+
+def test_a_glance_asks_another_process_about_an_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(device.platform, "machine", lambda: "arm64")
+    answer = type("Answer", (), {"stdout": "Apple GPU (MPS)\n"})
+    monkeypatch.setattr(device.subprocess, "run", lambda *_, **__: answer)
+    assert device.glance() == "Apple GPU (MPS)"

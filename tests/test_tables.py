@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.tables import safe_csv, to_latex, to_markdown
+from xcwork.tables import BOLD, ITALIC, safe_csv, to_latex, to_markdown
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", '=HYPERLINK("x")'])
@@ -65,3 +66,10 @@ def test_latex():
         "\\begin{tabular}{lr}\n\\toprule\nlabel\\_id & P@1 \\\\\n\\midrule\n"
         "50 \\% \\& \\{x\\} & 1.0 \\\\\n &  \\\\\n\\bottomrule\n\\end{tabular}\n"
     )
+
+
+def test_emphasis_marks_cells_and_never_what_is_empty():
+    frame = pd.DataFrame({"run": ["a_b", "c"], "P@1": [1.0, None]})
+    emphasis = np.array([["", BOLD], [ITALIC, BOLD]], dtype=object)
+    assert to_markdown(frame, emphasis=emphasis).splitlines()[2:] == ["| a_b | **1.00** |", "| *c* |  |"]
+    assert to_latex(frame, emphasis=emphasis).splitlines()[4:6] == [r"a\_b & \textbf{1.00} \\", r"\textit{c} &  \\"]

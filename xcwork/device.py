@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xcwork.errors import ConfigError
@@ -40,3 +46,28 @@ def describe() -> str:
     if device.type == "mps":
         return "Apple GPU (MPS)"
     return f"CPU, {torch.get_num_threads()} threads"
+
+
+def glance() -> str:
+    """The line of `describe` without loading torch here: another process is asked, and only if there may be a GPU."""
+    from xcwork.parallel import cpu_count
+
+    nvidia = Path("/proc/driver/nvidia").exists() or platform.system() == "Windows"
+    if not nvidia and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
+        return f"CPU, {cpu_count()} threads"
+    asked = "from xcwork import device; print(device.describe())"
+    answer = subprocess.run([sys.executable, "-P", "-c", asked], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or f"CPU, {cpu_count()} threads"
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch works on one thread meanwhile: small tensors cost more to hand around than to work on."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from xcwork import markup
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from xcwork.data.dataset import LabelSpace
 
 MISSING = -1
+SHOWN_DOCUMENTS, SHOWN_LABELS, SHOWN_PARTS = 5, 10, 15  # in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +100,10 @@ class TopK:
 
     def named(self, document: int = 0) -> list[dict[str, Any]]:
         """One document's predictions as `{"label": name, "score": value}`, best first."""
-        return [{"label": self._name(label), "score": score} for label, score in self.row(document)]
+        return [{"label": self.name(label), "score": score} for label, score in self.row(document)]
 
-    def _name(self, label: int) -> str:
+    def name(self, label: int) -> str:
+        """What a label is called; its id where names are not known."""
         return str(label) if self.labels is None else self.labels.names[label]
 
     def to_frame(self) -> pd.DataFrame:
@@ -108,15 +112,24 @@ class TopK:
 
         document, slot = np.nonzero(self.ids != MISSING)
         ids = self.ids[document, slot]
-        names = [self._name(label) for label in ids.tolist()]
+        names = [self.name(label) for label in ids.tolist()]
         columns = {"document": document, "rank": slot + 1, "label_id": ids, "label": names}
         return pd.DataFrame(columns | {"score": self.scores[document, slot]})
 
     def _repr_html_(self) -> str:
-        shown = self.head(min(self.k, 10))
-        frame = replace(shown, ids=shown.ids[:20], scores=shown.scores[:20]).to_frame()
-        more = f"<p>{len(self)} documents, top {self.k} each</p>" if len(self) > 20 or self.k > 10 else ""
-        return frame.to_html(index=False, escape=True, float_format="%.4f") + more
+        rows: list[list[markup.Cell]] = []
+        for document in range(min(len(self), SHOWN_DOCUMENTS)):
+            listed = self.row(document)[:SHOWN_LABELS]
+            # Scores may be negative, so a bar shows where a score lies between the last one shown and the first.
+            scores = [score for _, score in listed]
+            low, high = (min(0.0, *scores), max(scores)) if len(scores) > 1 else (0.0, 1.0)
+            for slot, (label, score) in enumerate(listed):
+                bar = markup.Bar((score - low) / (high - low) if high > low else 1.0)
+                rows.append([document if slot == 0 else "", slot + 1, self.name(label), score, bar])
+        shown = f"{len(self):,} document{'' if len(self) == 1 else 's'}, the {self.k:,} best labels of each"
+        if len(self) > SHOWN_DOCUMENTS or self.k > SHOWN_LABELS:
+            shown += f"; shown are the first {SHOWN_LABELS} of {SHOWN_DOCUMENTS} documents"
+        return markup.table(["document", "rank", "label", "score", ""], rows) + markup.paragraph(shown)
 
 
 @dataclass(frozen=True)
@@ -184,8 +197,16 @@ class Explanation:
         }  # fmt: skip
 
     def _repr_html_(self) -> str:
-        import html
-
         kind = "exactly" if self.exact else "approximately"
-        head = f"<p><b>{html.escape(self.label)}</b>: {len(self.parts)} parts add up {kind} to {self.score:.4f}</p>"
-        return head + self.to_frame().head(20).to_html(index=False, escape=True, float_format="%.4f")
+        count = f"{len(self.parts):,} {'part adds' if len(self.parts) == 1 else 'parts add'} up {kind}"
+        shown = self.parts[:SHOWN_PARTS]
+        rows: list[list[markup.Cell]] = [
+            [part.document_term, part.label_term, str(part.details.get("kind", "")), f"{part.value:+.4f}", bar]
+            for part, bar in zip(shown, markup.bars([part.value for part in shown]), strict=True)
+        ]
+        rest = self.parts[SHOWN_PARTS:]
+        if rest:
+            rows.append([f"({len(rest):,} smaller parts)", "", "", f"{sum(part.value for part in rest):+.4f}", ""])
+        table = markup.table(["document term", "label term", "kind", "value", ""], rows)
+        linked = f", shown as {self.predicted:.4f} ({self.link})" if self.link and self.predicted is not None else ""
+        return markup.heading(self.label) + markup.paragraph(f"{count} to {self.score:.4f}{linked}") + table

@@ -7,6 +7,7 @@ special characters. All three take any pandas frame and leave out its index.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
+BOLD, ITALIC = "bold", "italic"
 # A tab or a line break in front is dropped by some spreadsheets, which then see what follows.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 _LATEX = str.maketrans(
@@ -38,26 +40,41 @@ def safe_csv(frame: pd.DataFrame) -> str:
     return safe.to_csv(index=False, header=[_harmless(name) for name in frame.columns], lineterminator="\n")
 
 
-def to_markdown(frame: pd.DataFrame, *, digits: int = 2) -> str:
-    """`frame` as a Markdown table; numbers stand right."""
+def to_markdown(frame: pd.DataFrame, *, digits: int = 2, emphasis: np.ndarray | None = None) -> str:
+    """`frame` as a Markdown table; numbers stand right. `emphasis` is as in `to_latex`."""
     numeric = _numeric(frame)
     rule = ["---:" if right else "---" for right in numeric]
-    rows = [list(map(_markdown, map(str, frame.columns))), rule]
-    rows += [[_markdown(_text(cell, digits)) for cell in row] for row in frame.itertuples(index=False, name=None)]
+    cells = _cells(frame, digits, emphasis, _markdown, {BOLD: "**{}**", ITALIC: "*{}*"})
+    rows = [list(map(_markdown, map(str, frame.columns))), rule, *cells]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def to_latex(frame: pd.DataFrame, *, digits: int = 2) -> str:
-    """`frame` as a LaTeX table in booktabs style; numbers stand right."""
+def to_latex(frame: pd.DataFrame, *, digits: int = 2, emphasis: np.ndarray | None = None) -> str:
+    """`frame` as a LaTeX table in booktabs style; numbers stand right.
+
+    `emphasis` has the shape of `frame` and says which cells are `BOLD` or `ITALIC`.
+    """
     alignment = "".join("r" if right else "l" for right in _numeric(frame))
     head = " & ".join(str(name).translate(_LATEX) for name in frame.columns)
-    body = [
-        " & ".join(_text(cell, digits).translate(_LATEX) for cell in row)
-        for row in frame.itertuples(index=False, name=None)
-    ]
+    styles = {BOLD: r"\textbf{{{}}}", ITALIC: r"\textit{{{}}}"}
+    cells = _cells(frame, digits, emphasis, lambda text: text.translate(_LATEX), styles)
+    body = [" & ".join(row) for row in cells]
     lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", head + r" \\", r"\midrule"]
     lines += [row + r" \\" for row in body] + [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
+
+
+def _cells(
+    frame: pd.DataFrame, digits: int, emphasis: np.ndarray | None, escape: Callable[[str], str], styles: dict[str, str]
+) -> list[list[str]]:
+    """Every cell as escaped text, emphasised where asked for."""
+    rows = [[escape(_text(cell, digits)) for cell in row] for row in frame.itertuples(index=False, name=None)]
+    if emphasis is None:
+        return rows
+    return [
+        [styles.get(style, "{}").format(cell) if cell else cell for cell, style in zip(row, marked, strict=True)]
+        for row, marked in zip(rows, emphasis.tolist(), strict=True)
+    ]
 
 
 def _harmless(cell: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xcwork.analysis.paging import names_of
 from xcwork.data.dataset import Dataset
 from xcwork.errors import ConfigError
 from xcwork.metrics.bands import Bands, absolute_bands
@@ -34,17 +35,21 @@ _CURVE_SIZE = 1_000_000  # predictions the curve is fitted to at most
 _PER_BIN = 20  # predictions a bin should hold at least, so that its share of correct ones means something
 
 
-def missed_labels(topk: TopK, dataset: Dataset, *, k: int = 5, bands: Bands | None = None) -> pd.DataFrame:
+def missed_labels(
+    topk: TopK, dataset: Dataset, *, k: int = 5, bands: Bands | None = None, label: int | None = None
+) -> pd.DataFrame:
     """One row for every true label outside the first k: its rank in the long list, why it was lost, what won instead.
 
-    An unseen label that is listed, only too low, counts as outranked: the method knows it.
+    An unseen label that is listed, only too low, counts as outranked: the method knows it. With `label` only the misses
+    of that label.
     """
     import pandas as pd
 
     placement, test = place(topk, dataset.test.Y), dataset.test
     frequencies = dataset.train.label_frequencies
     bands = absolute_bands(frequencies) if bands is None else bands
-    missed = np.flatnonzero(placement.ranks > k)
+    is_missed = placement.ranks > k
+    missed = np.flatnonzero(is_missed if label is None else is_missed & (placement.truth.indices == label))
     documents, labels, ranks = placement.documents[missed], placement.truth.indices[missed], placement.ranks[missed]
     listed = ranks <= topk.k
     state = np.select(
@@ -177,7 +182,7 @@ def _is_pair(documents: np.ndarray, labels: np.ndarray, pairs: np.ndarray | None
 def _names(dataset: Dataset, labels: np.ndarray, topk: TopK | None = None) -> np.ndarray:
     """Label names; None for a missing slot. Predictions may contain labels that were added to the model later."""
     space = dataset.labels if topk is None or topk.labels is None else topk.labels
-    return np.array([*space.names, None], dtype=object)[labels]  # a missing slot is -1: the last entry
+    return np.array(names_of(space, labels), dtype=object)
 
 
 def _uids(dataset: Dataset, documents: np.ndarray) -> dict[str, list[str]]:

@@ -146,11 +146,16 @@ def read_run_data(run: Run) -> Dataset:
     return dataset
 
 
+def rounded(figures: Mapping[str, float]) -> dict[str, float]:
+    """The figures with two decimals."""
+    return {name: round(value, 2) for name, value in figures.items()}
+
+
 def record(run: Run) -> dict[str, Any]:
     """A run as scripts see it: percentages with two decimals, seconds and milliseconds too."""
     facts = run.to_dict()
     for part in ("metrics", "seen", "unseen"):
-        facts[part] = {name: round(value, 2) for name, value in facts[part].items()}
+        facts[part] = rounded(facts[part])
     for name, digits in (("train_seconds", 2), ("predict_ms_per_document", 3), ("peak_memory_mb", 1)):
         if facts[name] is not None:
             facts[name] = round(facts[name], digits)

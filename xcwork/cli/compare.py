@@ -17,6 +17,7 @@ from xcwork.cli.common import (
     read_data,
     read_run_data,
     record,
+    rounded,
     show,
 )
 from xcwork.cli.train import result, show_result
@@ -55,11 +56,10 @@ def _measured(run: Run, data: str, options: dict[str, Any]) -> dict[str, Any]:
     aligned, remarks = in_terms_of(read_data(data, options), trained_on, model)
     with ProgressBar() as bar:
         report = measure(model, aligned, callbacks=[bar])
-    found = {part: getattr(report, part) for part in ("metrics", "seen", "unseen")}
-    rounded = {part: {name: round(value, 2) for name, value in values.items()} for part, values in found.items()}
+    figures = {part: rounded(getattr(report, part)) for part in ("metrics", "seen", "unseen", "diagnostics")}
     speed = round(report.predict_ms_per_document, 3)
     notes = {"labels": " ".join(remarks)} | report.notes if remarks else report.notes
-    return record(run) | {"data": aligned.name, "predict_ms_per_document": speed, "notes": notes} | rounded
+    return record(run) | {"data": aligned.name, "predict_ms_per_document": speed, "notes": notes} | figures
 
 
 def compare(

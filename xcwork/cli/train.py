@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from xcwork.cli.common import HEADLINE, DataOptions, Home, Json, RunId, data_options, record, settings, show
+from xcwork.cli.common import HEADLINE, DataOptions, Home, Json, RunId, data_options, record, rounded, settings, show
 from xcwork.cli.errors import INTERRUPTED, Ended
 from xcwork.errors import ConfigError, RunError
 
@@ -136,8 +136,8 @@ def _stop(run: Run) -> NoReturn:
 
 def result(run: Run) -> dict[str, Any]:
     """The record of a finished run and what has to be known to read its numbers."""
-    notes = run.report().notes  # a run without an evaluation is refused here, with its own sentence
-    return record(run) | {"notes": notes}
+    report = run.report()  # a run without an evaluation is refused here, with its own sentence
+    return record(run) | {"notes": report.notes, "diagnostics": rounded(report.diagnostics)}
 
 
 def show_result(facts: dict[str, Any], as_json: bool) -> None:
@@ -152,11 +152,13 @@ def show_result(facts: dict[str, Any], as_json: bool) -> None:
     figures.append(f"{facts['peak_memory_mb']:,.0f} MB at most")
     if facts.get("model_bytes") is not None:
         figures.append(f"model {facts['model_bytes'] / 1e6:,.1f} MB")
+    own = ", ".join(f"{name.replace('_', ' ')} {value:,.9g}" for name, value in facts["diagnostics"].items())
     show(
         as_json,
         facts,
         f"{facts['run']}: {facts['method']} on {facts['data']}, {facts['state']}",
         table(("", "all", "seen", "unseen"), rows),
         ", ".join(figures),
+        *([own] if own else []),
         *(f"{scope}: {sentence}" for scope, sentence in facts["notes"].items()),
     )

@@ -46,10 +46,10 @@ def constants_for(name: str) -> Propensity:
     >>> constants_for("my own data").A
     0.55
     """
-    wanted = _spelling(name)
+    wanted = spelling(name)
     for (a, b), names in _CONSTANTS.items():
         for published in names:
-            if _spelling(published) == wanted:
+            if spelling(published) == wanted:
                 return Propensity(a, b, f"{_REPOSITORY}, {published}")
     return Propensity()
 
@@ -62,5 +62,6 @@ def inverse_propensities(frequencies: np.ndarray, n_train: int, propensity: Prop
     return 1.0 + scale * (np.asarray(frequencies, dtype=np.float64) + b) ** -a
 
 
-def _spelling(name: str) -> str:
+def spelling(name: str) -> str:
+    """A dataset's name without what people spell differently: case, spaces, dashes and underscores."""
     return re.sub(r"[^a-z0-9]", "", name.lower())

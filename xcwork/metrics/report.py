@@ -13,7 +13,6 @@ restricted ones; the metrics themselves take about a second per 150,000 document
 
 from __future__ import annotations
 
-import html
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from xcwork import markup
 from xcwork.data.dataset import Dataset, Propensity, Split
 from xcwork.errors import DataError
 from xcwork.metrics.bands import Bands, absolute_bands, band_table, share_bands, shot_bands
@@ -106,15 +106,30 @@ class EvalReport:
         return pd.DataFrame(rows)
 
     def _repr_html_(self) -> str:
-        head = (
-            f"<p><b>{html.escape(self.method)}</b> on <b>{html.escape(self.dataset)}</b>: "
-            f"{self.n_documents} documents, {self.n_seen_documents} with seen and {self.n_unseen_documents} "
-            "with unseen labels; "
-            f"{self.predict_ms_per_document:.2f} ms a document; PSP with A = {self.propensity.A}, "
-            f"B = {self.propensity.B} ({html.escape(self.propensity.source)})</p>"
+        facts = (
+            f"{self.n_documents:,} documents, {self.n_seen_documents:,} with seen and {self.n_unseen_documents:,} with "
+            f"unseen labels; {self.predict_ms_per_document:.2f} ms a document; PSP with A = {self.propensity.A}, "
+            f"B = {self.propensity.B} ({self.propensity.source})"
         )
-        notes = "".join(f"<p>{html.escape(scope)}: {html.escape(note)}</p>" for scope, note in self.notes.items())
-        return head + self.to_frame().to_html(index=False, escape=True, float_format="%.2f") + notes
+        shown = [metric for metric in self.metrics if metric.partition("@")[0] in ("P", "nDCG", "PSP")]
+        rows = [
+            [metric, self.metrics[metric], markup.Bar(self.metrics[metric] / 100), self.seen.get(metric),
+             self.unseen.get(metric)]
+            for metric in shown
+        ]  # fmt: skip
+        # Without a true label in the test part a recall of 0 would look like a failure.
+        bands = [
+            [band, row["labels"], row["test_positives"], row["recall@5"], markup.Bar(row["recall@5"] / 100)]
+            for band, row in self.bands.get("absolute", {}).items()
+            if row["test_positives"]
+        ]
+        parts = [
+            markup.heading(f"{self.method} on {self.dataset}"), markup.paragraph(facts),
+            markup.table(["percent", "all labels", "", "seen", "unseen"], rows, digits=2),
+            markup.table(["band", "labels", "test positives", "recall@5", ""], bands, digits=2) if bands else "",
+            *(markup.paragraph(f"{scope}: {note}") for scope, note in self.notes.items()),
+        ]  # fmt: skip
+        return "".join(parts)
 
 
 _ROUNDED = ("metrics", "seen", "unseen", "shots", "bands")

@@ -60,7 +60,7 @@ def paired_bootstrap(
             remedy="evaluate both runs on the same test part",
         )
     below = np.ones(len(a)) if denominator is None else np.asarray(denominator, dtype=np.float64)
-    return _differences((a - b)[:, None], below[:, None], n_resamples, confidence, seed)[0]
+    return differences((a - b)[:, None], below[:, None], n_resamples, confidence, seed)[0]
 
 
 def compare(
@@ -74,7 +74,7 @@ def compare(
     ratios_a, ratios_b = (document_ratios(place(topk, dataset.test.Y), q, ks) for topk in (a, b))
     above = np.column_stack([100.0 * (ratios_a[m].numerator - ratios_b[m].numerator) for m in ratios_a])
     below = np.column_stack([ratios_a[m].denominator for m in ratios_a])  # (n_documents, n_metrics)
-    found = _differences(above, below, n_resamples, confidence, seed)
+    found = differences(above, below, n_resamples, confidence, seed)
     rows: list[dict[str, Any]] = [
         {
             "metric": metric, "a": ratios_a[metric].percent(), "b": ratios_b[metric].percent(),
@@ -86,7 +86,7 @@ def compare(
     return pd.DataFrame(rows)
 
 
-def _differences(
+def differences(
     above: np.ndarray, below: np.ndarray, n_resamples: int, confidence: float, seed: int
 ) -> list[Difference]:
     """One `Difference` for every column of `above` and `below` (n_documents, n_metrics), from the same draws."""

@@ -17,7 +17,7 @@ from xcwork.runs import evaluation
 from xcwork.runs.card import HEADLINE, clean, source_name, worst_labels
 from xcwork.runs.store import Run
 from xcwork.storage import write_text
-from xcwork.viz import bands, curves
+from xcwork.viz import alt_text, bands, curves
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -175,7 +175,7 @@ def _errors(run: Run) -> str:
 
 def _figure(figure: go.Figure, caption: str) -> str:
     drawn = figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True})
-    return f"<figure>{drawn}<figcaption>{_shown(caption)}</figcaption></figure>"
+    return f'<figure aria-label="{_shown(alt_text(figure))}">{drawn}<figcaption>{_shown(caption)}</figcaption></figure>'
 
 
 def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -1,35 +1,117 @@
 """Figures: plain Plotly objects made from numbers, shared by the dashboard, notebooks and reports.
 
-Colours are the Okabe-Ito set without its yellow, which vanishes on white; a second sign (dash, marker or hatching)
-always tells series apart without colour. Text from outside goes through `plain`, because Plotly reads some HTML.
+Colours are the Okabe-Ito set, with grey for its black and without its yellow, so that all can be seen on a white and on
+a dark page; a second sign (dash, marker or hatching) always tells series apart without colour. No text colour is set,
+so that the dashboard's theme can choose one. Text from outside goes through `plain`, because Plotly reads some HTML.
+
+Every figure says in a sentence what it shows and carries its numbers as a table, for people who cannot see it:
+`alt_text(figure)` and `table_of(figure)`. Both travel in the figure's `layout.meta`.
 """
 
 from __future__ import annotations
 
 import html
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 HATCHES = ("", "/", ".", "x", "-", "\\", "+")
+SCALE = "Cividis"  # made to look the same with any colour vision
 NAME_LENGTH = 60
+HEIGHT, LEGEND_BELOW = 420, 75  # pixels
+TABLE_ROWS = 1000  # of a figure's table; a figure with more points has a page of its own for them
 
 
-def plain(text: object) -> str:
+def plain(text: object, length: int = NAME_LENGTH) -> str:
     """Text from outside, safe and short enough to stand in a figure."""
+    return html.escape(shortened(text, length), quote=False)
+
+
+def shortened(text: object, length: int = NAME_LENGTH) -> str:
+    """Text cut at `length`."""
     shown = str(text)
-    shown = shown if len(shown) <= NAME_LENGTH else shown[: NAME_LENGTH - 1] + "…"
-    return html.escape(shown, quote=False)
+    return shown if len(shown) <= length else shown[: length - 1] + "…"
 
 
-def styled(figure: go.Figure, *, title: str, x: str, y: str, **layout: Any) -> go.Figure:
-    """The look all figures share: title, labelled axes, a legend below."""
+def styled(
+    figure: go.Figure, *, title: str, x: str, y: str, alt: str, table: pd.DataFrame | None = None, **layout: Any
+) -> go.Figure:
+    """The look all figures share: title, labelled axes, a legend below; and what the figure shows, in words."""
+    described(figure, alt, table)
+    margin = {"l": 60, "r": 20, "t": 60, "b": 60} | layout.pop("margin", {})
+    height = layout.pop("height", HEIGHT)
+    inside = max(height - margin["t"] - margin["b"], 1)  # pixels of the plot, in which the legend's place is measured
     return figure.update_layout(
         title={"text": title, "x": 0, "xanchor": "left"}, xaxis_title=x, yaxis_title=y, template="plotly_white",
-        legend={"orientation": "h", "y": -0.25}, margin={"l": 60, "r": 20, "t": 60, "b": 60}, height=420,
-        font={"size": 14}, **layout,
+        legend={"orientation": "h", "y": -LEGEND_BELOW / inside}, margin=margin, height=height, font={"size": 14},
+        **layout,
     )  # fmt: skip
+
+
+def described(figure: go.Figure, alt: str, table: pd.DataFrame | None = None) -> go.Figure:
+    """Attach the sentence and the first rows of the table that say what the figure shows."""
+    meta: dict[str, Any] = {"alt": alt}
+    if table is not None:
+        rows = [[_stored(cell) for cell in row] for row in table.head(TABLE_ROWS).itertuples(index=False, name=None)]
+        meta["table"] = {"columns": [str(column) for column in table.columns], "rows": rows, "total": len(table)}
+    return figure.update_layout(meta=meta)
+
+
+def alt_text(figure: go.Figure) -> str:
+    """What the figure shows, as a sentence made from its data."""
+    return str((figure.layout.meta or {}).get("alt", ""))
+
+
+def table_of(figure: go.Figure) -> pd.DataFrame:
+    """The numbers of the figure (at most a thousand rows); empty for a figure without any."""
+    import pandas as pd
+
+    table = (figure.layout.meta or {}).get("table") or {"columns": [], "rows": []}
+    return pd.DataFrame(list(table["rows"]), columns=list(table["columns"]))
+
+
+def colour(position: int) -> str:
+    """The colour of the series at `position`."""
+    return COLOURS[position % len(COLOURS)]
+
+
+def dash(position: int) -> str:
+    """The dash of the line at `position`."""
+    return DASHES[position % len(DASHES)]
+
+
+def marker(position: int) -> str:
+    """The marker of the series at `position`."""
+    return MARKERS[position % len(MARKERS)]
+
+
+def hatch(position: int) -> str:
+    """The hatching of the bars at `position`."""
+    return HATCHES[position % len(HATCHES)]
+
+
+def listed(parts: list[str], limit: int = 4) -> str:
+    """Some phrases as one; beyond `limit` the rest is counted."""
+    shown = parts[:limit] + ([f"{len(parts) - limit} more"] if len(parts) > limit else [])
+    return ", ".join(shown[:-1]) + (" and " if len(shown) > 1 else "") + shown[-1] if shown else "nothing"
+
+
+def _stored(cell: Any) -> Any:
+    """A cell as JSON can hold it."""
+    if hasattr(cell, "item"):
+        cell = cell.item()
+    if cell is None or isinstance(cell, bool | int | str):
+        return cell
+    return cell if isinstance(cell, float) and math.isfinite(cell) else None if isinstance(cell, float) else _text(cell)
+
+
+def _text(cell: Any) -> str | None:
+    import pandas as pd
+
+    return None if pd.isna(cell) else str(cell)

@@ -1,13 +1,14 @@
-"""Bars by label frequency: how well rare labels are found, and what each band adds to P@k."""
+"""Bars by label frequency: how well rare labels are found, what each band adds to P@k, and where misses were lost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from xcwork.viz import COLOURS, HATCHES, plain, styled
+from xcwork.viz import colour, hatch, listed, plain, shortened, styled
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 Table = Mapping[str, Mapping[str, float]]
@@ -15,45 +16,81 @@ Table = Mapping[str, Mapping[str, float]]
 
 def band_recall(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
     """One group of bars a band, one bar a run: the share of the band's true labels among the first k."""
+    import pandas as pd
     import plotly.graph_objects as go
 
-    figure = go.Figure()
+    figure, told, rows = go.Figure(), [], []
     for position, (name, table) in enumerate(tables.items()):
         bands = {band: row for band, row in table.items() if row["test_positives"] > 0}
         figure.add_bar(
             x=[plain(band) for band in bands], y=[row[f"recall@{k}"] for row in bands.values()], name=plain(name),
             customdata=[[row[f"hits@{k}"], row["test_positives"]] for row in bands.values()],
             hovertemplate="%{x}: %{y:.2f} % (%{customdata[0]} of %{customdata[1]})<extra>%{fullData.name}</extra>",
-            marker={"color": _colour(position), "pattern": {"shape": _hatch(position)}},
+            marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
         )  # fmt: skip
+        recalls = ", ".join(f"{band} {row[f'recall@{k}']:.1f} %" for band, row in bands.items())
+        told.append(f"{shortened(name)}: {recalls or 'no true label in the test part'}")
+        rows += [
+            (name, band, row[f"recall@{k}"], row[f"hits@{k}"], row["test_positives"]) for band, row in bands.items()
+        ]
+    columns = ["run", "band", f"recall@{k}", f"hits@{k}", "test positives"]
     return styled(
         figure, title=f"Recall@{k} by label frequency", x="band of labels", y=f"true labels among the first {k}, %",
-        barmode="group", bargap=0.4, showlegend=True,
+        alt=f"Recall@{k} by band. {'; '.join(told)}.", table=pd.DataFrame(rows, columns=columns), barmode="group",
+        bargap=0.4, showlegend=True,
     )  # fmt: skip
 
 
 def band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
     """One bar a run, stacked by band: the parts add up to P@k."""
+    import pandas as pd
     import plotly.graph_objects as go
 
     figure = go.Figure()
     bands = list(dict.fromkeys(band for table in tables.values() for band in table))
+    parts = {
+        name: [table[band][f"contribution@{k}"] if band in table else 0.0 for band in bands]
+        for name, table in tables.items()
+    }
     for position, band in enumerate(bands):
         figure.add_bar(
-            x=[plain(name) for name in tables],
-            y=[table[band][f"contribution@{k}"] if band in table else 0.0 for table in tables.values()],
+            x=[plain(name) for name in tables], y=[values[position] for values in parts.values()],
             name=plain(band), hovertemplate="%{x}: %{y:.2f} points<extra>%{fullData.name}</extra>",
-            marker={"color": _colour(position), "pattern": {"shape": _hatch(position)}},
+            marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
         )  # fmt: skip
+    told = [
+        f"{shortened(name)} reaches {sum(values):.1f}: "
+        + ", ".join(f"{value:.1f} from {band}" for band, value in zip(bands, values, strict=True))
+        for name, values in parts.items()
+    ]
     return styled(
-        figure, title=f"What each band adds to P@{k}", x="run", y=f"points of P@{k}", barmode="stack", bargap=0.6,
-        showlegend=True,
+        figure, title=f"What each band adds to P@{k}", x="run", y=f"points of P@{k}",
+        alt=f"P@{k} by band. {'; '.join(told)}.",
+        table=pd.DataFrame([(name, *values) for name, values in parts.items()], columns=["run", *bands]),
+        barmode="stack", bargap=0.6, showlegend=True,
     )  # fmt: skip
 
 
-def _colour(position: int) -> str:
-    return COLOURS[position % len(COLOURS)]
+def triage_bars(triage: pd.DataFrame) -> go.Figure:
+    """Missed labels of each band, stacked by where they were lost. `triage` is that of `xcwork.analysis.errors`."""
+    import plotly.graph_objects as go
 
-
-def _hatch(position: int) -> str:
-    return HATCHES[position % len(HATCHES)]
+    figure = go.Figure()
+    states = [column for column in triage.columns if column not in ("band", "total")]
+    for position, state in enumerate(states):
+        figure.add_bar(
+            x=triage["band"].map(plain).tolist(), y=triage[state].tolist(), name=plain(state),
+            hovertemplate="%{x}: %{y:,}<extra>%{fullData.name}</extra>",
+            marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
+        )  # fmt: skip
+    total = int(triage["total"].sum())
+    told = [
+        f"{int(triage[state].sum()):,} {state} ({100 * triage[state].sum() / total:.0f} %)"
+        for state in states
+        if triage[state].sum()
+    ]
+    alt = f"Of {total:,} missed labels: {listed(told)}." if total else "No true label was missed."
+    return styled(
+        figure, title="Where missed labels were lost", x="band of labels", y="missed labels", alt=alt, table=triage,
+        barmode="stack", bargap=0.4, showlegend=True,
+    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xcwork.viz import COLOURS, DASHES, MARKERS, plain, styled
+from xcwork.viz import colour, dash, listed, marker, plain, shortened, styled
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -22,18 +22,24 @@ NOT_CURVES = frozenset({"time", "attempt", "phase", "seconds", "memory_mb", *POS
 
 def ranking_curves(curves: Mapping[str, Mapping[str, Sequence[float]]], metric: str = "recall_macro") -> go.Figure:
     """One line a run: `metric` in percent for every length k of the list. `curves` maps run names to report curves."""
+    import pandas as pd
     import plotly.graph_objects as go
 
-    figure = go.Figure()
+    figure, told, rows = go.Figure(), [], []
     for position, (name, values) in enumerate(curves.items()):
         few = len(values["k"]) <= 10
+        rows += [(name, k, value) for k, value in zip(values["k"], values[metric], strict=True)]
+        if len(values["k"]):
+            first, last = values[metric][0], values[metric][-1]
+            told.append(f"{shortened(name)} goes from {first:.1f} % at k = 1 to {last:.1f} % at k = {values['k'][-1]}")
         figure.add_scatter(
             x=list(values["k"]), y=list(values[metric]), name=plain(name), mode="lines+markers" if few else "lines",
-            line=_line(position), marker_symbol=MARKERS[position % len(MARKERS)],
+            line=_line(position), marker_symbol=marker(position),
             hovertemplate="k = %{x}: %{y:.2f} %<extra>%{fullData.name}</extra>",
         )  # fmt: skip
     return styled(
         figure, title=CURVE_TITLES[metric], x="k, labels listed per document", y="percent", showlegend=True,
+        alt=f"{CURVE_TITLES[metric]}. {listed(told)}.", table=pd.DataFrame(rows, columns=["run", "k", metric]),
         yaxis_range=[0, 100],
     )  # fmt: skip
 
@@ -57,20 +63,27 @@ def training_series(events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str]
 
 def training_curves(events: Sequence[Mapping[str, Any]], *, value: str) -> go.Figure:
     """What a run reported under the name `value` (a loss, say) against the step, one line a phase."""
+    import pandas as pd
     import plotly.graph_objects as go
 
-    figure = go.Figure()
+    figure, told, rows = go.Figure(), [], []
     lines = {phase: points for (phase, name), points in training_series(events).items() if name == value}
     for position, (phase, points) in enumerate(lines.items()):
         figure.add_scatter(
             x=[step for step, _ in points], y=[number for _, number in points], name=plain(phase),
-            mode="lines+markers", line=_line(position), marker_symbol=MARKERS[position % len(MARKERS)],
+            mode="lines+markers", line=_line(position), marker_symbol=marker(position),
         )  # fmt: skip
-    return styled(figure, title=f"{plain(value)} during training", x="step", y=plain(value), showlegend=True)
+        told.append(f"{phase} from {points[0][1]:.4g} at step {points[0][0]} to {points[-1][1]:.4g} at {points[-1][0]}")
+        rows += [(phase, step, number) for step, number in points]
+    return styled(
+        figure, title=f"{plain(value)} during training", x="step", y=plain(value), showlegend=True,
+        alt=f"{shortened(value)} during training: {listed(told)}.",
+        table=pd.DataFrame(rows, columns=["phase", "step", value]),
+    )  # fmt: skip
 
 
 def _line(position: int) -> dict[str, str]:
-    return {"color": COLOURS[position % len(COLOURS)], "dash": DASHES[position % len(DASHES)]}
+    return {"color": colour(position), "dash": dash(position)}
 
 
 def _is_number(value: Any) -> bool:

@@ -1,0 +1,166 @@
+"""Runs side by side: the best in bold, what may be chance in italics, and nothing compared across data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from xcwork.analysis.agreement import agreement, agreement_grid, fixed_and_broken
+from xcwork.analysis.comparison import Entry, comparison_table, deltas
+from xcwork.data.synthetic import make_synthetic
+from xcwork.errors import ConfigError
+from xcwork.metrics import compare, evaluate_topk
+from xcwork.results import TopK
+from xcwork.tables import BOLD, ITALIC
+
+K = 5
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_synthetic(n_documents=600, n_labels=60, n_topics=4, labels_per_document=3, seed=3)
+
+
+def guessed(dataset, right: float, seed: int) -> TopK:
+    """Predictions that put a true label into a slot with probability `right`."""
+    rng = np.random.default_rng(seed)
+    topk = TopK.empty(len(dataset.test), K)
+    for i in range(len(dataset.test)):
+        true = dataset.test.Y[[i]].indices
+        others = np.setdiff1d(np.arange(dataset.test.n_labels), true)
+        n_right = min(rng.binomial(K, right), len(true))
+        chosen = np.concatenate([rng.permutation(true)[:n_right], rng.permutation(others)[: K - n_right]])
+        topk.ids[i], topk.scores[i] = rng.permutation(chosen), -np.arange(K)
+    return topk
+
+
+def entry(dataset, name: str, topk: TopK) -> Entry:
+    metrics = evaluate_topk(
+        topk, dataset.test.Y, frequencies=dataset.train.label_frequencies, n_train=len(dataset.train),
+        propensity=dataset.propensity,
+    )  # fmt: skip
+    return Entry(name, name, metrics, topk=topk, fingerprint=dataset.fingerprint, train_seconds=1.5, model_mb=2.0)
+
+
+@pytest.fixture(scope="module")
+def entries(dataset):
+    good = guessed(dataset, 0.5, 1)
+    near = replace(good, ids=good.ids.copy())
+    near.ids[:2] = near.ids[:2, ::-1]  # as good as the first, but for two documents
+    return [
+        entry(dataset, "good", good),
+        entry(dataset, "near", near),
+        entry(dataset, "=bad", guessed(dataset, 0.05, 2)),
+    ]
+
+
+def test_best_is_bold_and_chance_is_italic(dataset, entries):
+    table = comparison_table(entries, dataset, metrics=["P@1", "P@5"])
+    marks = dict(zip(table.frame["run"], table.emphasis[:, 2:4].tolist(), strict=True))
+    assert marks["good"][1] == marks["near"][1] == BOLD  # the same labels in another order
+    assert sorted([marks["good"][0], marks["near"][0]]) in ([BOLD, BOLD], [BOLD, ITALIC])
+    assert marks["=bad"] == ["", ""]
+    assert table.notes == ()
+
+
+def test_marks_agree_with_the_pairwise_bootstrap(dataset, entries):
+    table = comparison_table(entries, dataset)
+    for metric in ("P@3", "nDCG@5", "PSP@5"):
+        values = table.frame[metric].to_numpy()
+        best = int(values.argmax())
+        for i, one in enumerate(entries):
+            mark = table.emphasis[i, table.frame.columns.get_loc(metric)]
+            tested = compare(entries[best].topk, one.topk, dataset).set_index("metric").loc[metric]
+            expected = BOLD if values[i] == values[best] else "" if tested["significant"] else ITALIC
+            assert mark == expected, (metric, one.name)
+
+
+def test_deltas_agree_with_the_pairwise_bootstrap(dataset, entries):
+    table = deltas(entries, 0, dataset, metrics=["P@1", "PSP@3"]).set_index(["run", "metric"])
+    for one in entries[1:]:
+        expected = compare(one.topk, entries[0].topk, dataset).set_index("metric")
+        for metric in ("P@1", "PSP@3"):
+            for field in ("difference", "low", "high", "p_value"):
+                assert table.loc[(one.name, metric), field] == pytest.approx(expected.loc[metric, field], abs=1e-9)
+    assert len(deltas(entries[:1], 0, dataset)) == 0
+
+
+def test_runs_on_other_data_keep_their_numbers_but_are_not_compared(dataset, entries):
+    stranger = replace(entries[0], name="stranger", fingerprint="other", metrics={"P@1": 99.0})
+    blind = replace(entries[1], name="blind", topk=None)
+    table = comparison_table([*entries, stranger, blind], dataset, metrics=["P@1"])
+    assert table.frame["P@1"].tolist()[3] == 99.0
+    assert (table.emphasis[3:] == "").all()
+    assert table.notes == (
+        "stranger was measured on other data, so it is not compared",
+        "blind has no predictions at hand, so it is not compared",
+    )
+    with pytest.raises(ConfigError, match="cannot be the reference"):
+        deltas([*entries, stranger], 3, dataset)
+    alone = comparison_table([stranger, blind], None)
+    assert (alone.emphasis == "").all()
+
+
+def test_published_rows_follow_with_their_source(dataset, entries):
+    table = comparison_table(entries, replace(dataset, name="Bibtex"), metrics=["P@1", "P@3"])
+    assert table.n_published == len(table.frame) - 3 > 5
+    papers = table.frame.iloc[3:]
+    assert papers["source"].notna().all()
+    assert (papers["run"] == "published").all()
+    assert (table.emphasis[3:] == "").all()
+    assert comparison_table(entries, replace(dataset, name="Bibtex"), published=False).n_published == 0
+
+
+def test_exports_are_harmless_and_emphasised(dataset, entries):
+    table = comparison_table(entries, dataset, metrics=["P@5"])
+    assert "'=bad" in table.to_csv()
+    best = f"{entries[0].metrics['P@5']:.2f}"
+    assert f"**{best}**" in table.to_markdown()
+    assert rf"\textbf{{{best}}}" in table.to_latex()
+    assert "ms a document" not in table.to_markdown()  # nobody has that number
+    assert "1.50" in table.to_markdown()
+
+
+def test_other_scopes_are_shown_without_a_test(dataset, entries):
+    unseen = [replace(one, unseen={"P@1": value}) for one, value in zip(entries, (3.0, 2.0, 1.0), strict=True)]
+    table = comparison_table(unseen, dataset, metrics=["P@1"], scope="unseen")
+    assert table.emphasis[:, 2].tolist() == [BOLD, "", ""]
+    assert "not tested" in table.notes[0]
+    with pytest.raises(ConfigError, match="scope must be"):
+        comparison_table(entries, dataset, scope="tail")
+    with pytest.raises(ConfigError, match="at least one run"):
+        comparison_table([], dataset)
+
+
+def test_fixed_and_broken_documents(checkerboard):
+    def listing(*rows):
+        return TopK(np.array(rows, np.int32), np.tile(np.float32([2, 1]), (8, 1)))
+
+    # Even documents have L0, L2, L4, L6; odd ones L1, L3, L5, L7; the last two L8.
+    before = listing(*[[0, 1]] * 8)
+    after = listing([0, 2], [0, 3], [2, 4], [8, 8], [0, 1], [0, 1], [8, 0], [0, 1])
+    changes = fixed_and_broken(after, before, checkerboard, k=2)
+    table = changes.documents.set_index("document")
+    assert table["state"].to_dict() == {0: "fixed", 1: "mixed", 2: "mixed", 3: "broken", 6: "fixed"}
+    assert table.loc[2, ["won_labels", "lost_labels"]].tolist() == ["L2 | L4", "L0"]
+    assert changes.counts == {"fixed": 2, "broken": 1, "mixed": 2, "same": 3}
+    assert changes.bands.set_index("band").loc["zero-shot", ["won", "lost", "net"]].tolist() == [1, 0, 1]
+    assert changes.bands["won"].sum() == table["won"].sum() == 5
+    assert changes.labels.set_index("label").loc["L1", ["won", "lost", "net"]].tolist() == [0, 2, -2]
+    assert changes.labels["label"].tolist()[0] in ("L1", "L2")
+    assert changes.sentence.startswith("2 documents fixed, 1 broken, 2 better")
+    assert len(fixed_and_broken(before, before, checkerboard).documents) == 0
+
+
+def test_agreement_of_several_runs(checkerboard):
+    runs = {name: TopK(np.array([row], np.int32), np.float32([[2, 1]])) for name, row in (("a", [0, 1]), ("b", [2, 0]))}
+    table = agreement(runs, checkerboard.labels, truth=[0, 2], k=2)
+    assert table[["run", "rank", "label", "state", "runs"]].to_numpy().tolist() == [
+        ["a", 1, "L0", "hit", 2], ["a", 2, "L1", "false positive", 1],
+        ["b", 1, "L2", "hit", 1], ["b", 2, "L0", "hit", 2],
+    ]  # fmt: skip
+    assert agreement_grid(table).to_numpy().tolist() == [["a", "✓ L0", "✗ L1"], ["b", "✓ L2", "✓ L0"]]
+    assert set(agreement(runs, checkerboard.labels)["state"]) == {"unknown"}
+    assert len(agreement_grid(agreement({"a": TopK.empty(1, 2)}, checkerboard.labels))) == 0

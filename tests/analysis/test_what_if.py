@@ -1,0 +1,106 @@
+"""New labels and edited texts: the right rank, nobody's model changed, and a sentence where it cannot be done."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xcwork.analysis.what_if import edited_text, new_label, rank_changes, why_no_new_labels
+from xcwork.errors import ConfigError, DataError
+from xcwork.methods import registry
+from xcwork.results import TopK
+from xcwork.storage import read_state
+
+ZERO_SHOT = [name for name in registry.METHODS if registry.method_class(name).capabilities.zero_shot]
+OTHERS = [name for name in registry.METHODS if name not in ZERO_SHOT]
+QUICK = {"siamesexml": {"epochs": 1}}
+
+
+def fitted(name, dataset):
+    known = registry.method_class(name).parameters()
+    return registry.create(name, **{p: v for p, v in QUICK.get(name, {}).items() if p in known}).fit(dataset.train)
+
+
+def stored(model, folder):
+    model.save(folder)
+    return (folder / "state.json").read_bytes(), (folder / "arrays.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("name", ZERO_SHOT)
+def test_a_new_label_is_ranked_and_the_model_stays_as_it_was(name, checkerboard, tmp_path):
+    model = fitted(name, checkerboard)
+    before = stored(model, tmp_path / "before")
+    predicted = model.predict(checkerboard.test, 5)
+    tried = new_label(model, "violet star in the night", "violet star", name="stars", k=3)
+    assert tried.name == "stars"
+    assert tried.label_id == len(checkerboard.labels)
+    assert tried.rank is None or 1 <= tried.rank <= len(checkerboard.labels) + 1
+    assert tried.sentence.startswith("stars ")
+    assert stored(model, tmp_path / "after") == before
+    again = model.predict(checkerboard.test, 5)
+    assert np.array_equal(predicted.ids, again.ids)
+    assert np.array_equal(predicted.scores, again.scores)
+    assert read_state(tmp_path / "after")
+
+
+def test_rank_score_reasons_and_whom_it_displaces(checkerboard):
+    model = fitted("tfidf", checkerboard)
+    tried = new_label(model, "red square", "red square", k=4)
+    # The document equals four labels already; the new one has the same score and the highest id.
+    assert (tried.rank, tried.displaced) == (5, [])
+    assert tried.score == pytest.approx(1.0)
+    better = new_label(model, "red square violet", "red square violet star", k=4)
+    assert better.rank == 1
+    assert better.displaced == ["L6"]
+    assert better.explanation.score == pytest.approx(better.score)
+    assert better.sentence == f"red square violet star comes 1st with a score of {better.score:.4f} and pushes out L6."
+    assert better.changes["state"].tolist() == ["new", "down", "down", "down", "out"]
+
+
+def test_words_the_model_does_not_know(checkerboard):
+    tried = new_label(fitted("tfidf", checkerboard), "red square", "zzz qqq")
+    assert tried.rank is None
+    assert tried.score is None
+    assert "None of the words of zzz qqq is known" in tried.sentence
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_methods_that_cannot_say_why(name, checkerboard):
+    model = registry.method_class(name)()
+    reason = why_no_new_labels(model)
+    assert "cannot score a new one" in reason
+    with pytest.raises(ConfigError, match="cannot score a new one"):
+        new_label(model, "red", "blue")
+
+
+def test_ready_made_features_cannot_read_a_label(jumble):
+    model = fitted("tfidf", jumble)
+    assert "ready-made features" in why_no_new_labels(model)
+    assert why_no_new_labels(fitted("popularity", jumble)) is not None
+
+
+def test_one_document_and_a_text_are_needed(checkerboard):
+    model = fitted("tfidf", checkerboard)
+    with pytest.raises(ConfigError, match="needs a text"):
+        new_label(model, "red", "  ")
+    with pytest.raises(DataError, match="one document, got 8"):
+        new_label(model, checkerboard.test, "red")
+    assert new_label(model, checkerboard.test.take([0]), "red square").rank is not None
+
+
+def test_an_edited_text(checkerboard):
+    model = fitted("tfidf", checkerboard)
+    edit = edited_text(model, "red square", "black circle", k=4)
+    assert edit.changes["state"].tolist() == ["new"] * 4 + ["out"] * 4
+    assert edit.after.named()[0]["label"] == "L1"
+    assert edited_text(model, "red square", "red square").sentence == "No rank changed."
+    assert edit.sentence == "Of the labels in either list: 4 new, 4 out."
+
+
+def test_ranks_may_lie_below_the_first_k():
+    before = TopK(np.array([[0, 1, 2]], np.int32), np.array([[3.0, 2, 1]], np.float32))
+    after = TopK(np.array([[2, 0, 1]], np.int32), np.array([[9.0, 3, 2]], np.float32))
+    changes = rank_changes(before, after, k=2)
+    assert changes[["label_id", "rank_before", "rank_after", "change", "state"]].to_numpy().tolist() == [
+        [2, 3, 1, 2, "new"], [0, 1, 2, -1, "down"], [1, 2, 3, -1, "out"],
+    ]  # fmt: skip

@@ -1,0 +1,77 @@
+"""HTML for notebooks: escaped, with bars of the right length, for every result type."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from xcwork import markup
+from xcwork.data.dataset import LabelSpace
+from xcwork.methods import registry
+from xcwork.metrics import evaluate
+from xcwork.results import Explanation, Part, TopK
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def widths(html: str) -> list[float]:
+    return [float(width) for width in re.findall(r"; width: ([\d.]+)em", html)]
+
+
+def test_cells_are_escaped_and_formatted():
+    html = markup.table([HOSTILE], [[HOSTILE], [1234], [0.5], [None], [float("nan")]])
+    assert "<script>" not in html
+    assert html.count("&lt;script&gt;") == 2
+    assert all(f">{shown}<" in html for shown in ("1,234", "0.5000", "–"))
+    assert "<script>" not in markup.heading(HOSTILE) + markup.paragraph(HOSTILE)
+
+
+def test_bars_are_as_long_as_their_values():
+    html = markup.table([""], [[bar] for bar in markup.bars([2.0, -1.0, 0.0])])
+    assert widths(html) == pytest.approx([markup.BAR_WIDTH, markup.BAR_WIDTH / 2, 0])
+    assert markup.AGAINST in html
+    assert markup.bars([]) == []
+
+
+def test_predictions_show_names_and_bars():
+    topk = TopK(np.array([[1, 0, -1]], np.int32), np.float32([[0.5, 0.25, -np.inf]]), LabelSpace(["a", HOSTILE]))
+    html = topk._repr_html_()
+    assert "<script>" not in html
+    assert widths(html) == pytest.approx([markup.BAR_WIDTH, markup.BAR_WIDTH / 2])
+    assert "1 documents" not in html
+    negative = TopK(np.array([[1, 0]], np.int32), np.float32([[-1.0, -2.0]]))
+    assert widths(negative._repr_html_()) == pytest.approx([markup.BAR_WIDTH, 0])
+    assert "0 documents" in TopK.empty(0, 5)._repr_html_()
+
+
+def test_explanations_show_their_parts():
+    parts = [Part(f"t{i}", HOSTILE, (-1.0) ** i * (30 - i), {"kind": "learned pair"}) for i in range(30)]
+    explanation = Explanation.of(parts, exact=True, label=HOSTILE, predicted=0.2, link="sigmoid")
+    html = explanation._repr_html_()
+    assert "<script>" not in html
+    assert "(15 smaller parts)" in html
+    assert "shown as 0.2000 (sigmoid)" in html
+    assert "learned pair" in html
+    assert len(widths(html)) == 15
+
+
+def test_reports_and_datasets_show_themselves(checkerboard):
+    dataset = replace(checkerboard, name=HOSTILE)
+    html = dataset._repr_html_()
+    assert "<script>" not in html
+    assert "27 train, 8 test" in html
+    assert "9, 1 of them never in training" in html
+    report = evaluate(registry.create("tfidf").fit(dataset.train), dataset)
+    shown = report._repr_html_()
+    assert "<script>" not in shown
+    assert "P@1" in shown
+    assert "zero-shot" in shown
+    assert widths(shown)[0] == pytest.approx(markup.BAR_WIDTH * report.metrics["P@1"] / 100, abs=0.01)
+
+
+def test_numpy_numbers_are_numbers():
+    assert ">1,500<" in markup.table([""], [[np.int64(1500)]])
+    assert ">0.2500<" in markup.table([""], [[np.float32(0.25)]])

@@ -1,0 +1,274 @@
+"""Every figure: its numbers, a sentence and a table made from them, and nothing that hostile text could do."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from xcwork.analysis.comparison import ComparisonTable
+from xcwork.analysis.errors import STATES
+from xcwork.analysis.explain import difference, view
+from xcwork.analysis.projection import LabelMap
+from xcwork.data.checks import describe
+from xcwork.errors import ConfigError
+from xcwork.methods.landmarks.graph import LandmarkGraph
+from xcwork.results import Explanation, Part
+from xcwork.viz import TABLE_ROWS, alt_text, described, listed, table_of
+from xcwork.viz.bands import band_contributions, band_recall, triage_bars
+from xcwork.viz.comparison import delta_dots, metric_dots
+from xcwork.viz.curves import ranking_curves, training_curves
+from xcwork.viz.explanations import explanation_difference, explanation_waterfall
+from xcwork.viz.frequencies import label_frequencies
+from xcwork.viz.label_map import COLOURINGS, label_map_figure
+from xcwork.viz.ranks import rank_histogram
+from xcwork.viz.structures import MOST_CELLS, head_grid_figure, label_tree_figure, landmark_graph_figure
+from xcwork.viz.studies import growth_curves, growth_exponent, image_grid, simulation_curves
+
+HOSTILE = '</script><script>alert(1)</script><b onclick="x">'
+BANDS = ("head", "torso", "tail", "zero-shot")
+
+
+def explained() -> Explanation:
+    parts = [Part(HOSTILE, "x", 0.5), Part("b", HOSTILE, -0.2), Part("c", "x", 0.1)]
+    return Explanation.of(parts, exact=True, label=HOSTILE)
+
+
+def mapped(n: int = 6) -> LabelMap:
+    points = pd.DataFrame(
+        {
+            "label_id": np.arange(n) + 100, "label": [HOSTILE] * n, "x": np.arange(n, dtype=float), "y": np.ones(n),
+            "band": [BANDS[i % 4] for i in range(n)], "train_documents": np.arange(n),
+            "recall": [np.nan if i == 0 else 10.0 * (i % 10) for i in range(n)],
+            "cluster": [f"{i % 2 + 1}: {HOSTILE}" for i in range(n)], "chosen": [i == 1 for i in range(n)],
+        }
+    )  # fmt: skip
+    return LabelMap(points, 50, 3, "pca", "toy vectors", BANDS)
+
+
+def compared() -> ComparisonTable:
+    frame = pd.DataFrame(
+        {"run": [HOSTILE, "b", "published"], "method": ["m", "m", "paper"], "P@1": [50.0, 40.0, 60.0],
+         "P@5": [30.0, np.nan, 20]}
+    )  # fmt: skip
+    return ComparisonTable(frame, np.full(frame.shape, "", dtype=object), 1, ())
+
+
+def differences() -> pd.DataFrame:
+    rows = [(HOSTILE, "P@1", 2.0, 1.0, 3.0, True), (HOSTILE, "P@5", -0.5, -1.5, 0.5, False)]
+    return pd.DataFrame(rows, columns=["run", "metric", "difference", "low", "high", "significant"])
+
+
+def graph() -> LandmarkGraph:
+    nodes = pd.DataFrame(
+        {"label_id": [3, 7, 9], "name": [HOSTILE, "b", "c"], "kind": ["landmark", "decoded", "outlier"],
+         "documents": [5, 2, 1], "residual": [0.0, 0.2, 0.9], "r2": [0.5, 0.1, 0.0], "order": [1, 0, 0],
+         "labels": [2, 0, 0], "x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 0.0]}
+    )  # fmt: skip
+    edges = pd.DataFrame({"source": [3, 3], "target": [7, 9], "weight": [0.5, -0.2]})
+    return LandmarkGraph(nodes, edges, 10, 20)
+
+
+def tree() -> pd.DataFrame:
+    return pd.DataFrame(
+        {"id": ["r", "a", "b", "aa"], "parent": [None, "r", "r", "a"], "name": ["all", HOSTILE, "B", "AA"],
+         "labels": [10, 6, 4, 3]}
+    )  # fmt: skip
+
+
+def band_table() -> dict:
+    row = {"test_positives": 4, "hits@5": 3, "recall@5": 75.0, "contribution@5": 15.0}
+    return {HOSTILE: {"head": row, "tail": row}}
+
+
+def simulated(start: float) -> pd.DataFrame:
+    return pd.DataFrame({"x": [0, 1], "mean": [start, 2.0], "low": [0.5, 1.5], "high": [1.5, 2.5]})
+
+
+def lost() -> pd.DataFrame:
+    counts = pd.DataFrame({"band": BANDS, **{state: [3, 2, 1, 0] for state in STATES}})
+    return counts.assign(total=[12, 8, 4, 0])
+
+
+FIGURES = {
+    "waterfall": lambda: explanation_waterfall(view(explained())),
+    "difference": lambda: explanation_difference(difference(explained(), Explanation.of([], exact=True))),
+    **{f"map by {by}": lambda by=by: label_map_figure(mapped(), colour=by, highlight=(101,)) for by in COLOURINGS},
+    "dots": lambda: metric_dots(compared(), ["P@1", "P@5"]),
+    "deltas": lambda: delta_dots(differences(), reference=HOSTILE),
+    "landmarks": lambda: landmark_graph_figure(graph()),
+    "icicle": lambda: label_tree_figure(tree()),
+    "treemap": lambda: label_tree_figure(tree().assign(value=[1.0, 2, 3, 4]), kind="treemap"),
+    "grid": lambda: head_grid_figure(np.array([[1.0, 2.0], [np.nan, 4.0]]), title=HOSTILE, value=HOSTILE),
+    "growth": lambda: growth_curves({HOSTILE: ([1, 10, 100], [1, 100, 10_000])}),
+    "simulation": lambda: simulation_curves({HOSTILE: simulated(1.0), "b": simulated(3.0)}),
+    "images": lambda: image_grid(np.arange(48.0).reshape(3, 4, 4), [HOSTILE, "b", "c"], columns=2),
+    "triage": lambda: triage_bars(lost()),
+    "ranks": lambda: rank_histogram(pd.DataFrame({"rank": ["1", "2–3", "not listed"], "documents": [4, 1, 2]})),
+    "band recall": lambda: band_recall(band_table()),
+    "band contributions": lambda: band_contributions(band_table()),
+    "ranking": lambda: ranking_curves({HOSTILE: {"k": [1, 2], "P": [50.0, 40.0]}}, "P"),
+    "training": lambda: training_curves([{"phase": HOSTILE, "step": 1, "loss": 2.0}], value="loss"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_says_what_it_shows_and_has_its_numbers(name):
+    figure = FIGURES[name]()
+    alt, table = alt_text(figure), table_of(figure)
+    assert alt.endswith(".")
+    assert any(character.isdigit() for character in alt)
+    assert "nan" not in alt
+    assert len(table) > 0
+    assert figure.layout.title.text
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_hostile_text_stays_text(name):
+    figure = FIGURES[name]()
+    assert figure.to_html(include_plotlyjs=False, full_html=False).count("<script") == 1  # Plotly's own
+    drawn = figure.to_plotly_json()
+    drawn["layout"].pop("meta")
+    strings = [text for text in _strings(json.loads(json.dumps(drawn, default=_listed))) if "onclick" in text]
+    assert all("<b onclick" not in text and "<script" not in text for text in strings)
+
+
+def _strings(node):
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict):
+        for item in node.values():
+            yield from _strings(item)
+    elif isinstance(node, list):
+        for item in node:
+            yield from _strings(item)
+
+
+def _listed(value):
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def test_frequencies_carry_their_sentence(checkerboard):
+    figure = label_frequencies(describe(checkerboard))
+    assert "12 training documents" in alt_text(figure)
+    assert len(table_of(figure))
+
+
+def test_a_large_bias_comes_first_and_does_not_hide_the_other_steps():
+    parts = [Part("(any document)", "bias", -9.0), Part("a", "x", 0.5), Part("b", "x", -0.2)]
+    figure = explanation_waterfall(view(Explanation.of(parts, exact=True, label="l")))
+    assert figure.data[0].x[0] == -9.0
+    low, high = figure.layout.xaxis.range
+    assert -9.2 < low < -9
+    assert -8.5 < high < -8.3
+    assert explanation_waterfall(view(explained())).layout.xaxis.range is None
+
+
+def test_a_waterfall_ends_at_the_score():
+    figure = explanation_waterfall(view(explained()))
+    steps = figure.data[0]
+    assert list(steps.measure) == ["relative"] * 3 + ["total"]
+    assert sum(steps.x[:-1]) == pytest.approx(steps.x[-1])
+    assert figure.layout.yaxis.ticktext[-1] == "score"
+
+
+def test_the_map_is_one_trace_with_label_ids():
+    for by in COLOURINGS:
+        figure = label_map_figure(mapped(), colour=by, highlight=(101,))
+        (points,) = figure.data
+        assert points.type == "scattergl"
+        assert list(points.customdata) == [100, 101, 102, 103, 104, 105]
+        assert len(set(points.marker.symbol)) == 4
+        assert points.marker.size[1] > points.marker.size[0]
+        assert figure.layout.dragmode == "lasso"
+    assert "Mean recall" in alt_text(label_map_figure(mapped(), colour="recall"))
+    with pytest.raises(ConfigError, match="coloured by band, recall, cluster"):
+        label_map_figure(mapped(), colour="size")
+
+
+def test_a_large_map_has_a_short_table():
+    figure = label_map_figure(mapped(TABLE_ROWS + 50))
+    assert len(table_of(figure)) == TABLE_ROWS
+    assert figure.layout.meta["table"]["total"] == TABLE_ROWS + 50
+
+
+def test_chance_and_published_rows_are_hollow():
+    symbols = [
+        list(dots.marker.symbol) for dots in delta_dots(differences(), reference="r", metrics=["P@1", "P@5"]).data
+    ]
+    assert symbols == [["circle"], ["square-open"]]
+    dots = metric_dots(compared(), ["P@1"]).data[0]
+    assert list(dots.marker.symbol) == ["circle", "circle", "circle-open"]
+    assert "may be chance" in alt_text(delta_dots(differences(), reference="r", metrics=["P@5"]))
+
+
+def test_power_laws_are_recovered():
+    assert growth_exponent([1, 10, 100], [3, 30, 300]) == pytest.approx((1.0, 3.0))
+    assert "power of 2.00" in alt_text(FIGURES["growth"]())
+    with pytest.raises(ConfigError, match="positive values"):
+        growth_exponent([1, 1], [1, 2])
+
+
+def test_simulations_have_bands():
+    figure = FIGURES["simulation"]()
+    assert list(figure.data[0].y) == [1.5, 2.5, 1.5, 0.5]
+    assert figure.data[0].fill == "toself"
+    assert len({line.line.dash for line in figure.data if line.mode == "lines+markers"}) == 2
+
+
+def test_a_large_grid_is_averaged_and_gaps_stay_gaps():
+    grid = np.arange(900 * 3, dtype=float).reshape(900, 3)
+    grid[800:] = np.nan
+    drawn = np.asarray(head_grid_figure(grid).data[0].z, float)
+    assert max(drawn.shape) <= MOST_CELLS
+    assert drawn[0, 0] == pytest.approx(grid[:5, 0].mean())
+    assert np.isnan(drawn[160:]).all()
+    assert "2,400 are used" in alt_text(head_grid_figure(grid))
+
+
+def test_a_tree_too_large_to_draw_keeps_its_largest_nodes():
+    figure = label_tree_figure(tree(), max_nodes=2)
+    assert list(figure.data[0].ids) == ["r", "a"]
+    assert "2 largest are drawn" in alt_text(figure)
+    with pytest.raises(ConfigError, match="icicle, treemap"):
+        label_tree_figure(tree(), kind="pie")
+
+
+def test_images_keep_their_pixels():
+    drawn = np.asarray(FIGURES["images"]().data[0].z, float)
+    assert np.isfinite(drawn).sum() == 48
+    assert np.nanmax(drawn) == 1
+    assert drawn[3:7, 0:4] == pytest.approx(np.arange(16).reshape(4, 4) / 15)
+    with pytest.raises(ConfigError, match="one \\(height, width\\) image a name"):
+        image_grid(np.zeros((2, 4)), ["a", "b"])
+
+
+def test_empty_data_gives_empty_figures_that_say_so():
+    nothing = triage_bars(pd.DataFrame({"band": BANDS, **dict.fromkeys(STATES, 0), "total": 0}))
+    assert alt_text(nothing) == "No true label was missed."
+    same = explanation_difference(difference(explained(), explained()))
+    assert alt_text(same) == "No part of the score changed."
+    assert len(label_map_figure(mapped(0)).data[0].x) == 0
+
+
+def test_tables_hold_what_json_can_hold():
+    import plotly.graph_objects as go
+
+    frame = pd.DataFrame(
+        {"a": [np.nan, np.inf, 1.5], "b": pd.array([1, None, 3], dtype="Int64"), "c": [True, None, "x"]}
+    )
+    figure = described(go.Figure(), "Something.", frame)
+    assert table_of(figure)["a"].tolist()[2] == 1.5
+    assert table_of(figure)["b"].isna().tolist() == [False, True, False]
+    json.loads(figure.to_json())
+    assert alt_text(go.Figure()) == ""
+    assert len(table_of(go.Figure())) == 0
+
+
+def test_phrases_are_put_together():
+    assert listed([]) == "nothing"
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(list("abcdef"), 2) == "a, b and 4 more"

@@ -1,0 +1,25 @@
+"""The label-frequency curve: points as counted, bands that meet, a sentence and a table."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from xcwork.data.checks import describe
+from xcwork.data.dataset import Dataset
+from xcwork.viz import alt_text, table_of
+from xcwork.viz.frequencies import label_frequencies
+
+
+@pytest.mark.parametrize("bands", ["count", "share"])
+def test_the_curve_of_the_checkerboard(checkerboard: Dataset, bands: str) -> None:
+    figure = label_frequencies(describe(checkerboard), bands=bands)
+    assert list(figure.data[0].y) == [12] * 8
+    shapes = figure.layout.shapes
+    assert shapes[0].x0 == 1
+    assert shapes[-1].x1 == 9
+    assert all(left.x1 == right.x0 for left, right in pairwise(shapes))
+    assert len(figure.layout.annotations) == len(shapes)
+    assert alt_text(figure).endswith("seen labels have at most 12. 1 label has none.")
+    assert table_of(figure)["frequency"].tolist() == [12] * 8

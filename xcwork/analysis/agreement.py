@@ -1,0 +1,119 @@
+"""Two runs document by document, and several runs on one document.
+
+A document is *fixed* by a run when it has true labels among the first k that the reference lacks there and loses none;
+*broken* the other way round; *mixed* when it wins some and loses some. Summed over bands and over labels this says what
+a difference in P@k is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xcwork.analysis.documents import FALSE_POSITIVE, HIT, SEPARATOR, SIGNS, UNKNOWN
+from xcwork.analysis.paging import names_of
+from xcwork.data.dataset import Dataset, LabelSpace
+from xcwork.metrics.bands import Bands, absolute_bands
+from xcwork.metrics.ranking import place
+from xcwork.results import TopK
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIXED, BROKEN, MIXED, SAME = "fixed", "broken", "mixed", "same"
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What a run finds that the reference does not, and the other way round."""
+
+    documents: pd.DataFrame  # document, uid, state, won, lost, won_labels, lost_labels; without unchanged ones
+    counts: dict[str, int]  # documents in each state
+    bands: pd.DataFrame  # band, won, lost, net
+    labels: pd.DataFrame  # label_id, label, won, lost, net; largest change first
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        c = self.counts
+        return (
+            f"{c[FIXED]:,} documents fixed, {c[BROKEN]:,} broken, {c[MIXED]:,} better in some labels and worse in "
+            f"others, {c[SAME]:,} unchanged."
+        )
+
+
+def fixed_and_broken(
+    run: TopK, reference: TopK, dataset: Dataset, *, k: int = 5, bands: Bands | None = None
+) -> Changes:
+    """The test documents on which two runs find different true labels among the first k."""
+    import pandas as pd
+
+    bands = absolute_bands(dataset.train.label_frequencies) if bands is None else bands
+    placement = place(run, dataset.test.Y)
+    found, before = placement.ranks <= k, place(reference, dataset.test.Y).ranks <= k
+    is_won, is_lost = found & ~before, before & ~found  # (nnz,)
+    labels, documents, n = placement.truth.indices, placement.documents, placement.n_documents
+    won, lost = (np.bincount(documents[some], minlength=n) for some in (is_won, is_lost))
+    state = np.select([(won > 0) & (lost > 0), won > 0, lost > 0], [MIXED, FIXED, BROKEN], SAME)
+    changed = np.flatnonzero(state != SAME)
+    names = [_joined(dataset.labels, labels, placement.truth.indptr, some, changed) for some in (is_won, is_lost)]
+    uids = {} if dataset.test.uids is None else {"uid": [dataset.test.uids[i] for i in changed.tolist()]}
+    table = pd.DataFrame(
+        {"document": changed, **uids, "state": state[changed], "won": won[changed], "lost": lost[changed],
+         "won_labels": names[0], "lost_labels": names[1]}
+    )  # fmt: skip
+    counts = {each: int((state == each).sum()) for each in (FIXED, BROKEN, MIXED, SAME)}
+    by_band = _balance(bands.of_label[labels], is_won, is_lost, len(bands.names)).assign(band=list(bands.names))
+    by_label = _balance(labels, is_won, is_lost, len(dataset.labels))
+    by_label = by_label[(by_label["won"] > 0) | (by_label["lost"] > 0)].rename_axis("label_id").reset_index()
+    by_label.insert(1, "label", names_of(dataset.labels, by_label["label_id"].to_numpy()))
+    order = np.lexsort((by_label["label_id"], -(by_label["won"] + by_label["lost"]), -by_label["net"].abs()))
+    return Changes(table, counts, by_band[["band", "won", "lost", "net"]], by_label.iloc[order].reset_index(drop=True))
+
+
+def _balance(groups: np.ndarray, is_won: np.ndarray, is_lost: np.ndarray, size: int) -> pd.DataFrame:
+    import pandas as pd
+
+    won, lost = (np.bincount(groups[some], minlength=size) for some in (is_won, is_lost))
+    return pd.DataFrame({"won": won, "lost": lost, "net": won - lost})
+
+
+def _joined(
+    space: LabelSpace, labels: np.ndarray, indptr: np.ndarray, chosen: np.ndarray, documents: np.ndarray
+) -> list[str]:
+    """For each document the names of its chosen true labels."""
+    rows = [labels[indptr[i] : indptr[i + 1]][chosen[indptr[i] : indptr[i + 1]]] for i in documents.tolist()]
+    return [SEPARATOR.join(str(name) for name in names_of(space, row)) for row in rows]
+
+
+def agreement(
+    predictions: Mapping[str, TopK], labels: LabelSpace, *, document: int = 0, truth: Collection[int] | None = None,
+    k: int = 5,
+) -> pd.DataFrame:  # fmt: skip
+    """The first k labels of several runs on one document: run, rank, label, whether it is right, how many runs have it.
+
+    `truth` are the ids of the true labels; without it (a text that was typed) `state` is unknown. One row a prediction,
+    runs in the given order.
+    """
+    import pandas as pd
+
+    rows = []
+    true = None if truth is None else set(truth)
+    for name, topk in predictions.items():
+        for slot, (label, score) in enumerate(topk.row(document)[:k]):
+            state = UNKNOWN if true is None else HIT if label in true else FALSE_POSITIVE
+            rows.append((name, slot + 1, label, labels.names[label], score, state, SIGNS[state]))
+    columns = ["run", "rank", "label_id", "label", "score", "state", "sign"]
+    table = pd.DataFrame(rows, columns=columns)
+    table["runs"] = table.groupby("label_id")["run"].transform("nunique") if len(table) else 0
+    return table
+
+
+def agreement_grid(table: pd.DataFrame) -> pd.DataFrame:
+    """The same as the papers print it: one row a run, one column a rank, each cell with its sign and label."""
+    cells = table.assign(cell=table["sign"] + " " + table["label"].astype(str))
+    grid = cells.pivot(index="run", columns="rank", values="cell").reindex(table["run"].unique())
+    return grid.rename(columns=lambda rank: f"{rank}").rename_axis(columns=None).reset_index().fillna("")

@@ -1,0 +1,223 @@
+"""Runs side by side: who is best, by how much, and whether that is more than chance.
+
+The table is that of the papers: the best value of a metric in bold, and in italics every value that a paired bootstrap
+over the test documents cannot tell from it. All comparisons of a table use the same draws of documents, so they are one
+pass: each column is the difference between the best run and another one in one metric.
+
+Runs are compared only where they were measured on the same data; others keep their numbers, without marks. Published
+results stand below as greyed rows that take no part in the comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xcwork.data.dataset import Dataset
+from xcwork.errors import ConfigError
+from xcwork.metrics.propensity import inverse_propensities
+from xcwork.metrics.ranking import Ratio, document_ratios, place
+from xcwork.metrics.significance import differences
+from xcwork.published import published_results
+from xcwork.results import TopK
+from xcwork.runs.card import HEADLINE
+from xcwork.tables import BOLD, ITALIC, safe_csv, to_latex, to_markdown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from xcwork.runs import Run
+
+COSTS = {"train_seconds": "training, s", "model_mb": "model, MB", "predict_ms_per_document": "ms a document"}
+SCOPES = {"metrics": "all labels", "seen": "labels seen in training", "unseen": "unseen labels"}
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A measured run: its numbers and, where runs are to be compared, its predictions."""
+
+    name: str
+    method: str
+    metrics: Mapping[str, float]
+    seen: Mapping[str, float] = field(default_factory=dict)
+    unseen: Mapping[str, float] = field(default_factory=dict)
+    topk: TopK | None = None
+    fingerprint: str | None = None  # of the data it was measured on
+    train_seconds: float | None = None
+    model_mb: float | None = None
+    predict_ms_per_document: float | None = None
+
+    @classmethod
+    def of(cls, run: Run, *, predictions: bool = True) -> Entry:
+        """The entry of a run that has been evaluated."""
+        report, record, size = run.report(), run.to_dict(), run.status.model_bytes
+        return cls(
+            name=run.name, method=record["method"], metrics=report.metrics, seen=report.seen, unseen=report.unseen,
+            topk=run.topk() if predictions else None,
+            fingerprint=(run.config.get("dataset") or {}).get("fingerprint"), train_seconds=record["train_seconds"],
+            model_mb=None if size is None else size / 1e6, predict_ms_per_document=record["predict_ms_per_document"],
+        )  # fmt: skip
+
+
+def entries_of(runs: Iterable[Run], *, predictions: bool = True) -> list[Entry]:
+    """The entries of runs; runs that share a name are called by their id."""
+    runs = list(runs)
+    names = [run.name for run in runs]
+    return [
+        replace(Entry.of(run, predictions=predictions), name=name if names.count(name) == 1 else run.id)
+        for run, name in zip(runs, names, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonTable:
+    """Runs and metrics. `emphasis` has the shape of `frame`; the last `n_published` rows are from the literature."""
+
+    frame: pd.DataFrame
+    emphasis: np.ndarray  # "", BOLD or ITALIC
+    n_published: int
+    notes: tuple[str, ...]
+
+    def to_csv(self) -> str:
+        """For a spreadsheet; text that looks like a formula is defused."""
+        return safe_csv(self.frame)
+
+    def to_markdown(self) -> str:
+        """Best values in bold, values not significantly different from them in italics; empty columns left out."""
+        frame, emphasis = self._filled()
+        return to_markdown(frame, emphasis=emphasis)
+
+    def to_latex(self) -> str:
+        """The same for a paper, in booktabs style."""
+        frame, emphasis = self._filled()
+        return to_latex(frame, emphasis=emphasis)
+
+    def _filled(self) -> tuple[pd.DataFrame, np.ndarray]:
+        filled = self.frame.notna().any(axis=0).to_numpy()
+        return self.frame.loc[:, filled], self.emphasis[:, filled]
+
+
+def comparison_table(
+    entries: Sequence[Entry], dataset: Dataset | None = None, *, metrics: Sequence[str] = HEADLINE,
+    scope: str = "metrics", published: bool = True, n_resamples: int = 1000, seed: int = 0,
+) -> ComparisonTable:  # fmt: skip
+    """The runs of `entries` with their metrics and costs, the best marked.
+
+    With `dataset` (the one the runs were measured on) differences are tested and published results added. Tests are
+    made for the ranking of all labels (`scope="metrics"`), whose predictions are stored.
+    """
+    import pandas as pd
+
+    if not entries:
+        raise ConfigError("a comparison needs at least one run")
+    if scope not in SCOPES:
+        raise ConfigError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
+    rows: list[dict[str, Any]] = [
+        {"run": entry.name, "method": entry.method, **{m: getattr(entry, scope).get(m) for m in metrics},
+         **{title: getattr(entry, name) for name, title in COSTS.items()}, "setting": None, "source": None}
+        for entry in entries
+    ]  # fmt: skip
+    from_papers = published_results(dataset.name) if published and dataset is not None and scope == "metrics" else []
+    for row in from_papers.to_dict("records") if len(from_papers) else ():
+        known = {m: row[m] for m in metrics if m in row}
+        rows.append({"run": "published", **known, **{name: row[name] for name in ("method", "setting", "source")}})
+    frame = pd.DataFrame(rows, columns=["run", "method", *metrics, *COSTS.values(), "setting", "source"])
+    if not len(from_papers):
+        frame = frame.drop(columns=["setting", "source"])
+    frame = frame.astype(dict.fromkeys([*metrics, *COSTS.values()], float))
+    emphasis, notes = _emphasis(frame, entries, dataset, metrics, scope, n_resamples, seed)
+    return ComparisonTable(frame, emphasis, len(from_papers), notes)
+
+
+def _emphasis(
+    frame: pd.DataFrame, entries: Sequence[Entry], dataset: Dataset | None, metrics: Sequence[str], scope: str,
+    n_resamples: int, seed: int,
+) -> tuple[np.ndarray, tuple[str, ...]]:  # fmt: skip
+    marks = np.full(frame.shape, "", dtype=object)
+    usable, notes = comparable(entries, dataset)
+    if len(usable) < 2:
+        return marks, tuple(notes)
+    values = frame.iloc[usable][list(metrics)].to_numpy(float)  # (n_usable, n_metrics)
+    best = np.argmax(np.nan_to_num(values, nan=-np.inf), axis=0)
+    different = np.ones(values.shape, dtype=bool)
+    if scope == "metrics":
+        different = _differ_from(best, [entries[i] for i in usable], dataset, metrics, n_resamples, seed)
+    else:
+        notes.append(f"differences among {SCOPES[scope]} are not tested")
+    for at, metric in enumerate(metrics):
+        column = frame.columns.get_loc(metric)
+        for row, position in enumerate(usable):
+            if np.isnan(values[row, at]):
+                continue
+            if values[row, at] == values[best[at], at]:
+                marks[position, column] = BOLD
+            elif not different[row, at]:
+                marks[position, column] = ITALIC
+    return marks, tuple(notes)
+
+
+def comparable(entries: Sequence[Entry], dataset: Dataset | None) -> tuple[list[int], list[str]]:
+    """Positions of the entries that were measured on `dataset`, and what keeps the others out."""
+    if dataset is None:
+        return [], ["the dataset is not at hand, so differences are not tested"]
+    usable, notes = [], []
+    for position, entry in enumerate(entries):
+        if entry.topk is None:
+            notes.append(f"{entry.name} has no predictions at hand, so it is not compared")
+        elif entry.fingerprint not in (None, dataset.fingerprint) or len(entry.topk) != len(dataset.test):
+            notes.append(f"{entry.name} was measured on other data, so it is not compared")
+        else:
+            usable.append(position)
+    return usable, notes
+
+
+def _ratios(entry: Entry, dataset: Dataset, metrics: Sequence[str]) -> dict[str, Ratio]:
+    q = inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
+    ks = sorted({int(metric.rpartition("@")[2]) for metric in metrics})
+    return document_ratios(place(entry.topk, dataset.test.Y), q, ks)
+
+
+def _differ_from(
+    best: np.ndarray, entries: Sequence[Entry], dataset: Dataset, metrics: Sequence[str], n_resamples: int, seed: int
+) -> np.ndarray:
+    """Whether each run is significantly different from the best one in each metric, (n_runs, n_metrics)."""
+    ratios = [_ratios(entry, dataset, metrics) for entry in entries]
+    pairs = [(row, at) for row in range(len(entries)) for at in range(len(metrics)) if row != best[at]]
+    above = [
+        100.0 * (ratios[best[at]][metrics[at]].numerator - ratios[row][metrics[at]].numerator) for row, at in pairs
+    ]
+    below = [ratios[row][metrics[at]].denominator for row, at in pairs]
+    found = differences(np.column_stack(above), np.column_stack(below), n_resamples, 0.95, seed)
+    different = np.zeros((len(entries), len(metrics)), dtype=bool)
+    for (row, at), difference in zip(pairs, found, strict=True):
+        different[row, at] = difference.significant
+    return different
+
+
+def deltas(
+    entries: Sequence[Entry], reference: int, dataset: Dataset, *, metrics: Sequence[str] = HEADLINE,
+    n_resamples: int = 1000, seed: int = 0,
+) -> pd.DataFrame:  # fmt: skip
+    """Every other run minus the reference (a position in `entries`): difference, 95 % interval, p, significant."""
+    import pandas as pd
+
+    usable, _ = comparable(entries, dataset)
+    if reference not in usable:
+        raise ConfigError(f"{entries[reference].name} cannot be the reference: it was not measured on {dataset.name}")
+    base, others = _ratios(entries[reference], dataset, metrics), [i for i in usable if i != reference]
+    columns = ["run", "metric", "value", "reference", "difference", "low", "high", "p_value", "significant"]
+    rows, above, below = [], [], []
+    for position in others:
+        ratios = _ratios(entries[position], dataset, metrics)
+        for metric in metrics:
+            rows.append((entries[position].name, metric, ratios[metric].percent(), base[metric].percent()))
+            above.append(100.0 * (ratios[metric].numerator - base[metric].numerator))
+            below.append(base[metric].denominator)
+    if not rows:
+        return pd.DataFrame(columns=columns)
+    found = differences(np.column_stack(above), np.column_stack(below), n_resamples, 0.95, seed)
+    tested = [(d.difference, d.low, d.high, d.p_value, d.significant) for d in found]
+    return pd.DataFrame([(*row, *test) for row, test in zip(rows, tested, strict=True)], columns=columns)

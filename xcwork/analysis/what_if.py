@@ -1,0 +1,164 @@
+"""What if: a label that does not exist yet, a text that reads a little differently.
+
+A zero-shot method scores a label from its text alone, so a label that somebody types can be ranked at once: the model
+is copied without its arrays (`Method.add_labels` replaces what it extends and changes nothing in place), the label is
+added to the copy, and the copy predicts. The stored model never learns of it.
+
+Cost: a prediction, and for a new label the extension of the label arrays, O(label terms of the model).
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xcwork.errors import ConfigError, DataError
+from xcwork.methods import registry
+from xcwork.results import Explanation, TopK
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from xcwork.methods.base import Documents, Method
+
+DEPTH = 1000  # ranks looked through for a new label
+
+
+@dataclass(frozen=True, eq=False)
+class NewLabel:
+    """How a label that was typed fares on one document."""
+
+    name: str
+    label_id: int  # in the extended label space
+    rank: int | None  # None: not among the first `depth`
+    score: float | None  # None: the method does not list it at all
+    explanation: Explanation
+    changes: pd.DataFrame  # the first k before and after, see `rank_changes`
+    displaced: list[str]  # names of the labels that it pushes out of the first k
+    depth: int
+    k: int
+    note: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        if self.note:
+            return self.note
+        if self.rank is None:
+            return f"{self.name} is not among the first {self.depth:,} labels of this document."
+        gone = f" and pushes out {', '.join(self.displaced)}" if self.displaced else ""
+        return f"{self.name} comes {_ordinal(self.rank)} with a score of {self.score:.4f}{gone}."
+
+
+@dataclass(frozen=True, eq=False)
+class EditedText:
+    """The predictions for a text before and after it was changed."""
+
+    before: TopK
+    after: TopK
+    changes: pd.DataFrame  # see `rank_changes`
+
+    @property
+    def sentence(self) -> str:
+        """What changed, in words."""
+        states = self.changes["state"].value_counts()
+        said = [f"{count} {state}" for state, count in states.items() if state != "same"]
+        return f"Of the labels in either list: {', '.join(said)}." if said else "No rank changed."
+
+
+def why_no_new_labels(method: Method) -> str | None:
+    """Why labels cannot be typed for this model, as a sentence; None when they can."""
+    if not method.capabilities.zero_shot:
+        able = [n for n in registry.METHODS if registry.method_class(n).capabilities.zero_shot]
+        return (
+            f"{method.title or type(method).__name__} knows a label only from documents that carry it, so it cannot "
+            f"score a new one; {', '.join(able)} can."
+        )
+    if method.labels_.Z is None:
+        return "The labels of this dataset have no text, so a new one cannot be described by text."
+    if (method.labels_.features or method.features_).vectorizer is None:
+        return "This dataset was loaded as ready-made features, so the text of a label cannot be turned into them."
+    return None
+
+
+def new_label(method: Method, document: Documents, text: str, *, name: str = "", k: int = 5) -> NewLabel:
+    """Rank, score and reasons of a label with this `text` for one document, and whom it displaces."""
+    reason = why_no_new_labels(method)
+    if reason is not None:
+        raise ConfigError(reason)
+    if not text.strip():
+        raise ConfigError("a new label needs a text")
+    x, name = _one_document(method, document), name.strip() or " ".join(text.split())
+    trial = copy.copy(method)
+    label = int(trial.add_labels([text], [name])[0])
+    depth = min(DEPTH, label + 1)
+    before, after = method.predict(x, min(depth, label)), trial.predict(x, depth)
+    place = np.flatnonzero(after.ids[0] == label)
+    rank = int(place[0]) + 1 if len(place) else None
+    score = float(after.scores[0, place[0]]) if len(place) else _score(trial, x, label)
+    note = ""
+    if trial.labels_.Z[[label]].nnz == 0:
+        note = f"None of the words of {name} is known to this model, so it has nothing to go by."
+    changes = rank_changes(before, after, k=k)
+    gone = changes[changes["state"] == "out"]
+    return NewLabel(name, label, rank, score, trial.explain(x, label), changes, gone["label"].tolist(), depth, k, note)
+
+
+def edited_text(method: Method, before: str, after: str, *, k: int = 5) -> EditedText:
+    """The first k labels of a text and of its edited form, and how ranks changed."""
+    both = method.predict([before, after], k)
+    first, second = (replace(both, ids=both.ids[[i]], scores=both.scores[[i]]) for i in (0, 1))
+    return EditedText(first, second, rank_changes(first, second, k=k))
+
+
+def rank_changes(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
+    """The labels among the first k of either list of one document, in the order of the second list.
+
+    `state` is new, up, down, same or out; `change` counts the ranks won. A rank is missing where the label is not
+    in the list (which may be longer than k).
+    """
+    import pandas as pd
+
+    old, new = ({label: (slot + 1, score) for slot, (label, score) in enumerate(topk.row(0))}
+                for topk in (before, after))  # fmt: skip
+    first = [label for label, (rank, _) in new.items() if rank <= k]
+    lost = [label for label, (rank, _) in old.items() if rank <= k and label not in set(first)]
+    labels, nothing = first + lost, (np.nan, np.nan)
+    ranks = [(old.get(label, nothing), new.get(label, nothing)) for label in labels]
+    columns = {
+        "label_id": labels, "label": [after.name(label) for label in labels],
+        "rank_before": pd.array([a[0] for a, _ in ranks], dtype="Int64"),
+        "rank_after": pd.array([b[0] for _, b in ranks], dtype="Int64"),
+        "change": pd.array([a[0] - b[0] for a, b in ranks], dtype="Int64"),
+        "score_before": [a[1] for a, _ in ranks], "score_after": [b[1] for _, b in ranks],
+        "state": [_state(a[0], b[0], k) for a, b in ranks],
+    }  # fmt: skip
+    return pd.DataFrame(columns)
+
+
+def _state(before: float, after: float, k: int) -> str:
+    if not after <= k:
+        return "out"
+    if not before <= k:
+        return "new"
+    return "same" if before == after else "up" if after < before else "down"
+
+
+def _one_document(method: Method, document: Documents) -> Documents:
+    X = method.matrix_of(document)
+    if X.shape[0] != 1:
+        raise DataError(f"this works on one document, got {X.shape[0]}")
+    return document if hasattr(document, "filter_pairs") else X
+
+
+def _score(model: Method, document: Documents, label: int) -> float | None:
+    alone = model.predict(document, 1, among=[label]).row(0)
+    return alone[0][1] if alone else None
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"

@@ -1,0 +1,221 @@
+"""The experiments of the EAGLE paper: when does it help to assign the labels of a group to its members?
+
+- `regression` and `classification` (figures 3 and 6): a linear model is learned from groups whose outputs are known in
+  unknown order. *NoAS* learns from the sums of each group; *AS* then gives every output to the member whose prediction
+  by NoAS is nearest, and learns again from single pairs. Both are compared with the estimator that knows the order.
+- `compare` (table 2) and `precision_loss` (figures 4, 7, 8 and 9): a dataset is grouped, and a learner sees the true
+  labels (oracle), the labels of the group (baseline), or those assigned by EAGLE without and with steps, and with
+  documents centred first, which the paper does not do for text.
+- `label_images` (figures 5 and 10): what the embeddings of the labels of images look like.
+
+All are small by default, take a seed, and give data frames or arrays that notebooks and the dashboard draw.
+
+Reference: Shen et al., Extreme multi-label classification from aggregated labels, ICML 2020, section 7 and appendix B.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xcwork.data.dataset import Dataset, Split
+from xcwork.data.groups import clustered_groups, groups_of, random_groups
+from xcwork.errors import DataError
+from xcwork.metrics import evaluate_topk
+from xcwork.progress import track
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIGMAS = (0.0, 0.1, 1.0, 5.0, 10.0)
+VARIANTS: dict[str, dict[str, Any]] = {
+    "oracle": {"assign": "truth"},
+    "baseline": {"assign": "all"},
+    "EAGLE-0": {"steps": 0, "centre": False},
+    "EAGLE": {"centre": False},
+    "EAGLE, centred": {"centre": True},
+}
+
+
+@dataclass(frozen=True)
+class _Estimates:
+    """Linear models B (n_inputs, n_outputs) learned from grouped pairs."""
+
+    oracle: np.ndarray
+    without: np.ndarray  # NoAS
+    assigned: np.ndarray  # AS
+
+    @classmethod
+    def of(cls, X: np.ndarray, Z: np.ndarray, size: int) -> _Estimates:
+        """From inputs (n, n_inputs) and outputs (n, n_outputs) whose rows come in groups of `size`."""
+
+        def least_squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+            return np.linalg.lstsq(x, z, rcond=None)[0]
+
+        inputs, outputs = (part.reshape(-1, size, part.shape[1]) for part in (X, Z))  # (n_groups, size, …)
+        without = least_squares(inputs.sum(axis=1), outputs.sum(axis=1))
+        predicted = inputs @ without
+        distance = ((outputs[:, :, None] - predicted[:, None]) ** 2).sum(axis=3)  # (n_groups, output, input)
+        nearest = np.take_along_axis(inputs, distance.argmin(axis=2)[:, :, None], axis=1)
+        assigned = least_squares(nearest.reshape(len(X), -1), outputs.reshape(len(X), -1))
+        return cls(least_squares(X, Z), without, assigned)
+
+
+def regression(
+    sigma_2: Sequence[float] = SIGMAS, *, n: int = 1000, group_size: int = 10, n_inputs: int = 10, n_outputs: int = 5,
+    sigma_1: float = 1.0, sigma_e: float = 1.0, repeats: int = 10, seed: int = 0,
+) -> pd.DataFrame:  # fmt: skip
+    """The error of both estimators relative to the oracle's, over the deviation `sigma_2` within a group.
+
+    A group has a centre drawn with deviation sigma_1, its members deviate from it by sigma_2, and outputs have noise
+    sigma_e: theorem 1 of the paper.
+    """
+    n -= n % group_size
+    rows = []
+    for sigma in track(sigma_2, "simulating regression"):
+        errors = {"AS": [], "NoAS": []}
+        for repeat in range(repeats):
+            rng = np.random.default_rng((seed, repeat))
+            truth = rng.normal(size=(n_inputs, n_outputs))
+            truth /= np.linalg.norm(truth, 2)
+            centres = sigma_1 * rng.normal(size=(n // group_size, n_inputs))
+            X = np.repeat(centres, group_size, axis=0) + sigma * rng.normal(size=(n, n_inputs))
+            found = _Estimates.of(X, X @ truth + sigma_e * rng.normal(size=(n, n_outputs)), group_size)
+            best = np.linalg.norm(found.oracle - truth)
+            errors["AS"].append(np.linalg.norm(found.assigned - truth) / best)
+            errors["NoAS"].append(np.linalg.norm(found.without - truth) / best)
+        rows += [_row(sigma, name, values) for name, values in errors.items()]
+    return _frame(rows)
+
+
+def classification(
+    sigma_2: Sequence[float] = SIGMAS, *, n: int = 1000, group_size: int = 10, n_inputs: int = 10, n_labels: int = 5,
+    sigma_1: float = 0.3, repeats: int = 10, seed: int = 0,
+) -> pd.DataFrame:  # fmt: skip
+    """The share of wrong labels of both estimators relative to the oracle's, over `sigma_2`.
+
+    A sample is the embedding of a label with noise sigma_1, its label the one nearest to it. In each group one label is
+    e^sigma_2 times as likely as each other: 0 mixes all labels evenly, large values give groups of a single label.
+    The paper's sigma_1 = 0.1 makes classes that no estimator ever confuses, so that there is no error to compare.
+    """
+    n -= n % group_size
+    rows = []
+    for sigma in track(sigma_2, "simulating classification"):
+        wrong: dict[str, list[float]] = {"oracle": [], "AS": [], "NoAS": []}
+        for repeat in range(repeats):
+            rng = np.random.default_rng((seed, repeat))
+            truth = rng.normal(size=(n_labels, n_inputs))
+            truth /= np.linalg.norm(truth, axis=1, keepdims=True)
+            chances = np.ones((n // group_size, n_labels))
+            favourite = rng.integers(n_labels, size=len(chances))
+            chances[np.arange(len(chances)), favourite] = np.exp(sigma)
+            X, labels = _samples(np.repeat(chances, group_size, axis=0), truth, sigma_1, rng)
+            found = _Estimates.of(X, np.eye(n_labels)[labels], group_size)
+            new, expected = _samples(np.ones((10_000, n_labels)), truth, sigma_1, rng)
+            for name, model in (("oracle", found.oracle), ("AS", found.assigned), ("NoAS", found.without)):
+                wrong[name].append(float(np.mean((new @ model).argmax(axis=1) != expected)))
+        best = max(float(np.mean(wrong.pop("oracle"))), 1e-4)
+        rows += [_row(sigma, name, np.array(values) / best) for name, values in wrong.items()]
+    return _frame(rows)
+
+
+def _samples(
+    chances: np.ndarray, truth: np.ndarray, noise: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """(inputs, labels): one sample a row of `chances`, near the embedding of a label drawn with these odds."""
+    edges = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)
+    drawn = (rng.random((len(edges), 1)) > edges[:, :-1]).sum(axis=1)
+    X = truth[drawn] + noise * rng.normal(size=(len(drawn), truth.shape[1]))
+    return X, (X @ truth.T).argmax(axis=1)
+
+
+def _row(sigma: float, estimator: str, values: Iterable[float]) -> dict[str, Any]:
+    values = np.asarray(list(values))
+    return {"sigma_2": sigma, "estimator": estimator, "relative_error": values.mean(), "deviation": values.std()}
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows)
+
+
+def compare(
+    dataset: Dataset, grouped: Split, *, learner: str = "one_vs_all", learner_params: str = "",
+    variants: Sequence[str] = tuple(VARIANTS), seed: int = 0, **settings: Any,
+) -> pd.DataFrame:  # fmt: skip
+    """One row a variant: precision on the test part after learning from the training documents `grouped`."""
+    from xcwork.methods.registry import create
+
+    rows = []
+    for name in variants:
+        settings_of = settings | VARIANTS[name]
+        model = create("eagle", learner=learner, learner_params=learner_params, seed=seed, **settings_of)
+        started = time.perf_counter()
+        assigned = model.assigned(grouped)
+        prepared = time.perf_counter()
+        trained = model.new_learner().fit(assigned)
+        done = time.perf_counter()
+        metrics = evaluate_topk(
+            trained.predict(dataset.test, k=5), dataset.test.Y, frequencies=dataset.train.label_frequencies,
+            n_train=len(dataset.train), propensity=dataset.propensity,
+        )  # fmt: skip
+        rows.append(
+            {
+                "method": name, **{f"P@{k}": metrics[f"P@{k}"] for k in (1, 3, 5)},
+                "assignment_precision": float("nan") if model.precision_ is None else 100 * model.precision_,
+                "pairs": assigned.Y.nnz, "preprocessing_seconds": prepared - started,
+                "training_seconds": done - prepared,
+            }
+        )  # fmt: skip
+    return _frame(rows)
+
+
+def precision_loss(
+    dataset: Dataset, *, sizes: Sequence[int] = (), depths: Sequence[int] = (), noises: Sequence[float] = (),
+    depth: int = 4, seed: int = 0, **options: Any,
+) -> pd.DataFrame:  # fmt: skip
+    """How much of the oracle's P@1 is lost, in percent of it, over group size, cluster depth and heterogeneity.
+
+    `noises` make clusters of the given `depth` less homogeneous. Further options go to `compare`.
+    """
+    import pandas as pd
+
+    settings = [("group size", size, random_groups(dataset.train, size, seed=seed)) for size in sizes]
+    settings += [("depth", d, clustered_groups(dataset.train, d, seed=seed)) for d in depths]
+    settings += [("noise", s, clustered_groups(dataset.train, depth, noise=s, seed=seed)) for s in noises]
+    oracle = compare(dataset, dataset.train, variants=["oracle"], seed=seed, **options)["P@1"][0]
+    others = [name for name in VARIANTS if name != "oracle"]
+    frames = []
+    for factor, value, grouped in track(settings, "comparing groupings"):
+        frame = compare(dataset, grouped, variants=others, seed=seed, **options)
+        frame.insert(0, "factor", factor)
+        frame.insert(1, "value", value)
+        frame["loss"] = 100 * (oracle - frame["P@1"]) / oracle
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def label_images(
+    dataset: Dataset, *, group_size: int = 4, steps: Sequence[int] = (0, 20), most: int | None = None, seed: int = 0
+) -> dict[str, np.ndarray]:
+    """The embedding of every label as an image, (n_labels, height, width), after so many steps; and the true one.
+
+    What all images have in common is subtracted, so values lie on both sides of zero. `most` takes the first training
+    images only.
+    """
+    from xcwork.methods.eagle.grlr import assign_labels
+
+    shape = dataset.features.image_shape
+    if shape is None:
+        raise DataError("only embeddings of images can be drawn", remedy="load idx files, such as MNIST")
+    train = dataset.train if most is None else dataset.train.take(range(min(most, len(dataset.train))))
+    groups = groups_of(random_groups(train, group_size, seed=seed))
+    single = groups_of(random_groups(train, 1))
+    found = {"truth": assign_labels(train.X, single, steps=0, keep=None, seed=seed)}
+    found |= {f"{n} steps": assign_labels(train.X, groups, steps=n, keep=None, seed=seed) for n in steps}
+    return {name: result.embeddings.toarray().reshape(-1, *shape) for name, result in found.items()}

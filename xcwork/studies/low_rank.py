@@ -1,0 +1,118 @@
+"""What a low-rank classifier can and cannot do: the experiment behind theorem 3 of multi-head encoding, and its limit.
+
+A classifier with a linear bottleneck of r units, O = W₂ W₁ F + b, has logits of rank r + 1 at most. Trained with the
+squared error it can give at most that many classes their own direction. Trained with cross-entropy it may still put the
+right class first everywhere, because softmax only asks which logit is largest.
+
+- `low_rank_curves` trains both losses on N Gaussian points, each a class of its own (figure 5 of the paper), and
+  follows accuracy and the rank of softmax(O).
+- `parabola_logits` is an explicit solution for that task with one unit and a bias: with t_i = F_i u, the logits
+  2 t t_j - t_j² = t² - (t - t_j)² are largest where t = t_j. Accuracy 100 %, whatever the training does.
+- `best_on_a_line` bounds the claim. One unit and a bias project the points on a line, where each class wins one
+  interval. The four quadrants of the plane are linearly separable, yet no line and no order of intervals gets them
+  right: theorem 3 holds for points that are classes of their own, not for classes in general.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xcwork.device import one_thread
+from xcwork.progress import track
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOSSES = ("squared error", "cross-entropy")
+RANK_TOLERANCE = 1e-3  # of the largest singular value
+
+
+def gaussian_points(n: int = 100, dimension: int | None = None, seed: int = 0) -> np.ndarray:
+    """Points of which each is its own class, (n, dimension)."""
+    return np.random.default_rng(seed).standard_normal((n, dimension or n)).astype(np.float32)
+
+
+def low_rank_curves(
+    points: np.ndarray, *, bottleneck: int = 1, bias: bool = True, epochs: int = 2000, every: int = 100,
+    rate: float = 0.02, seed: int = 0, losses: Sequence[str] = LOSSES,
+) -> pd.DataFrame:  # fmt: skip
+    """Accuracy (%) and rank of softmax(O) while training, for both losses: one row a loss and measured epoch."""
+    import pandas as pd
+
+    with one_thread():
+        rows = [
+            {"loss": loss, "bias": bias, "bottleneck": bottleneck, **row}
+            for loss in losses
+            for row in _train(points, loss, bottleneck, bias, epochs, every, rate, seed)
+        ]
+    return pd.DataFrame(rows)
+
+
+def _train(
+    points: np.ndarray, loss: str, bottleneck: int, bias: bool, epochs: int, every: int, rate: float, seed: int
+) -> list[dict[str, float]]:
+    import torch
+    from torch.nn import functional as F
+
+    F_, n = torch.from_numpy(points), len(points)
+    right = torch.arange(n)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        first = torch.nn.Linear(points.shape[1], bottleneck, bias=False)
+        second = torch.nn.Linear(bottleneck, n, bias=bias)
+    optimiser = torch.optim.Adam([*first.parameters(), *second.parameters()], lr=rate)
+    rows = []
+    for epoch in track(range(epochs + 1), f"low rank, {loss}"):
+        outputs = second(first(F_))
+        if epoch % every == 0:
+            softmax = torch.softmax(outputs.detach(), 1)
+            accuracy = 100 * float((softmax.argmax(1) == right).float().mean())
+            rows.append({"epoch": epoch, "accuracy": accuracy, "rank": int(_rank(softmax.numpy()))})
+        value = F.cross_entropy(outputs, right) if loss == LOSSES[1] else F.mse_loss(outputs, torch.eye(n))
+        optimiser.zero_grad()
+        value.backward()
+        optimiser.step()
+    return rows
+
+
+def _rank(matrix: np.ndarray) -> int:
+    values = np.linalg.svd(matrix, compute_uv=False)
+    return int((values > RANK_TOLERANCE * values[0]).sum())
+
+
+def parabola_logits(points: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Logits (n, n) of one unit and a bias under which every point is its own class."""
+    t = points.astype(np.float64) @ direction
+    return 2 * t[:, None] * t - t**2
+
+
+def quadrants(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Points of the plane and the number of their quadrant."""
+    points = np.random.default_rng(seed).uniform(-1, 1, (n, 2))
+    return points, 2 * (points[:, 0] > 0) + (points[:, 1] > 0)
+
+
+def best_on_a_line(points: np.ndarray, classes: np.ndarray, *, directions: int = 180) -> float:
+    """The best accuracy (0 … 1) of any classifier with one unit and a bias on points of the plane.
+
+    Searched exhaustively: every direction of a grid, every order of the classes, every place of the borders.
+    """
+    n_classes = int(classes.max()) + 1
+    best = 0
+    for angle in track(np.linspace(0, np.pi, directions, endpoint=False), "directions"):
+        order = np.argsort(points @ np.array([np.cos(angle), np.sin(angle)]), kind="stable")
+        counts = np.vstack([np.zeros(n_classes), np.cumsum(np.eye(n_classes)[classes[order]], axis=0)])  # (n + 1, c)
+        best = max(best, *(_best_borders(counts[:, row]) for row in permutations(range(n_classes))))
+    return best / len(points)
+
+
+def _best_borders(counts: np.ndarray) -> int:
+    """Most points right when class 0 takes the first interval, class 1 the next, and so on; any may be empty."""
+    right = counts[:, 0]  # right[i]: points right among the first i
+    for column in counts[:, 1:].T:
+        right = np.maximum.accumulate(right - column) + column
+    return int(right[-1])

@@ -1,0 +1,195 @@
+"""The experiments of multi-head encoding, as functions for notebooks and the dashboard.
+
+Each trains small models and returns a data frame with one row a model; nothing is drawn or stored.
+
+| function | in the paper | question |
+| --- | --- | --- |
+| `label_orders` | figure 9, table 9 | do clusters of labels beat a random order, and until which size of the network? |
+| `head_lengths` | tables 3 and 7 | how do number and length of heads act on accuracy, confusion and cost? |
+| `tail_trimming` | table 10 | what do the rarest labels contribute? |
+| `head_accuracies` | figure 6 | how right is each head, and how right are they together? |
+| `costs` | figure 7 | parameters, time and memory against the flat classifier |
+
+The low-rank experiments of figure 5 are in `xcwork.studies.low_rank`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.methods.multihead.codes import confusion_degree, parse_heads
+from xcwork.methods.registry import create
+from xcwork.metrics.ranking import curves, place
+from xcwork.progress import Callback, track
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from xcwork.methods.multihead.base import MultiHead
+
+KS = (1, 3, 5)
+
+
+def _precisions(model: MultiHead, split: Split) -> dict[str, float]:
+    """P@1, P@3 and P@5, those that there are labels for."""
+    found = model.predict(split, k=min(max(KS), split.n_labels))
+    values = curves(place(found, split.Y))["P"]
+    return {f"P@{k}": values[k - 1] for k in KS if k <= len(values)}
+
+
+def label_orders(
+    train: Split, test: Split, *, method: str = "mhc", orders: Sequence[str] = ("cluster", "random"),
+    widths: Sequence[int] = (8, 32, 128), seeds: Sequence[int] = (0, 1, 2), **params: Any,
+) -> pd.DataFrame:  # fmt: skip
+    """Accuracy for every label order, size of the network and seed, on training documents too.
+
+    Precision on the training documents says whether a network is large enough to fit them, which is where the paper
+    expects the difference between orders to vanish.
+    """
+    import pandas as pd
+
+    settings = [(order, width, seed) for width in widths for order in orders for seed in seeds]
+    rows = []
+    for order, width, seed in track(settings, "label orders"):
+        sizes = {"width": width} | ({"hidden": width} if method == "mhc" else {})
+        model = create(method, label_order=order, seed=seed, **sizes | params).fit(train)
+        fitted = _precisions(model, train)["P@1"]
+        rows.append({"order": order, "width": width, "seed": seed, **_precisions(model, test), "training P@1": fitted})
+    return pd.DataFrame(rows)
+
+
+def gap(frame: pd.DataFrame, metric: str = "P@1") -> pd.DataFrame:
+    """`metric` of `label_orders` by width and order, and what clusters gain over a random order."""
+    table = frame.groupby(["width", "order"])[metric].agg(["mean", "std"]).unstack("order")
+    table[("gain", "cluster")] = table[("mean", "cluster")] - table[("mean", "random")]
+    return table
+
+
+def head_lengths(
+    train: Split, test: Split, heads: Sequence[str], *, methods: Sequence[str] = ("mhp", "mhc", "mhs"), **params: Any
+) -> pd.DataFrame:
+    """Accuracy, confusion degree and size for every choice of heads; MHS takes those with two numbers."""
+    import pandas as pd
+
+    settings = [(name, text) for name in methods for text in heads if name != "mhs" or len(parse_heads(text)) == 2]
+    rows = []
+    for method, text in track(settings, "head lengths"):
+        model = create(method, heads=text, **params).fit(train)
+        degree = confusion_degree(parse_heads(text), parallel=method == "mhp")
+        row = {"method": method, "heads": text, "confusion degree": degree, "parameters": model.n_parameters()}
+        rows.append(row | _precisions(model, test))
+    return pd.DataFrame(rows)
+
+
+def trimmed(train: Split, share: float) -> tuple[Split, float]:
+    """`train` without its rarest labels, a `share` of those that occur, and the share of positives lost with them."""
+    seen = np.flatnonzero(train.label_frequencies)
+    rarest = seen[np.argsort(train.label_frequencies[seen], kind="stable")][: round(share * len(seen))]
+    keep = np.ones(train.n_labels, np.float32)
+    keep[rarest] = 0
+    Y = sparse.csr_array(train.Y @ sparse.diags_array(keep))
+    Y.eliminate_zeros()
+    return replace(train, Y=Y), 1 - Y.nnz / max(1, train.Y.nnz)
+
+
+def tail_trimming(
+    train: Split, test: Split, *, shares: Sequence[float] = (0.0, 0.25, 0.5, 0.75), method: str = "mhc", **params: Any
+) -> pd.DataFrame:
+    """Accuracy on all labels after training without the rarest ones."""
+    import pandas as pd
+
+    rows = []
+    for share in track(shares, "tail trimming"):
+        less, lost = trimmed(train, share)
+        model = create(method, **params).fit(less)
+        rows.append({"labels trimmed": share, "positives lost": lost, **_precisions(model, test)})
+    return pd.DataFrame(rows)
+
+
+def head_accuracies(train: Split, test: Split, **params: Any) -> pd.DataFrame:
+    """Per cent of documents that each head of MHP gets right, all of them together, and the product of the heads.
+
+    Together they are right more often than the product says where their errors fall on the same documents.
+    """
+    import pandas as pd
+
+    model = create("mhp", **params).fit(train)
+    rows = []
+    for part, split in (("train", train), ("test", test)):
+        shares = dict(model.diagnostics(split))
+        together = shares.pop("exact match")
+        expected = 100 * float(np.prod([share / 100 for share in shares.values()]))
+        rows += [{"part": part, "head": name, "accuracy": share} for name, share in shares.items()]
+        rows += [{"part": part, "head": "together", "accuracy": together}]
+        rows += [{"part": part, "head": "product", "accuracy": expected}]
+    return pd.DataFrame(rows)
+
+
+def random_split(n_documents: int, n_labels: int, *, n_features: int = 2000, terms: int = 50, seed: int = 0) -> Split:
+    """Documents with one random label each: nothing to learn, but the work of learning it."""
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(n_features, size=(n_documents, terms))
+    entries = (np.full(columns.size, terms**-0.5, np.float32), columns.ravel(), np.arange(n_documents + 1) * terms)
+    X = sparse.csr_array(entries, shape=(n_documents, n_features))
+    X.sum_duplicates()
+    labels = rng.integers(n_labels, size=n_documents)
+    ones = np.ones(n_documents, np.float32)
+    Y = sparse.csr_array((ones, labels, np.arange(n_documents + 1)), shape=(n_documents, n_labels))
+    return Split(X, Y, LabelSpace([""] * n_labels), Features(n_features))
+
+
+class _Clock(Callback):
+    """When each step of training ended."""
+
+    def __init__(self) -> None:
+        self.ticks: list[float] = []
+
+    def on_step(self, phase: str, step: int, total: int | None) -> bool:
+        self.ticks.append(time.perf_counter())
+        return False
+
+
+def cost(
+    method: str, n_labels: int, *, width: int = 256, batch: int = 64, steps: int = 5, documents: int = 64, **params: Any
+) -> dict[str, Any]:
+    """What one model costs: learned numbers of its heads, median time of a training step, time to rank a document."""
+    split, clock = random_split(batch * (steps + 1), n_labels), _Clock()
+    model = create(method, width=width, batch=batch, epochs=1, least_steps=0, **params).fit(split, callbacks=[clock])
+    model.label_frequencies_ = np.ones(n_labels, np.int64)  # as if every label had documents: all compete
+    asked = split.X[:documents]
+    model.predict(asked, k=5)  # compiles
+    started = time.perf_counter()
+    model.predict(asked, k=5)
+    predicting = time.perf_counter() - started
+    return {
+        "method": method, "labels": n_labels, "heads": ",".join(map(str, model.heads_)),
+        "parameters": model.n_parameters(), "train ms a step": 1000 * float(np.median(np.diff(clock.ticks)[1:])),
+        "predict ms a document": 1000 * predicting / documents,
+    }  # fmt: skip
+
+
+def costs(
+    n_labels: Sequence[int] = (1000, 10_000, 100_000),
+    methods: Sequence[str] = ("flat", "mhp", "mhc", "mhs"),
+    **params: Any,
+) -> pd.DataFrame:
+    """`cost` of every method for every number of labels, and how many times cheaper it is than flat."""
+    import pandas as pd
+
+    settings = [(n, method) for n in n_labels for method in methods]
+    return with_ratios(pd.DataFrame([cost(method, n, **params) for n, method in track(settings, "costs")]))
+
+
+def with_ratios(frame: pd.DataFrame) -> pd.DataFrame:
+    """`frame` of costs with columns that say how many times less than flat a row takes."""
+    flat = frame[frame["method"] == "flat"].set_index("labels")
+    for column, name in (("train ms a step", "train ×"), ("predict ms a document", "predict ×")):
+        frame[name] = frame["labels"].map(flat[column]) / frame[column]
+    return frame

@@ -1,0 +1,35 @@
+"""Bars for a handful of numbers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xcwork.viz import colour, hatch, listed, plain, shortened, styled
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+def grouped_bars(
+    series: Mapping[str, Sequence[float]], names: Sequence[str], *, title: str, x: str = "", y: str = "value"
+) -> go.Figure:
+    """One group of bars for each of `names`, one bar a series."""
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for position, (name, values) in enumerate(series.items()):
+        figure.add_bar(
+            x=[plain(each) for each in names], y=list(values), name=plain(name),
+            text=[f"{value:.1f}" for value in values],
+            marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
+            hovertemplate="%{x}: %{y:.2f}<extra>%{fullData.name}</extra>",
+        )  # fmt: skip
+    first = next(iter(series), "")
+    told = [f"{shortened(name)} {value:.1f}" for name, value in zip(names, series.get(first, ()), strict=False)]
+    return styled(
+        figure, title=plain(title), x=plain(x), y=plain(y), barmode="group", bargap=0.4, showlegend=len(series) > 1,
+        alt=f"{shortened(title)}, {shortened(first)}: {listed(told, 8)}.",
+        table=pd.DataFrame({"": list(names), **{name: list(values) for name, values in series.items()}}),
+    )  # fmt: skip

@@ -1,0 +1,84 @@
+"""Runs compared: dots for their metrics, and differences to a reference with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xcwork.viz import COLOURS, colour, listed, marker, plain, shortened, styled
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from xcwork.analysis.comparison import ComparisonTable
+
+ROW_HEIGHT = 30
+
+
+def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", "nDCG@5", "PSP@5")) -> go.Figure:
+    """One line a run, one dot a metric; published results are hollow."""
+    import plotly.graph_objects as go
+
+    frame = table.frame
+    n_runs = len(frame) - table.n_published
+    names = [
+        plain(row.run if at < n_runs else f"{row.method} (published)")
+        for at, row in enumerate(frame[["run", "method"]].itertuples())
+    ]
+    figure = go.Figure()
+    for position, metric in enumerate(metrics):
+        symbol = marker(position)
+        figure.add_scatter(
+            x=frame[metric].tolist(), y=list(range(len(frame))), name=plain(metric), mode="markers", customdata=names,
+            hovertemplate="%{customdata}: %{x:.2f}<extra>%{fullData.name}</extra>",
+            marker={"size": 11, "color": colour(position),
+                    "symbol": [symbol if at < n_runs else f"{symbol}-open" for at in range(len(frame))]},
+        )  # fmt: skip
+    told = []
+    for metric in metrics:
+        values = frame[metric].iloc[:n_runs].astype(float)
+        if values.notna().any():
+            told.append(
+                f"{shortened(frame['run'].iloc[int(values.fillna(-1).argmax())])} in {metric} ({values.max():.1f})"
+            )
+    return styled(
+        figure, title="Metrics of the runs", x="percent", y="", showlegend=True,
+        alt=f"{n_runs} runs. The highest is {listed(told)}.", table=frame[["run", "method", *metrics]],
+        height=160 + ROW_HEIGHT * len(frame),
+        yaxis={"autorange": "reversed", "tickvals": list(range(len(frame))), "ticktext": names, "automargin": True},
+    )  # fmt: skip
+
+
+def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] = ("P@1", "P@5", "PSP@5")) -> go.Figure:
+    """Differences to the reference run with their 95 % intervals; a hollow dot may be chance."""
+    import plotly.graph_objects as go
+
+    shown = deltas[deltas["metric"].isin(list(metrics))]
+    runs = list(dict.fromkeys(shown["run"]))
+    figure = go.Figure()
+    for position, metric in enumerate(metrics):
+        rows = shown[shown["metric"] == metric]
+        symbol = marker(position)
+        figure.add_scatter(
+            x=rows["difference"].tolist(), name=plain(metric), mode="markers",
+            y=[runs.index(run) + 0.22 * (position - (len(metrics) - 1) / 2) for run in rows["run"]],
+            error_x={"type": "data", "symmetric": False, "array": (rows["high"] - rows["difference"]).tolist(),
+                     "arrayminus": (rows["difference"] - rows["low"]).tolist()},
+            marker={"size": 10, "color": colour(position),
+                    "symbol": [symbol if significant else f"{symbol}-open" for significant in rows["significant"]]},
+            hovertemplate="%{x:+.2f}<extra>%{fullData.name}</extra>",
+        )  # fmt: skip
+    figure.add_vline(x=0, line={"color": COLOURS[6], "dash": "dot"})
+    told = [
+        f"{shortened(row.run)} {row.difference:+.2f} in {row.metric}"
+        + ("" if row.significant else ", which may be chance")
+        for row in shown.itertuples()
+    ]
+    return styled(
+        figure, title=f"Difference to {plain(reference)}", x="points (filled: significant at 95 %)", y="",
+        showlegend=True, alt=f"Compared with {shortened(reference)}: {listed(told, 6)}.", table=shown,
+        height=180 + 3 * ROW_HEIGHT * len(runs),
+        yaxis={"autorange": "reversed", "tickvals": list(range(len(runs))), "ticktext": [plain(run) for run in runs],
+               "automargin": True},
+    )  # fmt: skip

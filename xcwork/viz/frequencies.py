@@ -1,0 +1,62 @@
+"""How often labels occur: the rank-frequency curve of a dataset with its bands of head, torso and tail."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from xcwork.viz import COLOURS, plain, styled
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from xcwork.data.checks import Card
+
+SHADE = (0.16, 0.09, 0.03)  # opacity of the bands, from the most frequent one on
+
+
+def label_frequencies(card: Card, *, bands: str = "count") -> go.Figure:
+    """Training documents of each label against its rank, both on a logarithmic scale, with the bands shaded.
+
+    `bands` is one of the definitions of the card: "count" or "share".
+    """
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    points = card.frequency_curve
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[point["rank"] for point in points], y=[point["frequency"] for point in points], mode="lines",
+        line={"color": COLOURS[0], "width": 3, "shape": "hv"}, showlegend=False,
+        hovertemplate="label %{x:,}: %{y:,} training documents<extra></extra>",
+    )  # fmt: skip
+    first = 1
+    for (band, counts), shade in zip(card.bands[bands].items(), SHADE, strict=False):
+        if counts["labels"]:
+            last = first + counts["labels"]
+            figure.add_vrect(x0=first, x1=last, fillcolor=COLOURS[0], opacity=shade, line_width=0, layer="below")
+            # The place of an annotation on a logarithmic axis is the logarithm, unlike that of a shape.
+            figure.add_annotation(
+                x=math.log10(first), y=1, yref="paper", xanchor="left", yanchor="bottom", showarrow=False,
+                text=plain(f"{band} · {counts['labels']:,}"),
+            )  # fmt: skip
+            first = last
+    figure.update_xaxes(type="log", dtick=1)
+    figure.update_yaxes(type="log", dtick=1)
+    return styled(
+        figure, title="How often labels occur", x="labels by frequency", y="training documents",
+        alt=frequencies_in_words(card), table=pd.DataFrame(points, columns=["rank", "frequency"]),
+    )  # fmt: skip
+
+
+def frequencies_in_words(card: Card) -> str:
+    """The curve as a sentence."""
+    if not card.frequency_curve:
+        return "No label occurs in training."
+    most, of_label = card.frequency_curve[0]["frequency"], card.train_documents_per_label
+    sentence = (
+        f"The most frequent label has {most:,} training documents; half of the {card.n_seen_labels:,} seen labels "
+        f"have at most {of_label['median']:,.0f}."
+    )
+    unseen = card.n_unseen_labels
+    return sentence + (f" {unseen:,} label{'s have' if unseen != 1 else ' has'} none." if unseen else "")

@@ -1,0 +1,132 @@
+"""What a method makes of the labels: the graph of landmarks, the label tree, the grid of two heads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xcwork.errors import ConfigError
+from xcwork.viz import COLOURS, SCALE, colour, listed, marker, plain, styled
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from xcwork.methods.landmarks.graph import LandmarkGraph
+
+TREES = ("icicle", "treemap")
+MOST_NODES, MOST_CELLS = 1000, 200  # nodes of a tree, cells along one side of a grid
+NAMED_LANDMARKS = 15
+
+
+def landmark_graph_figure(graph: LandmarkGraph) -> go.Figure:
+    """Landmarks, the labels that hang on them and how strongly; solid lines add, dotted lines take away."""
+    import plotly.graph_objects as go
+
+    nodes, edges, figure = graph.nodes, graph.edges, go.Figure()
+    place = nodes.set_index("label_id")[["x", "y"]]
+    for position, (name, dashes, chosen) in enumerate(
+        (("adds", "solid", edges[edges["weight"] >= 0]), ("takes away", "dot", edges[edges["weight"] < 0]))
+    ):
+        ends = [place.loc[chosen[end].to_numpy()].to_numpy() for end in ("source", "target")]
+        gap = np.full((len(chosen), 2), np.nan)
+        path = np.stack([*ends, gap], axis=1).reshape(-1, 2)  # (3 * n_edges, 2): a break after every line
+        figure.add_scatter(
+            x=path[:, 0], y=path[:, 1], mode="lines", name=name, hoverinfo="skip",
+            line={"color": COLOURS[6] if position == 0 else COLOURS[1], "width": 1, "dash": dashes},
+        )  # fmt: skip
+    for position, (kind, rows) in enumerate(nodes.groupby("kind", sort=False)):
+        figure.add_scatter(
+            x=rows["x"], y=rows["y"], mode="markers", name=plain(kind), customdata=rows["label_id"],
+            text=[f"{plain(row.name)}<br>{row.documents:,} documents, {row.labels:,} labels hang on it"
+                  for row in rows[["name", "documents", "labels"]].itertuples(index=False)],
+            hovertemplate="%{text}<extra>%{fullData.name}</extra>",
+            marker={"symbol": marker(position), "color": colour(position), "size": 14 if kind == "landmark" else 8},
+        )  # fmt: skip
+    largest = nodes[nodes["kind"] == "landmark"].nlargest(NAMED_LANDMARKS, "labels")
+    for row in largest[["name", "x", "y"]].itertuples(index=False):
+        figure.add_annotation(x=row.x, y=row.y, text=plain(row.name, 24), showarrow=False, yshift=14)
+    told = [f"{row.name} ({row.labels:,} labels)" for row in largest[["name", "labels"]].itertuples(index=False)]
+    return styled(
+        figure, title=plain(graph.caption, 120), x="", y="", showlegend=True, height=640, hovermode="closest",
+        alt=f"Graph of {graph.caption}. Most labels hang on {listed(told)}.", table=nodes.drop(columns=["x", "y"]),
+        xaxis={"visible": False}, yaxis={"visible": False},
+    )  # fmt: skip
+
+
+def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: int = MOST_NODES) -> go.Figure:
+    """A tree of labels as nested boxes, each as large as the number of labels below it.
+
+    `nodes` has id, parent (missing for the root), name, labels (how many labels lie below) and optionally value, which
+    colours the boxes. Only the largest `max_nodes` nodes are drawn, always with all their ancestors.
+    """
+    import plotly.graph_objects as go
+
+    if kind not in TREES:
+        raise ConfigError(f"a tree is drawn as one of {', '.join(TREES)}, got {kind!r}")
+    # A node has at least as many labels as its children, so the largest nodes bring their ancestors along; the order
+    # of the rows decides among equals, and parents come before their children.
+    drawn = nodes.sort_values("labels", ascending=False, kind="stable").head(max_nodes)
+    boxes = {
+        "ids": drawn["id"].astype(str).tolist(), "labels": drawn["name"].map(plain).tolist(),
+        "parents": ["" if missing else str(parent)
+                    for parent, missing in zip(drawn["parent"], drawn["parent"].isna(), strict=True)],
+        "values": drawn["labels"].tolist(), "branchvalues": "total",
+        "hovertemplate": "%{label}: %{value:,} labels<extra></extra>",
+        "marker": {"colors": drawn["value"].tolist(), "colorscale": SCALE, "showscale": True} if "value" in drawn
+        else {"colors": [colour(i) for i in range(len(drawn))]},
+    }  # fmt: skip
+    figure = go.Figure(go.Icicle(**boxes) if kind == "icicle" else go.Treemap(**boxes))
+    n_labels = int(nodes["labels"].max()) if len(nodes) else 0
+    n_leaves = int((~nodes["id"].isin(nodes["parent"].dropna())).sum())
+    shown = "" if len(drawn) == len(nodes) else f", of which the {len(drawn):,} largest are drawn"
+    return styled(
+        figure, title=f"Tree of {n_labels:,} labels", x="", y="", height=560, table=drawn,
+        alt=f"A tree with {n_labels:,} labels in {n_leaves:,} leaves and {len(nodes):,} nodes{shown}.",
+        margin={"l": 10, "r": 10, "t": 60, "b": 10},
+    )  # fmt: skip
+
+
+def head_grid_figure(
+    grid: np.ndarray, *, title: str = "Labels as pairs of codes", value: str = "value",
+    rows: str = "code of head 1", columns: str = "code of head 2",
+) -> go.Figure:  # fmt: skip
+    """A heat map with one cell for each pair of codes of two heads; codes that no label uses are NaN and stay empty.
+
+    Of a grid with more than two hundred rows or columns, cells are averaged over blocks.
+    """
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    values, (high, wide) = _blocks(np.asarray(grid, float))
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=values, colorscale=SCALE, colorbar={"title": {"text": plain(value)}}, hoverongaps=False,
+        y=(np.arange(values.shape[0]) * high).tolist(), x=(np.arange(values.shape[1]) * wide).tolist(),
+        hovertemplate=f"{plain(rows)} %{{y}}, {plain(columns)} %{{x}}: %{{z:.3g}}<extra></extra>",
+    )  # fmt: skip
+    used = int(np.isfinite(grid).sum())
+    spread = f", from {np.nanmin(grid):.3g} to {np.nanmax(grid):.3g}" if used else ""
+    at = np.argwhere(np.isfinite(values))
+    table = pd.DataFrame(
+        {rows: at[:, 0] * high, columns: at[:, 1] * wide, value: values[np.isfinite(values)]}
+    ).sort_values(value, ascending=False, kind="stable")  # fmt: skip
+    return styled(
+        figure, title=plain(title), x=plain(columns), y=plain(rows), height=520, table=table,
+        alt=f"A grid of {grid.shape[0]:,} by {grid.shape[1]:,} codes of which {used:,} are used; {value}{spread}.",
+        yaxis_autorange="reversed",
+    )  # fmt: skip
+
+
+def _blocks(grid: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
+    """(the grid, averaged over blocks where it is too large to draw; rows and columns of a block)."""
+    size = tuple(-(-length // MOST_CELLS) for length in grid.shape)
+    if size == (1, 1):
+        return grid, size
+    padding = [(0, -length % step) for length, step in zip(grid.shape, size, strict=True)]
+    padded = np.pad(grid, padding, constant_values=np.nan)
+    blocks = padded.reshape(padded.shape[0] // size[0], size[0], padded.shape[1] // size[1], size[1])
+    counts = np.isfinite(blocks).sum(axis=(1, 3))
+    means = np.divide(np.nansum(blocks, axis=(1, 3)), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    return means, size
