@@ -1,0 +1,48 @@
+"""Predict: what does it say about this text, and why? Suggested labels, active pairs, other runs, what if."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import caches, shell, state, ui
+from app.panels import document_choice, explanation, predictions, side_by_side, what_if
+
+WHY, RUNS, NEW, EDITED = "why", "runs", "new", "edited"
+VIEWS = {WHY: "Why this label", RUNS: "Other runs", NEW: "A new label", EDITED: "What an edit changes"}
+
+run = shell.require_run()
+ui.header("Predict", f"What {ui.plain(run.name)} suggests, and the terms that speak for it.")
+dataset, model = caches.dataset(shell.source()), caches.model(run)
+left, right = st.columns(2, gap="large")
+with left:
+    chosen = document_choice.choose(dataset, model)
+    place = st.container()
+if chosen is None:
+    st.stop()
+with right:
+    predictions.choose_length()
+    table = predictions.show(chosen, model, dataset)
+offered = [str(name) for name in table["label"]] if len(table) else []
+
+view = st.segmented_control(
+    "Look closer", list(VIEWS), default=WHY, required=True, format_func=VIEWS.__getitem__, key="predict.view",
+    persist_state="session", label_visibility="collapsed",
+)  # fmt: skip
+label, reasons = None, None
+if view in (WHY, EDITED):
+    with ui.guarded():
+        label = explanation.choose_label(model, offered)
+        reasons = None if label is None else model.explain(chosen.document, label)
+with place:
+    explanation.text(chosen, reasons, model)
+with ui.guarded():
+    if view == WHY and reasons is not None:
+        explanation.show(reasons)
+    elif view == RUNS:
+        side_by_side.show(chosen, run, dataset)
+    elif view == NEW:
+        what_if.new_label(chosen, model)
+    elif view == EDITED:
+        what_if.edited(chosen, model, label)
+shown = chosen.text if len(chosen.text) <= 200 else chosen.text[:200] + " …"
+ui.command(["predict", run.id, "--text", shown, "-k", str(state.view().k)])

@@ -1,0 +1,61 @@
+"""The pages, in the order of the menu. A page is a file in `app_pages/`; the menu lists those that exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import streamlit as st
+
+from app import state
+
+FOLDER = Path(__file__).parent / "app_pages"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One page of the menu: the name of its file, its title and the question it answers."""
+
+    name: str
+    title: str
+    question: str
+
+    @property
+    def file(self) -> Path:
+        return FOLDER / f"{self.name}.py"
+
+
+PLACES = (
+    Place("home", "Home", "What can I do here?"),
+    Place("data", "Data", "What did I load?"),
+    Place("train", "Train", "How do I make a model?"),
+    Place("predict", "Predict", "What does it predict, and why?"),
+    Place("errors", "Errors", "Where does it fail?"),
+    Place("compare", "Compare", "Which method is better?"),
+    Place("label_map", "Label map", "What did it learn about the labels?"),
+    Place("labs", "Labs", "How does the theory behave?"),
+)
+
+
+def places() -> list[Place]:
+    """The pages that exist."""
+    return [place for place in PLACES if place.file.is_file()]
+
+
+def exists(name: str) -> bool:
+    return any(place.name == name for place in places())
+
+
+def menu() -> dict[str, st.Page]:
+    """The pages as Streamlit takes them. They have no icon, because the browser would fetch it from the internet."""
+    return {
+        place.name: st.Page(place.file, title=place.title, default=place.name == "home", url_path=place.name)
+        for place in places()
+    }
+
+
+def go(name: str, **changes: object) -> NoReturn:
+    """Open a page, on another run or dataset if `changes` say so (fields of `state.View`)."""
+    state.update(**changes)
+    st.switch_page(FOLDER / f"{name}.py", query_params=state.to_query(state.view()))

@@ -1,0 +1,118 @@
+"""Runs chosen for a comparison, and what is computed about them, kept between reruns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app import caches, shell, state, ui
+from app.catalog import Source
+from xcwork.home import home
+from xcwork.runs import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from xcwork.analysis.agreement import Changes
+    from xcwork.analysis.comparison import ComparisonTable, Entry
+
+USUAL, MOST = 8, 20  # runs chosen at first, and at most
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Measured runs on one dataset, best first, with the times of their files: the key to all tables about them."""
+
+    folders: tuple[str, ...]
+    stamps: tuple[int, ...]
+    source: Source
+    home: str
+    changed: str  # the stamp of the dataset
+
+    @property
+    def runs(self) -> list[Run]:
+        return [Run(folder) for folder in self.folders]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What each run is called here, by its id."""
+        return {run.id: entry.name for run, entry in zip(self.runs, entries(self), strict=True)}
+
+
+def measured(source: Source) -> list[Run]:
+    """The runs on a dataset that have results, the best first."""
+    runs = [run for run in shell.runs_of(source) if caches.record(run)["metrics"]]
+    return sorted(runs, key=lambda run: -caches.record(run)["metrics"].get("P@1", 0.0))
+
+
+def choose(source: Source) -> Compared:
+    """The runs of the comparison, of those in `measured`; with none chosen it is about the best ones."""
+    offered = {run.id: run for run in measured(source)}
+    wanted = [name for name in state.view().runs.split(",") if name in offered]
+    titles = {name: shell.run_title(run) for name, run in offered.items()}
+    st.session_state["compare.runs"] = wanted or list(offered)[:USUAL]
+    chosen = st.multiselect(
+        "Runs", list(offered), format_func=titles.__getitem__, max_selections=MOST, key="compare.runs",
+        on_change=lambda: state.update(runs=",".join(st.session_state["compare.runs"])),
+    )  # fmt: skip
+    runs = [offered[name] for name in offered if name in chosen]
+    stamps = tuple(caches.stamp(run.folder / "eval") for run in runs)
+    return Compared(tuple(str(run.folder) for run in runs), stamps, source, str(home()), source.stamp())
+
+
+def choose_reference(chosen: Compared) -> str | None:
+    """The run that the others are compared with; None, with the reason, when fewer than two can be."""
+    usable = comparable(chosen)
+    if len(usable) < 2:
+        ui.empty("Choose two or more runs that were measured on the dataset as it is now.")
+        return None
+    current = shell.current_run()
+    usual = current.id if current is not None and current.id in usable else usable[0]
+    wanted = state.view().reference
+    st.session_state["compare.reference"] = wanted if wanted in usable else usual
+    return st.selectbox(
+        "Reference", usable, format_func=chosen.names.__getitem__, key="compare.reference", width=300,
+        help="The run that the others are compared with.",
+        on_change=lambda: state.update(reference=st.session_state["compare.reference"]),
+    )  # fmt: skip
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def entries(chosen: Compared) -> list[Entry]:
+    from xcwork.analysis.comparison import entries_of
+
+    return entries_of(chosen.runs)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Testing the differences.")
+def table(chosen: Compared, scope: str, published: bool) -> ComparisonTable:
+    from xcwork.analysis.comparison import comparison_table
+
+    return comparison_table(entries(chosen), caches.dataset(chosen.source), scope=scope, published=published)
+
+
+def comparable(chosen: Compared) -> list[str]:
+    """The ids of the runs that were measured on the dataset as it is now."""
+    from xcwork.analysis.comparison import comparable
+
+    return [chosen.runs[at].id for at in comparable(entries(chosen), caches.dataset(chosen.source))[0]]
+
+
+@st.cache_resource(max_entries=8, show_spinner="Testing the differences.")
+def deltas(chosen: Compared, reference: str) -> pd.DataFrame:
+    """Every other run minus the reference."""
+    from xcwork.analysis.comparison import deltas
+
+    at = [run.id for run in chosen.runs].index(reference)
+    return deltas(entries(chosen), at, caches.dataset(chosen.source))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def changes(chosen: Compared, run: str, reference: str, k: int) -> Changes:
+    """The documents on which a run and the reference find different labels."""
+    from xcwork.analysis.agreement import fixed_and_broken
+
+    found = {each.id: entry.topk for each, entry in zip(chosen.runs, entries(chosen), strict=True)}
+    return fixed_and_broken(found[run], found[reference], caches.dataset(chosen.source), k=k)

@@ -1,0 +1,89 @@
+"""A reference run and the others: differences with intervals, and the documents and labels they are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app import caches, state, ui
+from app.panels import compared, paged
+from app.panels.compared import Compared
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from xcwork.data.dataset import Dataset
+
+METRICS = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "PSP@1", "PSP@3", "PSP@5")
+USUAL = ("P@1", "P@5", "PSP@5")
+DOCUMENTS = {
+    "document": st.column_config.NumberColumn(width=80), "state": st.column_config.TextColumn(width="small"),
+    "won_labels": st.column_config.TextColumn("✓ only this run finds", width="medium"),
+    "lost_labels": st.column_config.TextColumn("✗ only the reference finds", width="medium"),
+    "text": st.column_config.TextColumn(width="large"),
+}  # fmt: skip
+
+
+P_VALUES = {"p_value": st.column_config.NumberColumn("p", format="%.3f")}
+STATES = ("fixed", "broken", "mixed")
+
+
+def deltas(chosen: Compared) -> None:
+    """Every other run minus the reference, with 95 % intervals."""
+    from xcwork.viz.comparison import delta_dots
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if (reference := compared.choose_reference(chosen)) is None:
+            return
+        metrics = st.pills("Metrics", METRICS, selection_mode="multi", default=USUAL, key="compare.metrics",
+                           persist_state="session")  # fmt: skip
+    if not metrics:
+        st.caption("Choose a metric.")
+        return
+    drawn = delta_dots(compared.deltas(chosen, reference), reference=chosen.names[reference], metrics=metrics)
+    ui.figure(drawn, key="compare.deltas", name="differences", columns=P_VALUES)
+
+
+def changes(chosen: Compared) -> None:
+    """The documents that a run fixes and breaks, and the labels that this is about."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if (reference := compared.choose_reference(chosen)) is None:
+            return
+        others = [run for run in compared.comparable(chosen) if run != reference]
+        run = st.selectbox("Run", others, format_func=chosen.names.__getitem__, key="compare.run", width=300)
+        states = st.pills("Documents", STATES, selection_mode="multi", default=STATES[:2], key="compare.states",
+                          persist_state="session")  # fmt: skip
+    k = state.view().k
+    found = compared.changes(chosen, run, reference, k)
+    st.markdown(f"Against {ui.plain(chosen.names[reference])}, among the first {k} labels: **{found.sentence}**")
+    dataset = caches.dataset(chosen.source)
+    rows = found.documents[found.documents["state"].isin(states)]
+    if len(rows):
+        rows = rows.sort_values(["won", "lost"], ascending=False, kind="stable")
+        row = paged.show(
+            rows, key="compare.documents", name="documents-fixed-and-broken", columns=DOCUMENTS, alt=found.sentence,
+            shape=lambda some: _with_texts(some, dataset),
+            hint="Choose a row to open the document on the Predict page with this run.",
+        )  # fmt: skip
+        if row is not None:
+            paged.open_document(row["document"], run=run)
+    else:
+        ui.empty("No document of this kind.")
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        ui.section("By band")
+        ui.table(found.bands, key="compare.changes.bands", name="changes-by-band",
+                 alt="True labels won and lost in each band")  # fmt: skip
+    with right:
+        ui.section("By label")
+        ui.table(found.labels.drop(columns="label_id"), key="compare.changes.labels", name="changes-by-label",
+                 alt="True labels won and lost, the largest change first", height=240)  # fmt: skip
+
+
+def _with_texts(rows: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
+    from xcwork.analysis.paging import snippet
+    from xcwork.data.browse import document_text
+
+    texts = [snippet(document_text(dataset.test, i)) for i in rows["document"].tolist()]
+    return rows[["document", "state", "won_labels", "lost_labels"]].assign(text=texts)

@@ -1,0 +1,142 @@
+"""An upload becomes a dataset in three clicks: choose the file, look at what was understood, add it.
+
+The file is staged first; only a dataset that could be read is kept in the data folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app import caches, state, ui
+from app.catalog import Source
+from xcwork.data import uploads
+from xcwork.data.readers.preview import Preview, preview
+from xcwork.data.readers.tables import is_table
+from xcwork.errors import DataError, XcworkError
+from xcwork.home import home
+
+SEPARATORS = {
+    None: "as recognised", "|": "|", ";": ";", ",": ",", " ": "blanks", "": "one label a cell",
+}  # fmt: skip
+ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16")
+STAGED, ROUND = "data.staged", "data.upload.round"
+LIMIT_MB = 500
+SHOWN = 5
+
+
+def show() -> None:
+    """The upload form, and what was understood of the files in it."""
+    files = st.file_uploader(
+        "Your documents", accept_multiple_files=True, key=f"data.upload.{st.session_state.get(ROUND, 0)}",
+        max_upload_size=LIMIT_MB,
+        help="One table (CSV, TSV, JSONL, Parquet; also .gz or .zip) with a text and a labels column, or all files of "
+        "a dataset in another format, together or as one .zip.",
+    )  # fmt: skip
+    if not files:
+        st.caption(
+            "A CSV with a text column and a labels column is enough. Labels may be separated by a comma, a semicolon "
+            f"or a bar. At most {LIMIT_MB} MB; larger files go by path. Nothing leaves this machine."
+        )
+        return
+    with _files_by_name():
+        _understand(files)
+
+
+def _understand(files: list[Any]) -> None:
+    """What was recognised, and the button that keeps it."""
+    staged = _staged(files)
+    suggested = uploads.clean_name(files[0].name).split(".")[0] if len(files) == 1 else "my-dataset"
+    name = st.text_input("Name", value=suggested, key=f"data.upload.name.{staged.name}")
+    options = _table_options(staged) if is_table(staged) else _other_format(staged)
+    if st.button("Add dataset", type="primary", key="data.upload.add"):
+        _add(staged, name, options)
+
+
+@contextmanager
+def _files_by_name() -> Iterator[None]:
+    """Sentences about an upload name the file, not the place where it waits."""
+    try:
+        yield
+    except DataError as problem:
+        name = None if problem.file is None else Path(problem.file).name
+        raise DataError(problem.problem, file=name, line=problem.line, remedy=problem.remedy) from problem
+
+
+def _staged(files: list[Any]) -> Path:
+    """The files on disk; written once, however often the page reruns."""
+    identity = tuple(file.file_id for file in files)
+    stored = st.session_state.get(STAGED)
+    if stored is not None and stored[0] == identity and Path(stored[1]).exists():
+        return Path(stored[1])
+    if stored is not None:
+        uploads.discard(Path(stored[1]))
+    for file in files:
+        file.seek(0)
+    staged = uploads.stage([(file.name, file) for file in files], home())
+    st.session_state[STAGED] = (identity, str(staged))
+    return staged
+
+
+def _table_options(staged: Path) -> dict[str, object]:
+    """Which columns hold what: the guess, with a preview, to be corrected if it is wrong."""
+    columns = st.columns([3, 2, 2, 2])
+    encoding = columns[3].selectbox("Encoding", ENCODINGS, key=f"data.upload.encoding.{staged.parent.name}")
+    guess = preview(staged, encoding=encoding)
+    key = f"{staged.parent.name}.{encoding}"
+    texts = columns[0].multiselect(
+        "Text columns", guess.columns, default=guess.text_columns, key=f"data.upload.text.{key}"
+    )
+    if not texts:
+        raise DataError("no text column is chosen", remedy="choose at least one")
+    labels = columns[1].selectbox(
+        "Labels column", guess.columns, index=guess.columns.index(guess.labels_column), key=f"data.upload.labels.{key}"
+    )
+    separator = columns[2].selectbox(
+        "Labels are separated by", list(SEPARATORS), format_func=SEPARATORS.__getitem__, key=f"data.upload.sep.{key}"
+    )
+    seen = preview(staged, text_columns=texts, labels_column=labels, separator=separator, encoding=encoding)
+    _show(seen)
+    options: dict[str, object] = {}
+    if seen.needs_options:
+        options |= {"text_column": seen.text_columns, "labels_column": seen.labels_column}
+    if separator is not None:
+        options["separator"] = separator
+    return options if encoding == ENCODINGS[0] else options | {"encoding": encoding}
+
+
+def _show(seen: Preview) -> None:
+    import pandas as pd
+
+    names = {name for labels in seen.labels for name in labels}
+    how, found = seen.how.replace("`", ""), f"{len(names):,} different ones in the first {len(seen.texts):,} records"
+    st.caption(ui.plain(f"Labels are read as {how}; {found}."))
+    frame = pd.DataFrame({"text": seen.texts[:SHOWN], "labels": [" · ".join(each) for each in seen.labels[:SHOWN]]})
+    st.dataframe(frame, hide_index=True, key="data.upload.preview", alt="The first documents with their labels")
+
+
+def _other_format(staged: Path) -> dict[str, object]:
+    from xcwork.data.readers import choose_reader
+
+    reader = choose_reader(staged)
+    st.caption(f"Recognised as {ui.plain(reader.TITLE)}.")
+    return {}
+
+
+def _add(staged: Path, name: str, options: dict[str, object]) -> None:
+    """Keep the upload if it can be read; otherwise it is gone, and the sentence says why."""
+    kept = uploads.keep(staged, home(), name=name, options=options)
+    source = Source.of(kept)
+    st.session_state.pop(STAGED, None)
+    try:
+        caches.dataset(source)
+    except XcworkError:
+        uploads.remove(kept, home())
+        raise
+    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
+    state.update(data=source.id)
+    st.rerun()

@@ -1,0 +1,79 @@
+"""What if: a label that somebody types, and a text that reads a little differently."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app import state, ui
+from app.panels.document_choice import Chosen
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from xcwork.methods.base import Method
+
+RANKS = ("label", "rank_before", "rank_after", "change", "score_before", "score_after", "state")
+
+
+def new_label(chosen: Chosen, model: Method) -> None:
+    """Type a label, and see its rank, its pairs and whom it displaces."""
+    from xcwork.analysis import what_if
+    from xcwork.analysis.explain import view
+    from xcwork.viz.explanations import explanation_waterfall
+
+    reason = what_if.why_no_new_labels(model)
+    if reason is not None:
+        st.info(ui.plain(reason), icon=":material/info:")
+        return
+    with st.form("predict.new", border=False):
+        typed = st.text_input(
+            "A label that does not exist yet", key="predict.new_label", placeholder="describe it in a few words",
+            max_chars=2000, help="Nothing is stored: the model is asked about this label and forgets it.",
+        )  # fmt: skip
+        st.form_submit_button("Try it")
+    if not typed.strip():
+        return
+    found = what_if.new_label(model, chosen.document, typed, k=state.view().k)
+    st.markdown(f"**{ui.plain(found.sentence)}**")
+    left, right = st.columns(2, gap="large")
+    with left:
+        _ranks(found.changes, "predict.new_ranks")
+    with right:
+        shown = view(found.explanation)
+        if shown.n_parts:
+            ui.figure(explanation_waterfall(shown), key="predict.new_why", name="new-label")
+
+
+def edited(chosen: Chosen, model: Method, label: str | None) -> None:
+    """The labels of the text before and after it was edited, and what changed for one of them."""
+    from xcwork.analysis.explain import difference
+    from xcwork.analysis.what_if import edited_text
+    from xcwork.viz.explanations import explanation_difference
+
+    if not chosen.is_edited:
+        st.caption("Press “Edit this text” at a test document, change some words and press Predict.")
+        return
+    found = edited_text(model, chosen.original, chosen.text, k=state.view().k)
+    st.markdown(f"**{ui.plain(found.sentence)}**")
+    left, right = st.columns(2, gap="large")
+    with left:
+        _ranks(found.changes, "predict.edited_ranks")
+    if label is not None:
+        with right:
+            changes = difference(model.explain(chosen.original, label), model.explain(chosen.text, label))
+            st.caption(f"What changed for {ui.plain(label)}")
+            ui.figure(explanation_difference(changes), key="predict.edited_why", name="changes")
+
+
+def _ranks(changes: pd.DataFrame, key: str) -> None:
+    ui.table(
+        changes[list(RANKS)], key=key, name="rank-changes", alt="Ranks before and after",
+        columns={
+            "rank_before": st.column_config.NumberColumn("before"),
+            "rank_after": st.column_config.NumberColumn("after"),
+            "score_before": st.column_config.NumberColumn("score before", format="%.4f"),
+            "score_after": st.column_config.NumberColumn("score after", format="%.4f"),
+        },
+    )  # fmt: skip

@@ -1,0 +1,87 @@
+"""Pages over home folders in every condition: a small corpus, the gated method, and pages opened as a link would."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from xcwork.methods import registry
+from xcwork.runs import Run, RunStore, process, worker
+from xcwork.runs.status import read_status
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = ROOT / "tests" / "runs" / "plugin"  # brings the method `gated`
+HOSTILE = "<script>alert(1)</script>"
+FORMULA = "=cmd()"
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """A home folder of the test's own, the method `gated`, empty caches; no worker outlives the test."""
+    folder = tmp_path / "home"
+    (folder / "data").mkdir(parents=True)
+    monkeypatch.setenv("XCWORK_HOME", str(folder))
+    monkeypatch.syspath_prepend(PLUGIN)
+    monkeypatch.setenv("PYTHONPATH", str(PLUGIN), prepend=os.pathsep)
+    monkeypatch.setitem(registry.METHODS, "gated", "gated:Gated")
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    yield folder
+    for run in RunStore(folder).list():
+        status = read_status(run.folder)
+        if status.pid not in (None, os.getpid()) and process.alive(status.pid, status.process):
+            os.kill(status.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def corpus(home: Path) -> Path:
+    """Sixty documents about fruit, with a label that would like to be a script and one that would like to run."""
+    rows = [f"{fruit} number {i} {fruit},{fruit}" for i in range(20) for fruit in ("apple", "pear", "plum")]
+    rows += [f'{HOSTILE} text {i},"{label}"' for i in range(6) for label in (HOSTILE, FORMULA)]
+    file = home / "data" / "fruit.csv"
+    file.write_text("\n".join(["text,labels", *rows]) + "\n")
+    return file
+
+
+@pytest.fixture
+def open_page() -> Open:
+    """A page as a link with these parameters opens it. Nothing may raise."""
+
+    def opened(name: str = "home", **query: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60)
+        app.query_params.update(query)
+        app.switch_page(f"app_pages/{name}.py").run()
+        assert not app.exception
+        return app
+
+    return opened
+
+
+@pytest.fixture
+def finished(corpus: Path) -> Run:
+    """A finished run on the corpus."""
+    run = RunStore().create("gated", {"steps": 3}, corpus, name="done <b>")
+    assert worker.main(run.folder) == 0
+    return run
+
+
+@pytest.fixture
+def until() -> Callable[..., None]:
+    """Wait for a condition; a minute without it is a failure that says what was missing."""
+
+    def wait(condition: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < deadline, f"still waiting for {what}"
+            threading.Event().wait(0.02)
+
+    return wait

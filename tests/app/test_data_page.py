@@ -1,0 +1,198 @@
+"""The data page: every way to a dataset, its card, its documents, its groups; and what is wrong with bad files."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from conftest import FORMULA, HOSTILE
+
+from xcwork.data.load import load_dataset
+
+SMALL = "synthetic:n_documents=60,n_labels=12,n_topics=3,labels_per_document=1.5"
+
+
+def said(page) -> str:
+    """All errors and warnings of a page, without the signs that keep them from being Markdown."""
+    return " ".join(each.value for each in (*page.error, *page.warning)).replace("\\", "")
+
+
+def documents(page):
+    """The frame of the table of documents."""
+    return next(each.value for each in page.dataframe if {"row", "text", "labels"} <= set(each.value.columns))
+
+
+def preview(page):
+    """The frame in which an upload is shown before it is added."""
+    return next(each.value for each in page.dataframe if list(each.value.columns) == ["text", "labels"])
+
+
+def upload(page, *files: tuple[str, bytes]):
+    page.segmented_control(key="data.way").set_value("Upload").run()
+    uploader = page.file_uploader[0]
+    return uploader.set_value([(name, content, "application/octet-stream") for name, content in files]).run()
+
+
+def test_the_card_of_a_dataset(open_page, corpus: Path) -> None:
+    page = open_page("data", data="fruit.csv")
+    dataset = load_dataset(corpus)
+    shown = {metric.label: metric.value for metric in page.metric}
+    assert shown["Training documents"] == str(len(dataset.train))
+    assert shown["Labels"] == str(len(dataset.labels))
+    assert len(page.get("plotly_chart")) == 1
+    assert any(caption.value.startswith("The most frequent label has") for caption in page.caption)
+    assert "xcwork describe fruit.csv" in [code.value for code in page.code]
+
+
+def test_health_checks_name_what_is_wrong(open_page, home: Path) -> None:
+    lines = ["text,labels", *["same words,a"] * 8, *(f"grape vine{i},b" for i in range(20)), "no label,"]
+    (home / "data" / "odd.csv").write_text("\n".join(lines) + "\n")
+    page = open_page("data", data="odd.csv")
+    assert "earlier one" in said(page)
+    assert "has no labels" in said(page)
+    assert any("no test document occurs" in text.value for text in page.markdown)
+
+
+def test_documents_are_searched_and_paged(open_page, corpus: Path) -> None:
+    page = open_page("data", data="fruit.csv")
+    assert len(documents(page)) == 10
+    page.text_input(key="data.search").set_value("PLUM number").run()
+    assert all(text.startswith("plum") for text in documents(page)["text"])
+    page.text_input(key="data.search").set_value("<script>").run()
+    assert set(documents(page)["text"].str[:8]) == {"<script>"}
+    page.text_input(key="data.search").set_value("nothing *like* that").run()
+    assert any("No document contains" in text.value for text in page.markdown)
+
+
+def test_a_csv_in_three_clicks(open_page, home: Path) -> None:
+    rows = [f"{word} and {word} {i};{word}|thing" for i in range(15) for word in ("cat", "dog")]
+    content = "\n".join(["Question;Topics", *rows]).encode()
+    page = upload(open_page("data", data=SMALL), ("../../my pets.csv", content))
+    assert page.multiselect[0].value == ["Question"]
+    assert preview(page)["labels"][0] == "cat · thing"
+    page.button(key="data.upload.add").click().run()
+    assert not page.exception
+    assert page.query_params["data"] == "my pets.csv"
+    assert {metric.label: metric.value for metric in page.metric}["Labels"] == "3"
+    assert (home / "data" / "my pets.csv").read_bytes() == content
+    assert load_dataset("my pets.csv").labels.names == ["cat", "dog", "thing"]  # the choice of columns was stored
+    assert not list((home / "data" / ".uploads").iterdir())
+
+
+def test_columns_can_be_corrected(open_page, home: Path) -> None:
+    rows = [f"title {i},a long body of text number {i},{'x' if i % 2 else 'y'}" for i in range(30)]
+    page = upload(open_page("data", data=SMALL), ("t.csv", "\n".join(["heading,body,kind", *rows]).encode()))
+    assert page.multiselect[0].value == ["body"]
+    page.multiselect[0].set_value(["heading"]).run()
+    assert preview(page)["text"][3] == "title 3"
+    page.button(key="data.upload.add").click().run()
+    assert load_dataset("t.csv").train.texts[0].startswith("title")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("cut.csv.gz", gzip.compress(b"text,labels\n" + b"some words,a\n" * 5000)[:60], "cut off or damaged"),
+        ("empty.csv", b"", "empty"),
+        ("notes.docx", b"PK not a zip", "no dataset that is known here"),
+        ("torn.csv", b'text,labels\n"never closed,a\nb,c\n', "check its quotes"),
+        ("latin.csv", "text,labels\ncaf\xe9,a\n".encode("latin-1"), "not utf-8"),
+        ("lone.csv", b"text\nonly one column\n", "one column"),
+        ("bad.zip", b"PK\x03\x04 not an archive", "damaged"),
+    ],
+)
+def test_a_damaged_upload_is_a_sentence_and_leaves_nothing(
+    open_page, home: Path, name: str, content: bytes, sentence: str
+) -> None:
+    page = upload(open_page("data", data=SMALL), (name, content))
+    assert not page.exception
+    assert sentence in said(page).lower()
+    assert ".uploads" not in said(page)
+    assert page.metric, "the rest of the page is there"
+    assert [path.name for path in (home / "data").iterdir()] == [".uploads"]
+
+
+def test_a_table_that_cannot_become_a_dataset_is_not_kept(open_page, home: Path) -> None:
+    page = upload(open_page("data", data=SMALL), ("one.csv", b"text,labels\na single document,x\n"))
+    page.button(key="data.upload.add").click().run()
+    assert not page.exception
+    assert page.error
+    assert [path.name for path in (home / "data").iterdir() if not path.name.startswith(".")] == []
+
+
+def test_several_files_are_one_dataset(open_page, home: Path) -> None:
+    lines = "\n".join(
+        f'{{"title": "{w} {i}", "content": "", "labels": ["{w}"]}}' for i in range(8) for w in ("a1", "b1")
+    )
+    page = upload(open_page("data", data=SMALL), ("train.jsonl", lines.encode()), ("test.jsonl", lines.encode()))
+    page.button(key="data.upload.add").click().run()
+    assert not page.exception
+    assert page.query_params["data"] == "my-dataset"
+    assert sorted(path.name for path in (home / "data" / "my-dataset").iterdir()) == ["test.jsonl", "train.jsonl"]
+
+
+def test_a_path_with_options(open_page, tmp_path: Path) -> None:
+    file = tmp_path / "elsewhere.csv"
+    file.write_text("\n".join(["q,t", *(f"{w} {i},{w}" for i in range(9) for w in ("red", "blue"))]) + "\n")
+    page = open_page("data", data=SMALL)
+    page.segmented_control(key="data.way").set_value("Path").run()
+    page.text_input(key="data.path.text").set_value(str(file))
+    page.text_input(key="data.path.options").set_value("text_column=q labels_column=t")
+    page.button[0].click().run()
+    assert not page.exception
+    assert {metric.label: metric.value for metric in page.metric}["Labels"] == "2"
+    assert any("--option labels_column=t" in code.value for code in page.code)
+
+
+def test_a_wrong_path_is_a_sentence(open_page) -> None:
+    page = open_page("data", data=SMALL)
+    page.segmented_control(key="data.way").set_value("Path").run()
+    page.text_input(key="data.path.text").set_value("/no/such/thing")
+    page.button[0].click().run()
+    assert "there is no dataset '/no/such/thing'" in said(page).lower()
+    assert page.metric
+
+
+def test_the_generator_has_knobs(open_page) -> None:
+    page = open_page("data", data=SMALL)
+    page.segmented_control(key="data.way").set_value("Generate").run()
+    page.number_input(key="data.generate.n_documents").set_value(100)
+    page.number_input(key="data.generate.n_labels").set_value(40)
+    page.number_input(key="data.generate.n_topics").set_value(4)
+    page.button[0].click().run()
+    assert not page.exception
+    assert page.query_params["data"].startswith("synthetic:n_documents=100,n_labels=40,n_topics=4")
+    assert {metric.label: metric.value for metric in page.metric}["Labels"] == "40"
+
+
+def test_knobs_that_cannot_be_are_a_sentence(open_page) -> None:
+    page = open_page("data", data=SMALL)
+    page.segmented_control(key="data.way").set_value("Generate").run()
+    page.number_input(key="data.generate.n_labels").set_value(5)
+    page.button[0].click().run()
+    assert "cannot be more topics (20) than labels (5)" in said(page)
+
+
+def test_groups_are_built_and_used(open_page) -> None:
+    page = open_page("data", data=SMALL)
+    page.segmented_control(key="data.groups").set_value("random").run()
+    page.slider(key="data.groups.size").set_value(4).run()
+    shown = {metric.label: metric.value for metric in page.metric}
+    assert (shown["Groups"], shown["Documents a group"]) == ("12", "4.0")
+    page.button(key="data.groups.use").click().run()
+    assert not page.exception
+    assert page.query_params["data"].endswith("?groups=random%3Asize%3D4")
+
+
+def test_names_cannot_group_documents_without_dots(open_page, corpus: Path) -> None:
+    page = open_page("data", data="fruit.csv")
+    page.segmented_control(key="data.groups").set_value("names").run()
+    assert "no dotted names" in said(page)
+
+
+def test_hostile_labels_are_shown_as_they_are(open_page, corpus: Path) -> None:
+    page = open_page("data", data="fruit.csv")
+    page.text_input(key="data.search").set_value("cmd()").run()
+    assert documents(page)["labels"][0] == FORMULA
+    assert not any(HOSTILE in text.value for text in (*page.markdown, *page.caption))

@@ -1,0 +1,140 @@
+"""A dashboard over a home folder of its own, and a real browser whose console must stay empty."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PLUGIN = Path(__file__).resolve().parents[1] / "runs" / "plugin"  # brings the method `gated`
+PATIENCE = 90  # seconds for a first start on a busy machine
+# A page opened by its own address first asks for the server below that address, and then at the root.
+ASKS_TWICE = re.compile(r"/\w+/_stcore/(health|host-config)$")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = pytest.mark.skip(reason="there is no chromium; install it with 'apt-get install chromium'")
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            if CHROMIUM is None:
+                item.add_marker(missing)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The address of a dashboard over the home `folder`."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "xcwork", "app", "--port", str(port), "--home", str(folder)]
+    environment = os.environ | {"XCWORK_HOME": "", "PYTHONPATH": str(PLUGIN)}
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
+    try:
+        wait_until_healthy(server, port, folder / "server.log")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+
+
+def wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and server.poll() is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/_stcore/health")
+            if connection.getresponse().status == http.HTTPStatus.OK:
+                return
+        except OSError:
+            time.sleep(0.1)  # the port cannot tell us when it opens
+        finally:
+            connection.close()
+    pytest.fail(f"the dashboard did not start:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "data").mkdir()
+    rows = [f"{fruit} number {i} {fruit},{fruit}" for i in range(20) for fruit in ("apple", "pear", "plum")]
+    rows += [f'<script>window.hit = 1</script> {i},"{name}"' for i in range(6) for name in ("<script>hit()", "=cmd()")]
+    (folder / "data" / "fruit.csv").write_text("\n".join(["text,labels", *rows]) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def dashboard(home: Path) -> Iterator[str]:
+    """One dashboard for all tests that do not need an empty home."""
+    with serving(home) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=60_000)
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--use-gl=swiftshader"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A window of its own. At the end: nothing in the console, and nobody but this machine was asked for anything."""
+    made = browser.new_context(viewport={"width": 1360, "height": 900})
+    made.set_default_timeout(60_000)
+    complaints: list[str] = []
+    asked: set[str] = set()
+
+    def listen(page: Page) -> None:
+        page.on("request", lambda request: asked.add(urlsplit(request.url).hostname or ""))
+        page.on("pageerror", lambda failure: complaints.append(str(failure)))
+        page.on(
+            "console",
+            lambda line: complaints.append(f"{line.text} {line.location}")
+            if line.type == "error" and not ASKS_TWICE.search(line.location["url"]) else None,
+        )  # fmt: skip
+
+    made.on("page", listen)
+    yield made
+    made.close()
+    assert complaints == []
+    assert asked <= {"127.0.0.1", ""}
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], object], str], None]:
+    """Wait for a condition outside the browser."""
+
+    def wait(condition: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, f"still waiting for {what}"
+            time.sleep(0.05)  # files cannot wake us up
+
+    return wait
