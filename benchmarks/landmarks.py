@@ -7,8 +7,9 @@
 `ablation` trains one regressor a label once and then combines them in every way: landmarks by f_pen, f_score, both
 or a baseline, decoded alone; landmarks plus outliers; full one-vs-rest. Where the paper has figures for a dataset of
 that name they stand beside ours. `validate` compares settings on a fifth of the *training* documents, held out: test
-data choose nothing. `growth` draws synthetic data of growing size, each in a process of its own. `--option` goes to the
-reader of the data, `--set` to the method. Times are those of this machine at this load.
+data choose nothing. `growth` draws synthetic data of growing size, each in a process of its own, and fits power laws to
+what they cost. `--option` goes to the reader of the data, `--set` to the method. Times are those of this machine at
+this load.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ def ablation(source: str, params: dict[str, Any], options: dict[str, Any]) -> di
     import xcwork
     from xcwork.methods.landmarks.predictors import with_bias
 
-    data = xcwork.load_dataset(source, **options)
+    with timed() as loading:
+        data = xcwork.load_dataset(source, **options)
     model, seconds = trained(data.train, params)
     with timed() as predicting:
         model.predict(data.test, k=5)
@@ -125,7 +127,7 @@ def ablation(source: str, params: dict[str, Any], options: dict[str, Any]) -> di
         row["paper"] = " ".join(f"{value:.2f}" for value in published.get(row["landmarks by"], ())) or "–"
     cost = {
         "documents": len(data.train), "features": data.train.X.shape[1], "labels": data.train.n_labels,
-        **{f"{phase} s": value for phase, value in seconds.items()},
+        "loading s": loading.seconds, **{f"{phase} s": value for phase, value in seconds.items()},
         "ms/document": 1000 * predicting.seconds / len(data.test), "model MB": size, "peak MB": memory,
     }  # fmt: skip
     return {"rows": rows, "cost": cost, "params": model.get_params()}
@@ -181,7 +183,17 @@ def growth(sizes: list[int], share: float, settings: list[str]) -> dict[str, Any
             continue
         rows.append(json.loads(done.stdout.splitlines()[-1]))
         print(f"{n_labels} labels: {rows[-1]['all s']:.1f} s", file=sys.stderr, flush=True)
-    return {"rows": rows}
+    return {"rows": rows, "exponents": exponents(rows)}
+
+
+def exponents(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """b of the power law cost = a · labels^b through the rows, by least squares on logarithms."""
+    if len(rows) < 2:
+        return {}
+    sizes = np.log([row["labels"] for row in rows])
+    columns = [name for name in rows[0] if name not in ("labels", "features")]
+    costs = {name: np.log([max(row[name], 1e-3) for row in rows]) for name in columns}
+    return {name: float(np.polyfit(sizes, cost, 1)[0]) for name, cost in costs.items()}
 
 
 def settings_of(pairs: list[str]) -> dict[str, Any]:
@@ -220,8 +232,9 @@ def main() -> None:
             tables[source] = validation(source, params, options, [float(g) for g in chosen.gamma.split(",")])
     for source, table in tables.items():
         print(f"\n### {Path(source).name}\n\n{markdown_table(table['rows'])}")
-        if "cost" in table:
-            print("\n" + markdown_table([table["cost"]]))
+        for more in ("cost", "exponents"):
+            if table.get(more):
+                print(f"\n{more}:\n\n{markdown_table([table[more]])}")
     print("\n" + described(facts))
     if chosen.out:
         write_json(chosen.out, {"conditions": facts, "tables": tables})

@@ -1,0 +1,162 @@
+"""Multi-head encoding against the flat classifier: cost with growing label spaces, and accuracy.
+
+    python benchmarks/multihead.py growth [--labels 10000,100000,1000000]
+    python benchmarks/multihead.py accuracy DATA [--methods flat,mhc] [--set name=value …]
+    python benchmarks/multihead.py powerset DATA [--bits 4] [--set name=value …]
+
+`growth` trains on random documents: same backbone, same batch, and each method in a process of its own, one after the
+other, so that its peak memory is its own; what a process needs before the model exists is subtracted. `accuracy` trains
+on the training part and reports P@k on the other; with `--methods flat,mhp,mhc,mhs --set heads=5,2` on images with one
+class it is the experiment of the paper's table 7. `powerset` compares exact-match accuracy of MHP over label sets with
+the flat classifier cut at probability one half. Settings are given to the methods that have them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
+
+METHODS = "flat,mhp,mhc,mhs"
+GROWTH_COLUMNS = (
+    "labels", "method", "heads", "parameters", "train ms a step", "predict ms a document", "memory MB", "train ×",
+    "predict ×",
+)  # fmt: skip
+ACCURACY_COLUMNS = ("method", "heads", "P@1", "P@3", "P@5", "train s", "ms/document", "parameters", "peak MB")
+
+
+def settings_for(method: str, settings: list[str]) -> dict[str, Any]:
+    """Those of `name=value …` that the method has."""
+    from xcwork.methods import method_class
+
+    known = method_class(method).parameters()
+    pairs = (one.split("=", 1) for one in settings)
+    return {name: known[name].parse(value) for name, value in pairs if name in known}
+
+
+def measure_cost(method: str, options: argparse.Namespace) -> dict[str, Any]:
+    """One row of `growth`, in this process."""
+    from xcwork.studies.multihead import cost
+
+    sizes = {"width": options.width, "batch": options.batch, "steps": options.steps}
+    cost(method, 100, **sizes)  # compiles, and brings in what every method needs
+    before = peak_memory_mb()
+    row = cost(method, int(options.labels), **sizes, **settings_for(method, options.set))
+    return row | {"memory MB": peak_memory_mb() - before}
+
+
+def measure_accuracy(method: str, options: argparse.Namespace) -> dict[str, Any]:
+    """One row of `accuracy`, in this process."""
+    import xcwork
+
+    dataset = xcwork.load_dataset(options.data)
+    params = settings_for(method, options.set)
+    small = dataset.train.take(range(min(200, len(dataset.train))))
+    xcwork.create(method, **params | {"epochs": 1, "least_steps": 0}).fit(small).predict(small, k=5)
+    model = xcwork.create(method, **params)
+    with timed() as training:
+        model.fit(dataset.train)
+    report = xcwork.evaluate(model, dataset)
+    return {
+        "method": method, "heads": ",".join(map(str, model.heads_)),
+        **{f"P@{k}": report.metrics[f"P@{k}"] for k in (1, 3, 5)},
+        "train s": training.seconds, "train CPU s": training.cpu_seconds, "ms/document": report.predict_ms_per_document,
+        "parameters": model.n_parameters(), "peak MB": peak_memory_mb(), "params": params,
+        "diagnostics": model.diagnostics(dataset.test),
+    }  # fmt: skip
+
+
+def measure_powerset(method: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Exact-match accuracy of label sets, in this process."""
+    import xcwork
+
+    dataset = xcwork.load_dataset(options.data)
+    params = settings_for(method, options.set) | (
+        {"coding": "powerset", "bits": options.bits} if method == "mhp" else {}
+    )
+    model = xcwork.create(method, **params)
+    with timed() as training:
+        model.fit(dataset.train)
+    if method == "mhp":
+        sets = model.predict_sets(dataset.test)
+    else:
+        scores = model.predict(dataset.test.X, k=len(dataset.labels)).to_csr(len(dataset.labels))
+        sets = scores > 0.5
+    wrong = (sets.astype(np.float32) != dataset.test.Y).sum(axis=1)
+    seen = {row.tobytes() for row in dataset.train.Y.toarray() > 0}
+    is_new = np.array([row.tobytes() not in seen for row in dataset.test.Y.toarray() > 0])
+    report = xcwork.evaluate(model, dataset)
+    return {
+        "method": f"mhp, {options.bits} bits a head" if method == "mhp" else f"{method}, cut at 0.5",
+        "exact match %": 100 * float((wrong == 0).mean()), "new sets right %": 100 * float((wrong[is_new] == 0).mean()),
+        "Hamming loss %": 100 * float(wrong.mean()) / len(dataset.labels),
+        **{f"P@{k}": report.metrics[f"P@{k}"] for k in (1, 3, 5)}, "train s": training.seconds,
+    }  # fmt: skip
+
+
+MEASURES = {"growth": measure_cost, "accuracy": measure_accuracy, "powerset": measure_powerset}
+
+
+def row_of(method: str, arguments: list[str]) -> dict[str, Any]:
+    """One row, measured in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, *arguments, "--one", method], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        print(f"{method}: {reason}", file=sys.stderr)
+        return {"method": method, "failed": reason}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def growth(options: argparse.Namespace, arguments: list[str]) -> list[dict[str, Any]]:
+    import pandas as pd
+
+    from xcwork.studies.multihead import with_ratios
+
+    rows = [
+        row_of(method, [*arguments, "--labels", n])
+        for n in options.labels.split(",")
+        for method in options.methods.split(",")
+    ]
+    return with_ratios(pd.DataFrame(rows)).to_dict("records")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=sorted(MEASURES))
+    parser.add_argument("data", nargs="?", help="built-in name or path, for accuracy and powerset")
+    parser.add_argument("--methods", help="names separated by commas")
+    parser.add_argument("--labels", default="10000,100000,1000000", help="numbers of labels, for growth")
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--bits", type=int, default=4, help="labels of a head, for powerset")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for methods that have NAME")
+    parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(MEASURES[options.what](options.one, options)))
+        return
+    options.methods = options.methods or ("flat,mhp" if options.what == "powerset" else METHODS)
+    facts, arguments = conditions(), sys.argv[1:]
+    if options.what == "growth":
+        rows, columns = growth(options, arguments), GROWTH_COLUMNS
+    else:
+        rows = [row_of(method, arguments) for method in options.methods.split(",")]
+        columns = ACCURACY_COLUMNS if options.what == "accuracy" else None
+    title = options.what if options.data is None else f"{options.what}, {Path(options.data).name}"
+    print(f"\n### {title}\n\n{markdown_table(rows, columns)}\n\n{described(facts)}", flush=True)
+    if options.out:
+        write_json(options.out, {"conditions": facts, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
