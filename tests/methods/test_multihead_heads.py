@@ -59,7 +59,7 @@ def test_the_binary_loss_is_torchs_with_a_dense_target():
     logits = torch.randn(5, 7, generator=torch.Generator().manual_seed(1)).requires_grad_()
     loss = binary_loss(logits, *targets(Y).positives)
     expected = F.binary_cross_entropy_with_logits(logits, torch.from_numpy(Y.toarray()), reduction="sum") / 5
-    assert float(loss) == pytest.approx(float(expected), rel=1e-5)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
     ours, theirs = (torch.autograd.grad(value, logits, retain_graph=True)[0] for value in (loss, expected))
     torch.testing.assert_close(ours, theirs)
 

@@ -220,7 +220,7 @@ def images() -> Split:
 @pytest.mark.parametrize(("backbone", "expected"), [("auto", "image"), ("dense", "dense"), ("text", "text")])
 def test_backbones_learn_images_and_explain_pixels(backbone, expected):
     split = images()
-    model = create("mhp", backbone=backbone, width=16, least_steps=40, rate=0.02, heads="4,2").fit(split)
+    model = create("mhp", backbone=backbone, width=32, least_steps=150, rate=0.01, heads="4,2").fit(split)
     assert model.backbone_ == expected
     assert (model.predict(split, k=1).ids[:, 0] == split.Y.indices).mean() > 0.95
     explanation = model.explain(split.X[[0]], 0)
@@ -231,7 +231,7 @@ def test_backbones_learn_images_and_explain_pixels(backbone, expected):
 @pytest.mark.parametrize("shape", [(8, 8, 1), (1, 8, 8)])
 def test_channels_may_stand_first_or_last(shape):
     split = replace(images(), features=Features(64, image_shape=shape))
-    model = create("flat", backbone="image", width=16, least_steps=40, rate=0.02).fit(split)
+    model = create("flat", backbone="image", width=32, least_steps=60, rate=0.01).fit(split)
     assert (model.predict(split, k=1).ids[:, 0] == split.Y.indices).mean() > 0.95
 
 

@@ -83,7 +83,7 @@ def contrast(
     rivals = v.detach().masked_fill(is_positive | is_ignored, -torch.inf)
     best, place = rivals.topk(min(hardest, v.shape[1]), dim=1)
     negatives = v.gather(1, place)[torch.isfinite(best)]  # a row may have positives only
-    shares = (is_positive / is_positive.sum(1, keepdim=True))[is_positive]
+    shares = (is_positive.to(v.dtype) / is_positive.sum(1, keepdim=True))[is_positive]
     return ((likelihood.positive(v[is_positive]) * shares).sum() + likelihood.negative(negatives).sum()) / len(v)
 
 
