@@ -1,6 +1,6 @@
 #!/bin/sh
-# Style, engine, contract, app, notebooks, browser, in this order; stops at the first step that fails.
-# Every step prints its time, and what cannot run says why.
+# Style, engine, contract, app, notebooks, browser. Contract and app run beside the engine's tests, which use one core.
+# Stops after a step that fails; every step prints its time, and what cannot run says why.
 set -eu
 
 python=.venv/bin/python
@@ -40,9 +40,12 @@ install_browser() {
 }
 
 step style style
-step engine "$python" -m pytest -q tests --ignore=tests/contract --ignore=tests/app --ignore=tests/notebooks --ignore=tests/browser
-suite contract
-suite app
+{ suite contract && suite app; } &
+beside=$!
+failed=0
+(step engine "$python" -m pytest -q tests --ignore=tests/contract --ignore=tests/app --ignore=tests/notebooks --ignore=tests/browser) || failed=1
+wait "$beside" || failed=1
+[ "$failed" -eq 0 ] || exit 1
 suite notebooks
 
 if ! find_browser >/dev/null && [ "${CI:-}" = true ]; then
