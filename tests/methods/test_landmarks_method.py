@@ -1,70 +1,32 @@
-"""The whole method: one-vs-rest as a limit, known dependencies, explanations, awkward data, interruption, the graph."""
+"""The whole method: one-vs-rest as a limit, known dependencies, explanations, embeddings, the graph."""
 
 from __future__ import annotations
 
 import logging
 import os
-from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from landmarks_helpers import N_GROUPS, every_score, make_families
 from scipy import sparse
 
 import xcwork
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
-from xcwork.errors import Cancelled, DataError
-from xcwork.kernels import one_at_a_time
-from xcwork.methods import one_vs_all
+from xcwork.data.dataset import Dataset
 from xcwork.methods.base import Method
-from xcwork.methods.landmarks import Landmarks, predictors
+from xcwork.methods.landmarks import Landmarks
 from xcwork.methods.landmarks.graph import landmark_graph
 from xcwork.methods.landmarks.predictors import with_bias
 from xcwork.methods.landmarks.ridge import Ridge
 from xcwork.metrics import evaluate
-from xcwork.progress import Callback
-from xcwork.storage import Checkpoint
 
 SHARED = Path(os.environ.get("XCWORK_SHARED_DATA", "../shared/data"))
-N_GROUPS = 4
-
-
-def split_of(X: np.ndarray, Y: np.ndarray) -> Split:
-    features = Features(X.shape[1], [f"word{i}" for i in range(X.shape[1])])
-    labels = LabelSpace([f"label{i}" for i in range(Y.shape[1])])
-    return Split(sparse.csr_array(X.astype(np.float32)), sparse.csr_array(Y.astype(np.float32)), labels, features)
-
-
-def make_families(n_documents: int = 240, seed: int = 0) -> Dataset:
-    """Four words decide four labels; labels 4 … 7 are the same again, 8 is 0 or 1, 9 is a coin toss seen as a word."""
-    rng = np.random.default_rng(seed)
-    present = rng.random((n_documents, N_GROUPS)) < 0.4
-    present[np.arange(n_documents), rng.integers(N_GROUPS, size=n_documents)] = True
-    coin = rng.random(n_documents) < 0.3
-    X = np.column_stack([present, coin, rng.random((n_documents, 6)) < 0.3]).astype(float)
-    Y = np.column_stack([present, present, present[:, 0] | present[:, 1], coin])
-    half = n_documents // 2
-    train, test = split_of(X[:half], Y[:half]), split_of(X[half:], Y[half:])
-    return Dataset("families", train, replace(test, labels=train.labels, features=train.features))
 
 
 @pytest.fixture
 def families() -> Dataset:
     return make_families()
-
-
-class StopAt(Callback):
-    def __init__(self, phase: str, step: int) -> None:
-        self.phase, self.step = phase, step
-
-    def on_step(self, phase, step, total):
-        return phase == self.phase and step >= self.step
-
-
-def every_score(model: Landmarks, X: sparse.csr_array) -> np.ndarray:
-    return model._scorer().scores(with_bias(X), np.float64)
 
 
 def test_threshold_zero_is_one_vs_rest_ridge(jumble):
@@ -220,147 +182,6 @@ def test_saving_keeps_everything(jumble, tmp_path):
     np.testing.assert_array_equal(every_score(again, jumble.test.X), every_score(model, jumble.test.X))
     assert again.convergence_ == model.convergence_
     assert again.diagnostics(jumble.test) == model.diagnostics(jumble.test)
-
-
-def test_more_landmarks_than_labels(jumble, caplog):
-    with caplog.at_level(logging.WARNING):
-        model = Landmarks(landmarks=1000).fit(jumble.train)
-    assert "of the 1000 landmarks asked for there are only 9" in caplog.text
-    assert sorted(model.landmarks_.tolist()) == np.flatnonzero(jumble.train.label_frequencies).tolist()
-    assert len(model.outliers_) == 0
-
-
-def test_labels_without_documents_are_said_and_never_predicted(jumble, caplog):
-    with caplog.at_level(logging.INFO):
-        model = Landmarks(landmarks=3).fit(jumble.train)
-    assert "2 labels have no training document" in caplog.text
-    best = model.predict(jumble.test.X, k=11)
-    assert not np.isin(best.ids, [4, 9]).any()
-    assert model.explain(jumble.test.X[[0]], 4).parts[0].label_term == "no training document to learn from"
-
-
-@pytest.mark.parametrize("decoding", ["least_squares", "l1"])
-def test_identical_labels_do_not_break_anything(decoding, caplog):
-    families = make_families()
-    with caplog.at_level(logging.INFO):
-        model = Landmarks(landmarks=10, decoding=decoding, outlier_threshold=1.0).fit(families.train)
-    assert "4 labels are carried by exactly the same documents" in caplog.text
-    assert decoding == "l1" or "landmarks have only" in caplog.text
-    assert np.isfinite(every_score(model, families.test.X)).all()
-
-
-def test_fewer_documents_than_landmarks(caplog):
-    rng = np.random.default_rng(0)
-    train = split_of(rng.random((5, 8)), rng.random((5, 20)) < 0.4)
-    with caplog.at_level(logging.INFO):
-        model = Landmarks(landmarks=15, outlier_threshold=1.0).fit(train)
-    assert "fewer documents (5) than landmarks (15)" in caplog.text
-    assert np.isfinite(every_score(model, train.X)).all()
-
-
-def test_no_labels_at_all_is_an_error():
-    with pytest.raises(DataError, match="nothing to learn"):
-        Landmarks().fit(split_of(np.eye(3), np.zeros((3, 2))))
-
-
-def test_a_single_label_and_a_single_document():
-    model = Landmarks().fit(split_of(np.ones((1, 2)), np.ones((1, 1))))
-    assert model.predict(np.ones((1, 2)), k=5).row(0)[0][0] == 0
-
-
-@pytest.mark.parametrize("phase", ["training predictors", "relating labels"])
-def test_an_interrupted_training_goes_on(jumble, tmp_path, monkeypatch, phase):
-    monkeypatch.setattr(Ridge, "block", property(lambda self: 2))
-    whole = Landmarks(landmarks=4).fit(jumble.train)
-    checkpoint = Checkpoint(tmp_path / "checkpoint")
-    with pytest.raises(Cancelled):
-        Landmarks(landmarks=4).fit(jumble.train, callbacks=[StopAt(phase, 1)], checkpoint=checkpoint)
-    solved = []
-    solve = Ridge.solve
-    monkeypatch.setattr(Ridge, "solve", lambda self, Y: solved.append(Y.shape[1]) or solve(self, Y))
-    resumed = Landmarks(landmarks=4).fit(jumble.train, checkpoint=checkpoint)
-    assert sum(solved) == (7 if phase == "training predictors" else 9)
-    np.testing.assert_array_equal(every_score(resumed, jumble.test.X), every_score(whole, jumble.test.X))
-
-
-def test_interrupted_support_vector_machines_go_on(jumble, tmp_path, monkeypatch):
-    monkeypatch.setattr(one_vs_all, "MOST_LABELS", 2)
-    whole = Landmarks(landmarks=4, predictor="svm").fit(jumble.train)
-    checkpoint = Checkpoint(tmp_path / "checkpoint")
-    with pytest.raises(Cancelled):
-        Landmarks(landmarks=4, predictor="svm").fit(
-            jumble.train, callbacks=[StopAt("training classifiers", 2)], checkpoint=checkpoint
-        )
-    trained = []
-    train = one_vs_all._Trainer.train
-    monkeypatch.setattr(one_vs_all._Trainer, "train", lambda self, labels: trained.append(1) or train(self, labels))
-    resumed = Landmarks(landmarks=4, predictor="svm").fit(jumble.train, checkpoint=checkpoint)
-    assert len(trained) == 3  # of five blocks
-    np.testing.assert_array_equal(every_score(resumed, jumble.test.X), every_score(whole, jumble.test.X))
-
-
-def test_a_checkpoint_of_other_data_or_settings_is_not_used(jumble, families, tmp_path):
-    checkpoint = Checkpoint(tmp_path / "checkpoint")
-    Landmarks(landmarks=4).fit(jumble.train, checkpoint=checkpoint)
-    for train, settings in ((families.train, {}), (jumble.train, {"gamma": 0.1})):
-        expected = Landmarks(landmarks=4, **settings).fit(train)
-        found = Landmarks(landmarks=4, **settings).fit(train, checkpoint=checkpoint)
-        np.testing.assert_array_equal(every_score(found, train.X), every_score(expected, train.X))
-
-
-def test_blocks_of_documents_do_not_matter(jumble, monkeypatch):
-    model = Landmarks(landmarks=4).fit(jumble.train)
-    whole = model.predict(jumble.test, k=5)
-    monkeypatch.setattr("xcwork.methods.landmarks.scoring.BLOCK_SCORES", 20)
-    parts = model.predict(jumble.test, k=5)
-    np.testing.assert_array_equal(parts.ids, whole.ids)
-
-
-def test_memory_of_weights_is_bounded(jumble, monkeypatch):
-    monkeypatch.setattr(predictors, "MOST_WEIGHTS", 45)
-    model = Landmarks(landmarks=4).fit(jumble.train)
-    assert model.landmark_weights_.nnz + model.outlier_weights_.nnz + model.rest_weights_.nnz <= 45
-
-
-def test_weights_that_hardly_matter_are_not_stored(jumble, monkeypatch):
-    full = Landmarks(landmarks=4).fit(jumble.train)
-    monkeypatch.setattr(predictors, "MOST_WEIGHTS", full.landmark_weights_.shape[0] * 9 - 1)  # one too few for all
-    monkeypatch.setattr(predictors, "SMALL_WEIGHT", 0.05)
-    lean = Landmarks(landmarks=4).fit(jumble.train)
-    for name in ("landmark_weights_", "outlier_weights_", "rest_weights_"):
-        whole, stored = getattr(full, name), getattr(lean, name)
-        assert stored.dtype == np.float32
-        assert np.abs(stored.data).min(initial=1.0) >= 0.05
-        assert np.abs(whole.toarray() - stored.toarray()).max(initial=0.0) < 0.05
-    assert lean.landmark_weights_.nnz < full.landmark_weights_.nnz
-    for label, score in lean.predict(jumble.test.X[[0]], k=3).row(0):
-        assert lean.explain(jumble.test.X[[0]], label).score == pytest.approx(score, abs=1e-6)
-
-
-def test_kernels_of_several_threads_never_meet(jumble, monkeypatch):
-    guarded = {
-        "affinity": "solve_columns", "predictors": "largest_of_columns", "ridge": "sparse_times_dense",
-        "scoring": "score_rows",
-    }  # fmt: skip
-    called = set()
-
-    def watch(module, name: str) -> None:
-        kernel = getattr(module, name)
-
-        def watched(*arguments):
-            assert one_at_a_time.locked(), name
-            called.add(name)
-            return kernel(*arguments)
-
-        monkeypatch.setattr(module, name, watched)
-
-    for module, name in guarded.items():
-        watch(import_module(f"xcwork.methods.landmarks.{module}"), name)
-    watch(import_module("xcwork.methods.landmarks.ridge"), "sparse_gram")
-    for solver in ("cholesky", "cg"):
-        Landmarks(landmarks=4, ridge_solver=solver, weights=3).fit(jumble.train).predict(jumble.test, k=3)
-    assert called == {*guarded.values(), "sparse_gram"}
-    assert not one_at_a_time.locked()
 
 
 def test_the_number_of_outliers_is_always_said(jumble, caplog):
