@@ -35,6 +35,9 @@ class TopK:
     scores: np.ndarray  # (n_documents, k) float32
     labels: LabelSpace | None = None
 
+    def __repr__(self) -> str:
+        return f"<the {self.k:,} best labels of {len(self):,} documents>"
+
     def __len__(self) -> int:
         return self.ids.shape[0]
 
@@ -172,6 +175,9 @@ class Explanation:
             for i, v in zip(documents, shares, strict=True)
         ]
         return cls.of(parts, exact=exact)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.parts):,} reasons for {self.label or 'a label'}: {self.score:.4f}>"
 
     def __iter__(self) -> Iterator[Part]:
         return iter(self.parts)

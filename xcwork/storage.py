@@ -11,7 +11,9 @@ when the new one is complete.
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +27,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.errors import XcworkError
+from xcwork.mapped import map_arrays, mapping_of, pieces, write_arrays
 
 STATE_FILE, ARRAYS_FILE = "state.json", "arrays.safetensors"
 # What reading a damaged or hostile file can run into.
@@ -121,14 +124,45 @@ class _Decoder:
 
     def _csr(self, path: str, shape: tuple[int, ...]) -> sparse.csr_array:
         data, indices, indptr = (self.arrays[f"{path}.{part}"] for part in ("data", "indices", "indptr"))
-        matrix = sparse.csr_array((data, indices, indptr), shape=shape)
-        # Kernels index without bounds checks, so a damaged or hostile file must not get that far.
-        matrix.check_format(full_check=True)
-        return matrix
+        return sound_csr(data, indices, indptr, shape)
 
     def _texts(self, path: str) -> list[str]:
         content, offsets = self.arrays[f"{path}.bytes"].tobytes(), self.arrays[f"{path}.offsets"].tolist()
         return [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)]
+
+
+def sound_csr(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...]
+) -> sparse.csr_array:  # fmt: skip
+    """The matrix of three arrays from a file, or a ValueError when they are none.
+
+    Compiled code indexes without bounds checks, so damage must not get that far; scipy's own check looks at the row
+    starts of matrices with entries only.
+    """
+    if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
+        raise ValueError(f"{shape} is not the shape of a matrix")
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in (data, indices, indptr)):
+        raise ValueError("a part of a sparse matrix is no list of numbers")
+    if data.dtype.kind not in "fiub" or not all(part.dtype in (np.int32, np.int64) for part in (indices, indptr)):
+        raise ValueError("a part of a sparse matrix is of another type")
+    if len(indptr) != shape[0] + 1 or len(data) != len(indices) or indptr[0] != 0 or indptr[-1] != len(indices):
+        raise ValueError("the parts of a sparse matrix do not fit each other")
+    if not (indptr[1:] >= indptr[:-1]).all():
+        raise ValueError("a row of a sparse matrix ends before it begins")
+    if not all(0 <= piece.min() <= piece.max() < shape[1] for piece in pieces(indices) if len(piece)):
+        raise ValueError("a sparse matrix has an entry outside of itself")
+    return sparse.csr_array((data, indices, indptr), shape=shape)
+
+
+def links_out(folder: Path) -> list[Path]:
+    """The links in `folder`, and in the folders directly in it, that lead to something outside.
+
+    A folder from a stranger could make us read, or append to, any file of the user's.
+    """
+    real = folder.resolve()
+    inside = [entry for entry in folder.iterdir() if entry.is_symlink() or entry.is_dir()]
+    deeper = [entry for sub in inside if not sub.is_symlink() for entry in sub.iterdir() if entry.is_symlink()]
+    return [link for link in (*inside, *deeper) if link.is_symlink() and not link.resolve().is_relative_to(real)]
 
 
 @contextmanager
@@ -140,15 +174,32 @@ def new_folder(folder: str | Path) -> Iterator[Path]:
     temporary.mkdir()
     try:
         yield temporary
-        if folder.exists():
+        _put_in_place(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _put_in_place(temporary: Path, folder: Path) -> None:
+    """Rename `temporary` to `folder`. What is there changes places with it, so that there is never nothing."""
+    try:
+        temporary.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+        if not _exchanged(temporary, folder):
             replaced = temporary.with_suffix(".old")
             folder.rename(replaced)
             temporary.rename(folder)
             shutil.rmtree(replaced)
-        else:
-            temporary.rename(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Swap two entries of a file system in one step; False where the system cannot do that."""
+    library, at_working_folder, swap = ctypes.CDLL(None), -100, 2
+    names = os.fsencode(one), os.fsencode(other)
+    if hasattr(library, "renameat2"):  # Linux
+        return library.renameat2(at_working_folder, names[0], at_working_folder, names[1], swap) == 0
+    return hasattr(library, "renamex_np") and library.renamex_np(*names, swap) == 0  # macOS
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
@@ -174,19 +225,25 @@ def write_json(path: str | Path, content: Any) -> None:
 
 def write_state(folder: str | Path, state: Mapping[str, Any]) -> None:
     """Store `state` as the folder `folder`, replacing what was there."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     encoder = _Encoder()
     tree = encoder.encode(state)
     with new_folder(folder) as temporary:
-        save_file(encoder.arrays, temporary / ARRAYS_FILE)
+        try:
+            # The library needs all arrays in memory at once, which mapped ones may not fit into.
+            save = write_arrays if any(map(mapping_of, encoder.arrays.values())) else save_file
+            save(encoder.arrays, temporary / ARRAYS_FILE)
+        except SafetensorError as failure:  # how the library tells of a full disk
+            raise OSError(f"{Path(folder) / ARRAYS_FILE} cannot be written ({failure})") from failure
         write_json(temporary / STATE_FILE, tree)
         # The library makes a file that only its owner can read; a run folder may be meant for a group.
         shutil.copymode(temporary / STATE_FILE, temporary / ARRAYS_FILE)
 
 
-def read_state(folder: str | Path) -> dict[str, Any]:
-    """The state that `write_state` stored; any damage is one clear error."""
+def read_state(folder: str | Path, *, mapped: bool = False) -> dict[str, Any]:
+    """The state that `write_state` stored; any damage is one clear error. `mapped` leaves its arrays on disk."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -194,10 +251,12 @@ def read_state(folder: str | Path) -> dict[str, Any]:
     for file in (STATE_FILE, ARRAYS_FILE):
         if not (folder / file).is_file():
             raise XcworkError(f"{folder}: {file} is missing; the copy is incomplete")
+    if out := links_out(folder):
+        raise XcworkError(f"{out[0]} is a link out of its folder, which is not followed; copy the file instead")
     try:
         tree = json.loads((folder / STATE_FILE).read_text("utf-8"))
-        state = _Decoder(load_file(folder / ARRAYS_FILE)).decode(tree)
-    except (SafetensorError, *DAMAGE) as damage:
+        state = _Decoder((map_arrays if mapped else load_file)(folder / ARRAYS_FILE)).decode(tree)
+    except (SafetensorError, MemoryError, *DAMAGE) as damage:
         raise XcworkError(f"{folder}: the stored state is damaged ({damage}); restore or rebuild it") from damage
     if not isinstance(state, dict):
         raise XcworkError(f"{folder}: {STATE_FILE} does not hold a state; restore or rebuild it")

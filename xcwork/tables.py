@@ -7,6 +7,7 @@ special characters. All three take any pandas frame and leave out its index.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BOLD, ITALIC = "bold", "italic"
+_MARKDOWN = re.compile(r"([\\`*~|$\[\]]|(?<!\w)_|_(?!\w))")  # an underscore inside a word is one
 # A tab or a line break in front is dropped by some spreadsheets, which then see what follows.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
 _LATEX = str.maketrans(
@@ -86,7 +88,9 @@ def _harmless(cell: Any) -> Any:
 
 
 def _markdown(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\r", " ").replace("\n", " ")
+    """Text that no Markdown reader takes for a link, an image, a formula, emphasis or HTML."""
+    one_line = " ".join(re.split(r"[\r\n\t\v\f\u2028\u2029]+", text))
+    return _MARKDOWN.sub(r"\\\1", one_line.replace("&", "&amp;")).replace("<", "&lt;")
 
 
 def _text(cell: Any, digits: int) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from safetensors import safe_open
+from scipy import sparse
 
 import xcwork
-from xcwork.errors import ConfigError
+from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Method
 from xcwork.methods.registry import METHODS, create, method_class, name_of
+from xcwork.storage import write_state
 
 PICKLE_STARTS = tuple(bytes([0x80, protocol, 0x95]) for protocol in (4, 5))
 
@@ -87,3 +90,59 @@ def test_it_is_known_by_its_registered_name_and_describes_itself(name):
     assert (cls.__doc__ or "").strip()
     assert not cls.capabilities.zero_shot or cls.capabilities.needs_label_text
     assert list(METHODS) == sorted(METHODS)
+
+
+COMMON = {"labels_", "features_", "label_frequencies_"}
+
+
+def save_changed(model, folder, change):
+    """The model as another version, or a stranger, might have stored it."""
+    state = model.to_state()
+    learned = dict(state["learned"])
+    change(learned)
+
+    class Changed(type(model)):
+        def to_state(self):
+            return state | {"learned": learned}
+
+    changed = Changed.__new__(Changed)
+    write_state(folder, {"model": changed})
+
+
+def test_every_learned_attribute_is_declared(on_jumble):
+    learned = set(on_jumble.to_state()["learned"]) - COMMON
+    declared = dict(on_jumble.layout)
+    assert learned <= set(declared)
+    assert {name for name in declared if not hasattr(declared[name], "may_lack")} <= learned
+
+
+def test_a_model_of_another_version_is_one_sentence(on_jumble, tmp_path):
+    learned = set(on_jumble.to_state()["learned"])
+    for name in sorted(learned):
+        save_changed(on_jumble, tmp_path / "older", lambda stored, name=name: stored.pop(name))
+        with pytest.raises(DataError, match=r"cannot use the stored model: .*missing; train it again") as refusal:
+            Method.load(tmp_path / "older")
+        assert refusal.value.file == tmp_path / "older"
+    save_changed(on_jumble, tmp_path / "newer", lambda stored: stored.update(later_=1))
+    with pytest.raises(DataError, match="later_ is unknown here; train it again"):
+        Method.load(tmp_path / "newer")
+
+
+def test_a_part_of_another_size_or_kind_is_refused(on_jumble, tmp_path):
+    """Kernels trust what they index with, so no such model may get that far."""
+    for name, value in on_jumble.to_state()["learned"].items():
+        if name in ("curve_", "curves_", "labels_", "features_"):
+            continue
+        others = [{"a": {}}, "text"] if not isinstance(value, str) else [3]
+        if isinstance(value, np.ndarray):
+            others += [value[:0].reshape(-1)[:0], np.concatenate([value, value])]
+        if sparse.issparse(value):
+            others += [sparse.csr_array((value.shape[0] + 1, value.shape[1]), dtype=value.dtype)]
+        for other in others:
+            if isinstance(value, np.ndarray) and len(value) == 0 and isinstance(other, np.ndarray):
+                continue
+            save_changed(on_jumble, tmp_path / "changed", lambda stored, n=name, o=other: stored.update({n: o}))
+            if name in ("gains_", "voter_counts_") and isinstance(other, np.ndarray):
+                continue  # nothing is indexed with these
+            with pytest.raises(DataError, match="cannot use the stored model"):
+                Method.load(tmp_path / "changed")

@@ -114,3 +114,13 @@ def test_the_fingerprint_changes_with_the_data_and_the_names() -> None:
 def test_text_cannot_become_features_without_a_vectorizer() -> None:
     with pytest.raises(DataError, match="ready-made features"):
         Features(3).transform(["text"])
+
+
+def test_a_stored_zero_is_no_label(jumble):
+    Y = jumble.train.Y.copy()
+    Y.data[:3] = 0
+    before = Y.nnz
+    split = replace(jumble.train, Y=Y)
+    assert split.Y.nnz == before - 3
+    assert split.label_frequencies.sum() == before - 3
+    assert Y.nnz == before  # the caller's matrix stays as it is

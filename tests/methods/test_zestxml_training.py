@@ -215,13 +215,13 @@ def test_a_stop_in_any_phase_is_resumed_to_the_same_model(loss, data, tmp_path, 
 def test_own_weights_that_are_done_are_not_learned_again(data, tmp_path, monkeypatch, small_blocks, save_every) -> None:
     monkeypatch.setattr(resume, "SAVE_EVERY", save_every)  # however seldom it saves, a stop saves everything
     n_blocks = []
-    solve_block = OwnProblem._block
+    solve_block = own._solve_block
 
-    def counted(self, labels, *rest):
+    def counted(shared, labels):
         n_blocks.append(len(labels))
-        return solve_block(self, labels, *rest)
+        return solve_block(shared, labels)
 
-    monkeypatch.setattr(OwnProblem, "_block", counted)
+    monkeypatch.setattr(own, "_solve_block", counted)
     for phase, after, still_to_do in (("training own weights", 2, -2), ("calibrating", 0, None)):
         checkpoint = Checkpoint(tmp_path / phase)
         n_blocks.clear()

@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -231,7 +232,10 @@ def _principal(reduced: np.ndarray) -> np.ndarray:
 def _umap(reduced: np.ndarray, seed: int) -> np.ndarray:
     if len(reduced) < 5:  # too few for neighbourhoods; any two coordinates will do
         return np.pad(reduced, ((0, 0), (0, max(0, 2 - reduced.shape[1]))))[:, :2]
-    import umap
+    with warnings.catch_warnings():
+        # Without widgets a notebook cannot draw the progress bars of a package that umap imports; nobody wants them.
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        import umap
 
     start = "spectral" if len(reduced) > 50 else "random"
     model = umap.UMAP(

@@ -55,6 +55,7 @@ for panel, verbs in {
         passes_on = {"ignore_unknown_options": True, "allow_extra_args": True} if verb is serve.bench else {}
         app.command(verb.__name__, rich_help_panel=panel, context_settings=passes_on)(verb)
 app.command("worker", hidden=True)(train.worker)
+app.command("demo-runs", hidden=True)(serve.demo_runs)
 
 
 def main() -> None:

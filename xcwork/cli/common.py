@@ -114,13 +114,16 @@ def data_options(pairs: Iterable[str] | None) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name, value in settings(pairs, "--option").items():
         if name.endswith("_file"):
-            options[name] = str(Path(value).resolve()) if Path(value).is_file() else value
+            try:
+                options[name] = str(Path(value).resolve()) if Path(value).is_file() else value
+            except OSError as refusal:
+                raise ConfigError(f"{name} {value[:80]!r} cannot be looked up ({refusal.strerror})") from None
         elif name.endswith(("column", "separator", "delimiter")):
             options[name] = value
         else:
             try:
                 options[name] = json.loads(value)
-            except ValueError:
+            except (ValueError, RecursionError):
                 options[name] = value
     return options
 

@@ -68,7 +68,7 @@ def compare(
     home: Home = None,
 ) -> None:
     """Put runs side by side: metrics, differences to the first run, and whether these are more than chance."""
-    from xcwork.runs import RunStore
+    from xcwork.runs import RunStore, measured
     from xcwork.terminal import table
 
     store = RunStore()
@@ -80,7 +80,9 @@ def compare(
     records = [record(run) for run in opened]
     differences = _differences(opened)
     reference, *others = records
-    rows = [[r["run"], *(r["metrics"].get(metric) for metric in HEADLINE), r["unseen"].get("P@5")] for r in records]
+    rows = [
+        [r["run"], *(r["metrics"].get(metric) for metric in HEADLINE), measured(r, "unseen", "P@5")] for r in records
+    ]
     parts = [table(("run", *HEADLINE, "unseen P@5"), rows)]
     for other in others:
         parts += ["", *_difference_parts(other["run"], reference["run"], differences.get(other["run"]))]

@@ -2,15 +2,17 @@
 
 While it is incomplete a small file beside it, `<output>.job`, says which job writes it. The next start of the same job
 cuts off a torn last line and goes on after the complete ones, so every line stands there exactly once. A start of
-another job refuses to touch an unfinished file, and nothing that is not an earlier output is ever overwritten.
+another job refuses to touch an unfinished file, and nothing that is not an earlier output is ever overwritten. The open
+file is locked, so the same command started twice at once does not write everything twice.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from xcwork.cli.common import to_json
 from xcwork.errors import ConfigError
@@ -26,13 +28,29 @@ class ContinuedFile:
         self.path = path
         self._job_file = path.with_name(f"{path.name}.job")
         self._job = json.loads(to_json(job))
-        self.done = self._continue() if self._job_file.exists() else self._begin()
+        if path.exists() and not self._job_file.exists() and not _is_output(path):
+            raise ConfigError(f"{path} exists and is not an earlier output of predict; choose another --output")
+        self._file = self._locked()
+        try:
+            self.done = self._continue() if self._job_file.exists() else self._begin()
+        except (ConfigError, OSError):
+            self._file.close()
+            raise
+
+    def _locked(self) -> BinaryIO:
+        file = self.path.open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise ConfigError(
+                f"another xcwork predict is writing {self.path}; wait for it, or choose another --output"
+            ) from None
+        return file
 
     def _begin(self) -> int:
-        if self.path.exists() and not _is_output(self.path):
-            raise ConfigError(f"{self.path} exists and is not an earlier output of predict; choose another --output")
         # Emptied before the job file appears: old lines must never count as progress of this job.
-        self.path.write_bytes(b"")
+        self._file.truncate(0)
         write_json(self._job_file, self._job)
         return 0
 
@@ -46,16 +64,15 @@ class ContinuedFile:
                 f"{self.path} is the unfinished output of another job or of an earlier version of the input; "
                 f"delete it together with {self._job_file.name}, or choose another --output"
             )
-        return _cut_torn_line(self.path) if self.path.exists() else self._begin()
+        return _cut_torn_line(self.path)
 
     def __enter__(self) -> Self:
-        self._file = self.path.open("ab")
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
-        self._file.close()
         if failure is None:
-            self._job_file.unlink()
+            self._job_file.unlink(missing_ok=True)
+        self._file.close()  # releases the lock, so this comes last
 
     def write(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Append one line a record."""

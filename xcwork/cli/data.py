@@ -17,10 +17,11 @@ BAR = 40  # characters of the longest bar
 
 
 class Format(StrEnum):
-    """Formats that peer tools read."""
+    """Formats that peer tools read, and our own."""
 
     xc = "xc"
     splits = "splits"
+    stored = "stored"
 
 
 def datasets(as_json: Json = False, home: Home = None) -> None:
@@ -64,20 +65,23 @@ def export(
     data: Data,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the files.")],
     form: Annotated[
-        Format, typer.Option("--format", help="xc: repository text files; splits: trn_X_Xf.txt and its companions.")
+        Format,
+        typer.Option(
+            "--format", help="xc: repository text files; splits: trn_X_Xf.txt and its companions; stored: xcwork's own."
+        ),
     ] = Format.xc,
     option: DataOptions = None,
     as_json: Json = False,
     home: Home = None,
 ) -> None:
     """Write a dataset in a format that other tools read."""
-    from xcwork.data.writers import write_splits, write_xc
+    from xcwork.data.writers import write_splits, write_stored, write_xc
     from xcwork.progress import listening
     from xcwork.terminal import ProgressBar
 
     dataset = read_data(data, data_options(option))
     with ProgressBar() as bar, listening([bar]):
-        (write_xc if form is Format.xc else write_splits)(dataset, folder)
+        {Format.xc: write_xc, Format.splits: write_splits, Format.stored: write_stored}[form](dataset, folder)
     files = sorted(path.name for path in folder.iterdir())
     show(
         as_json,

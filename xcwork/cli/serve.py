@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from xcwork.cli.common import Home, Json, show
 from xcwork.errors import ConfigError, XcworkError
 
 ADDRESS = "127.0.0.1"
+LOCAL_NAMES = (ADDRESS, "localhost")
 ROOT = Path(__file__).resolve().parents[2]  # the checkout, or the folder of installed packages
 
 
@@ -24,29 +26,68 @@ def app(
     demo: Annotated[
         bool, typer.Option("--demo", help="First queue a run of every method on the embedded dataset.")
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", metavar="NAME", help="A name under which a proxy shares it; see SECURITY.md."),
+    ] = None,
     as_json: Json = False,
     home: Home = None,
 ) -> None:
     """Start the dashboard on this machine."""
-    from xcwork.cli.demo import queue_demo_runs
     from xcwork.home import home as chosen
 
     script = ROOT / "app" / "main.py"
     if not script.is_file():
         raise ConfigError(f"the dashboard is missing: there is no {script}; install xcwork again")
+    if allow_host and not _asks_for_login():
+        raise ConfigError(
+            "--allow-host shares the dashboard, so it needs a login: write an [auth] section into "
+            ".streamlit/secrets.toml, as SECURITY.md shows"
+        )
     _check_port(port)
     if demo:
-        queue_demo_runs()
+        _queue_demo_runs(chosen(), as_json)
     url = f"http://{ADDRESS}:{port}"
     show(as_json, {"url": url, "home": str(chosen()), "pid": os.getpid()}, f"xcwork on {url} (Ctrl-C stops it)")
     # -P: a file called numpy.py in the user's folder must not be taken for the library.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(script), "--server.address", ADDRESS]
     command += ["--server.port", str(port), "--server.headless", "true", "--browser.gatherUsageStats", "false"]
+    # Settings of the user or of the folder must not open what config.toml closes.
+    command += ["--server.enableCORS", "true", "--server.enableXsrfProtection", "true"]
+    command += ["--server.enableAgentApi", "false"]
+    for name in (*LOCAL_NAMES, *(allow_host or ())):
+        command += ["--server.allowedHosts", name]
     sys.stdout.flush()
     if as_json:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # The server takes the place of this process, so whoever stops xcwork stops the server.
     os.execve(sys.executable, command, os.environ | {"XCWORK_HOME": str(chosen())})
+
+
+def demo_runs(as_json: Json = False, home: Home = None) -> None:
+    """Queue the demo runs and leave; started by `app --demo`."""
+    from xcwork.cli.demo import queue_demo_runs
+
+    queue_demo_runs()
+
+
+def _queue_demo_runs(home: Path, as_json: bool) -> None:
+    """In a process that ends: the server would never collect the exit codes of workers it does not know of."""
+    command = [sys.executable, "-P", "-m", "xcwork", "demo-runs", "--home", str(home)]
+    code = subprocess.run([*command, "--json"] if as_json else command, check=False).returncode
+    if code:
+        raise typer.Exit(code)
+
+
+def _asks_for_login() -> bool:
+    """Whether one of the files that Streamlit reads secrets from has an `[auth]` section."""
+    for folder in (Path.home(), Path.cwd()):
+        try:
+            if "auth" in tomllib.loads((folder / ".streamlit" / "secrets.toml").read_text("utf-8")):
+                return True
+        except (OSError, ValueError):
+            continue
+    return False
 
 
 def _check_port(port: int) -> None:

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from xcwork.runs import Run
 
 CANCEL_PATIENCE = 60.0  # seconds that Ctrl-C waits for the worker to reach its next step
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="ADDRESS", help="Where blocks of labels are trained: tcp://HOST:PORT of a Dask scheduler, "
+        "or local:N processes. (Default: $XCWORK_CLUSTER, else this process.)",
+    ),
+]  # fmt: skip
 Detach = Annotated[bool, typer.Option("--detach", help="Do not wait; `xcwork runs` shows how far it is.")]
 
 
@@ -26,6 +33,10 @@ def train(
     ] = None,
     option: DataOptions = None,
     name: Annotated[str, typer.Option("--name", help="What you call this run.")] = "",
+    cluster: Cluster = None,
+    ranks: Annotated[
+        int, typer.Option("--ranks", min=1, max=1024, help="Processes that share the labels of a neural method.")
+    ] = 1,
     detach: Detach = False,
     as_json: Json = False,
     home: Home = None,
@@ -36,8 +47,18 @@ def train(
 
     params, options = _parameters(method, settings(set_, "--set")), data_options(option)
     check_source(data, format=options.get("format"))  # a mistyped path should not leave a failed run behind
-    run = RunStore().create(method, params, data, data_options=options, name=name)
+    store = RunStore()
+    run = store.create(method, params, data, data_options=options, name=name, cluster=_checked(cluster), ranks=ranks)
     _watch(jobs.launch(run), detach, as_json)
+
+
+def _checked(cluster: str | None) -> str | None:
+    """The address, if a cluster answers there: a mistyped one should not leave a failed run behind."""
+    if not cluster:
+        return cluster
+    from xcwork import cluster as clusters
+
+    return clusters.check(cluster)
 
 
 def _parameters(method: str, texts: dict[str, str]) -> dict[str, Any]:
@@ -50,11 +71,13 @@ def _parameters(method: str, texts: dict[str, str]) -> dict[str, Any]:
     return {name: declared[name].check(declared[name].parse(text)) for name, text in texts.items()}
 
 
-def resume(run: RunId, detach: Detach = False, as_json: Json = False, home: Home = None) -> None:
+def resume(
+    run: RunId, cluster: Cluster = None, detach: Detach = False, as_json: Json = False, home: Home = None
+) -> None:
     """Go on with a run that was cancelled, lost or failed, from what it has stored."""
     from xcwork.runs import RunStore, jobs
 
-    _watch(jobs.resume(RunStore().open(run)), detach, as_json)
+    _watch(jobs.resume(RunStore().open(run), cluster=_checked(cluster)), detach, as_json)
 
 
 def cancel(run: RunId, as_json: Json = False, home: Home = None) -> None:
@@ -68,7 +91,7 @@ def cancel(run: RunId, as_json: Json = False, home: Home = None) -> None:
 
 def runs(as_json: Json = False, home: Home = None) -> None:
     """List the runs with their states and metrics."""
-    from xcwork.runs import RunStore
+    from xcwork.runs import RunStore, measured
     from xcwork.terminal import table
 
     store = RunStore()
@@ -77,7 +100,7 @@ def runs(as_json: Json = False, home: Home = None) -> None:
     rows = [
         [
             r["run"], "" if r["name"] == r["run"] else r["name"], r.get("data"), r["state"],
-            *(r["metrics"].get(metric) for metric in shown), r["unseen"].get("P@5"), r["train_seconds"],
+            *(r["metrics"].get(metric) for metric in shown), measured(r, "unseen", "P@5"), r["train_seconds"],
         ]
         for r in records
     ]  # fmt: skip

@@ -8,6 +8,7 @@ so a method needs nothing else to train. Nothing here is ever modified in place:
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,10 +20,14 @@ from scipy import sparse
 
 from xcwork import markup
 from xcwork.errors import ConfigError, DataError
-from xcwork.storage import read_state, write_state
+from xcwork.mapped import pieces
+from xcwork.storage import ARRAYS_FILE, read_state, write_state
 
 if TYPE_CHECKING:
     from xcwork.data.text import TextVectorizer
+
+
+MAPPED_FROM = 2**31  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,9 @@ class Features:
     names: list[str] | None = None
     vectorizer: TextVectorizer | None = None
     image_shape: tuple[int, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.size:,} features>"
 
     def name(self, feature: int) -> str:
         return f"feature {feature}" if self.names is None else self.names[feature]
@@ -56,7 +64,20 @@ class Features:
     def from_state(cls, state: dict[str, Any]) -> Features:
         vectorizer, shape = state["vectorizer"], state["image_shape"]
         names = state["names"] if vectorizer is None else vectorizer.feature_names
+        if type(state["size"]) is not int or not 0 <= state["size"] < 2**31:
+            raise ValueError("the number of features is not a number")
+        _check_texts("features", names, state["size"])
+        if shape is not None and not (all(type(n) is int for n in shape) and math.prod(shape) == state["size"]):
+            raise ValueError("the shape of the images does not fit the features")
         return cls(state["size"], names, vectorizer, None if shape is None else tuple(shape))
+
+
+def _check_texts(what: str, texts: Any, count: int) -> None:
+    """What a file calls names must be names: one text each, or nothing at all."""
+    if texts is not None and not (
+        isinstance(texts, list) and len(texts) == count and all(isinstance(text, str) for text in texts)
+    ):
+        raise ValueError(f"the {what} are not named one by one")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +90,9 @@ class LabelSpace:
     Z: sparse.csr_array | None = None  # (n_labels, n_label_features), unit rows
     features: Features | None = None  # the columns of Z; the documents' own where they share a vocabulary
     parents: list[list[str]] | None = None  # uids of broader labels, where the source has them
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} labels{'' if self.texts is None else ' with texts'}>"
 
     def __len__(self) -> int:
         return len(self.names)
@@ -116,7 +140,15 @@ class LabelSpace:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> LabelSpace:
-        parents = state["parents"]
+        parents, names = state["parents"], state["names"]
+        if names is None:
+            raise ValueError("the labels have no names")
+        for texts in (names, state["uids"], state["texts"], parents):
+            _check_texts("labels", texts, len(names))
+        if (Z := state["Z"]) is not None and (not isinstance(Z, sparse.csr_array) or Z.shape[0] != len(names)):
+            raise ValueError("the features of the labels do not fit the labels")
+        if not isinstance(state["features"], Features | None):
+            raise ValueError("the features of the labels cannot be used")
         parents = None if parents is None else [line.split("\n") if line else [] for line in parents]
         return cls(**{**state, "parents": parents})
 
@@ -147,6 +179,13 @@ class Split:
             raise DataError(f"Y has {self.Y.shape[1]} columns but there are {len(self.labels)} labels")
         if self.X.shape[1] != self.features.size:
             raise DataError(f"X has {self.X.shape[1]} columns but there are {self.features.size} features")
+        if not self.Y.data.all():  # a stored zero would count as a label wherever entries are counted
+            Y = self.Y.copy()
+            Y.eliminate_zeros()
+            object.__setattr__(self, "Y", Y)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} documents, {self.n_labels:,} labels, {self.X.shape[1]:,} features>"
 
     def __len__(self) -> int:
         return self.X.shape[0]
@@ -216,6 +255,9 @@ class Dataset:
     propensity: Propensity = Propensity()
     source: str = ""
 
+    def __repr__(self) -> str:
+        return f"<{self.name}: {len(self.train):,} train and {len(self.test):,} test documents, {self.labels!r}>"
+
     @property
     def labels(self) -> LabelSpace:
         return self.train.labels
@@ -237,7 +279,8 @@ class Dataset:
             if matrix is not None:
                 digest.update(str(matrix.shape).encode())
                 for part in (matrix.data, matrix.indices, matrix.indptr):
-                    digest.update(np.ascontiguousarray(part).view(np.uint8).data)
+                    for piece in pieces(part):
+                        digest.update(piece.view(np.uint8).data)
         for names in (self.labels.names, self.train.groups or []):
             digest.update("\n".join(names).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
@@ -273,9 +316,15 @@ class Dataset:
         )  # fmt: skip
 
     @classmethod
-    def load(cls, folder: str | Path) -> Dataset:
-        """The dataset that `save` stored."""
-        state = read_state(folder)
+    def load(cls, folder: str | Path, *, mapped: bool | None = None) -> Dataset:
+        """The dataset that `save` stored.
+
+        `mapped` leaves its matrices on disk, from where batches are read; None: if it has more than MAPPED_FROM bytes.
+        """
+        if mapped is None:
+            arrays = Path(folder) / ARRAYS_FILE
+            mapped = arrays.is_file() and arrays.stat().st_size > MAPPED_FROM
+        state = read_state(folder, mapped=mapped)
         labels, features = state["labels"], state["features"]
         train, test = (Split(labels=labels, features=features, **state[part]) for part in ("train", "test"))
         return cls(state["name"], train, test, Propensity(**state["propensity"]), state["source"])

@@ -37,12 +37,12 @@ class GroupFacts:
     dilution: float  # labels a document seems to carry, for each one it carries
 
 
-def regroup(dataset: Dataset, recipe: str) -> Dataset:
-    """The dataset with its training part grouped as `recipe` says."""
+def parse_recipe(recipe: str) -> tuple[str, dict[str, Any], bool]:
+    """(kind, settings, whether labels are aggregated) of a recipe; what it cannot mean is refused."""
     kind, _, arguments = recipe.partition(":")
     if kind not in KINDS:
         raise ConfigError(f"groups must be one of {', '.join(KINDS)}, got {kind!r}; write random:size=10")
-    make, types = KINDS[kind]
+    _, types = KINDS[kind]
     settings = dict(_pair(item) for item in filter(None, arguments.split(",")))
     aggregate = _value("aggregate", settings.pop("aggregate", "false"), bool)
     for name in settings:
@@ -50,7 +50,14 @@ def regroup(dataset: Dataset, recipe: str) -> Dataset:
             raise ConfigError(f"groups of kind {kind} have no setting {name!r}; they have {', '.join(types)}")
     if kind != "names" and next(iter(types)) not in settings:
         raise ConfigError(f"groups of kind {kind} need {next(iter(types))}=NUMBER")
-    train = make(dataset.train, **{name: _value(name, text, types[name]) for name, text in settings.items()})
+    return kind, {name: _value(name, text, types[name]) for name, text in settings.items()}, aggregate
+
+
+def regroup(dataset: Dataset, recipe: str) -> Dataset:
+    """The dataset with its training part grouped as `recipe` says."""
+    kind, settings, aggregate = parse_recipe(recipe)
+    make, _ = KINDS[kind]
+    train = make(dataset.train, **settings)
     source = f"{dataset.source}; training documents grouped, {recipe}".removeprefix("; ")
     return replace(dataset, train=aggregated(train) if aggregate else train, source=source)
 

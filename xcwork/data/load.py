@@ -8,7 +8,6 @@ written is only worth a line in the log.
 
 from __future__ import annotations
 
-import ast
 import glob
 import hashlib
 import json
@@ -139,23 +138,38 @@ def _pyseealso(home: Path, *, vectorizer: Mapping[str, Any] | None = None, **unk
     return load_pyseealso(home, vectorizer=None if vectorizer is None else vectorizer_with(vectorizer))
 
 
-def _synthetic(arguments: str, options: dict[str, Any]) -> Dataset:
+def parse_synthetic(arguments: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters in `key=value,…` and in `options`, which hold against them."""
     from xcwork.data.planted import Planted
-    from xcwork.data.synthetic import make_synthetic
 
+    parsed: dict[str, Any] = {}
     for item in filter(None, arguments.split(",")):
         key, equals, value = item.partition("=")
         if not equals:
             raise ConfigError(f"{item!r} is not key=value; write synthetic:n_labels=500,seed=1")
-        try:
-            options = {key.strip(): ast.literal_eval(value.strip()), **options}
-        except (ValueError, SyntaxError):
-            options = {key.strip(): value.strip(), **options}
+        parsed[key.strip()] = _number(value.strip())
+    parsed |= options
     known = [parameter.name for parameter in fields(Planted)]
-    for key in options:
+    for key in parsed:
         if key not in known:
             raise ConfigError(f"the synthetic dataset has no parameter {key!r}; it has {', '.join(known)}")
-    return make_synthetic(**options)
+    return parsed
+
+
+def _number(text: str) -> int | float | str:
+    """The number that `text` is, or the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _synthetic(arguments: str, options: dict[str, Any]) -> Dataset:
+    from xcwork.data.synthetic import make_synthetic
+
+    return make_synthetic(**parse_synthetic(arguments, options))
 
 
 def _cached(reader: ModuleType, path: Path, options: dict[str, Any], cache: Path) -> Dataset:
@@ -171,7 +185,7 @@ def _cached(reader: ModuleType, path: Path, options: dict[str, Any], cache: Path
             log.warning("the cached dataset %s is damaged and made again: %s", entry.name, damage)
             _remove(entry)
     dataset = read(reader, path, name, options)
-    if dataset.features.vectorizer is None:
+    if dataset.features.vectorizer is None or format_of(reader) == "stored":
         return dataset
     try:
         # Of two processes that get here at once, one puts its copy in place and the other keeps its own for itself.

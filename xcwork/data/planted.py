@@ -37,6 +37,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from xcwork.data.readers.files import available_memory
 from xcwork.errors import ConfigError
 from xcwork.progress import track
 from xcwork.results import TopK
@@ -79,18 +80,33 @@ class Planted:
             ("exponent", self.exponent, -1e-9, 10), ("noise", self.noise, -1e-9, 1e4),
             ("unseen_share", self.unseen_share, -1e-9, 1),
         ):  # fmt: skip
-            if not low < value < high:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < high:
                 raise ConfigError(f"{name} must lie between {max(low, 0)} and {high}, got {value!r}")
         if self.n_topics > self.n_labels:
             raise ConfigError(f"there cannot be more topics ({self.n_topics}) than labels ({self.n_labels})")
         if self.text_terms > self.label_terms:
             raise ConfigError(f"a label has only {self.label_terms} terms, so its text cannot show {self.text_terms}")
         most = HIGHEST_PRIOR * (self.n_labels // self.n_topics)
-        if not 0 < self.labels_per_document <= most:
+        wanted = self.labels_per_document
+        if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted <= most:
             raise ConfigError(
                 f"labels_per_document must lie between 0 and {most:g}, half the number of labels of a topic, "
                 f"got {self.labels_per_document!r}"
             )
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise ConfigError(f"seed must be a whole number of at least 0, got {self.seed!r}")
+        needed, free = self._memory(), available_memory()
+        if needed > 0.9 * free:
+            raise ConfigError(
+                f"a synthetic dataset of this size would need about {needed / 2**30:,.0f} GiB, but only "
+                f"{free / 2**30:.1f} GiB of memory are free; lower n_documents, n_labels or the numbers of terms"
+            )
+
+    def _memory(self) -> float:
+        """Bytes, roughly: twelve an entry of X and Y, twice while they are put together; texts of labels and terms."""
+        shown = self.labels_per_document * (1 + self.label_terms * self.signal) + self.noise + self.topic_terms
+        terms = self.n_labels * self.label_terms + self.n_topics * self.topic_terms + self.common_terms
+        return 24.0 * self.n_documents * (shown + COMMON_TERMS_SHOWN) + 100.0 * terms + 300.0 * self.n_labels
 
     @cached_property
     def starts(self) -> np.ndarray:

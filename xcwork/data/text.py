@@ -117,6 +117,10 @@ class TextVectorizer:
         self = cls(**state["options"])
         self._vocabulary = (Words if self.tokens == "words" else Subwords).from_state(state["vocabulary"])
         self._idf = state["idf"]
+        if not isinstance(self._idf, np.ndarray) or self._idf.dtype.kind != "f":
+            raise ValueError("the weights of the terms are no numbers")
+        if self._idf.shape != (len(self.feature_names),):
+            raise ValueError("there is not one weight a term")
         return self
 
     def _fitted(self) -> Words | Subwords:

@@ -139,7 +139,7 @@ def _unpacked(archive: Path) -> Path:
 
 def _is_content(member: zipfile.ZipInfo) -> bool:
     parts = PurePosixPath(member.filename).parts
-    return not member.is_dir() and "__MACOSX" not in parts and not parts[-1].startswith(".")
+    return bool(parts) and not member.is_dir() and "__MACOSX" not in parts and not parts[-1].startswith(".")
 
 
 def _stem(staged: Path) -> str:

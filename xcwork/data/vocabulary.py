@@ -106,7 +106,10 @@ class Words:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Words:
-        return cls(state["words"], state["codes"], WordRules(**state["rules"]))
+        words, codes = state["words"], state["codes"]
+        if not all(isinstance(some, np.ndarray) and some.dtype == np.int64 and some.ndim == 1 for some in codes):
+            raise ValueError("the terms are not stored as numbers")
+        return cls(_texts(words), codes, _rules(state["rules"]))
 
 
 class Subwords:
@@ -154,7 +157,22 @@ class Subwords:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Subwords:
-        return cls(state["pieces"], WordRules(**state["rules"]))
+        return cls(_texts(state["pieces"]), _rules(state["rules"]))
+
+
+def _texts(stored: Any) -> list[str]:
+    """A stored list of texts; anything else is damage."""
+    if not isinstance(stored, list) or not all(isinstance(text, str) for text in stored):
+        raise ValueError("a list of texts holds something else")
+    return stored
+
+
+def _rules(stored: dict[str, Any]) -> WordRules:
+    rules = WordRules(**stored)
+    _texts(rules.stop_words)
+    if not isinstance(rules.stem, bool) or not isinstance(rules.split_underscores, bool):
+        raise ValueError("the rules of words are not stored as such")
+    return rules
 
 
 def _read(

@@ -32,6 +32,11 @@ def write_xc(dataset: Dataset, folder: str | Path) -> None:
         _write_names(target / "Xf.txt", dataset.features.names)
 
 
+def write_stored(dataset: Dataset, folder: str | Path) -> None:
+    """xcwork's own format, which keeps everything and can be mapped into memory."""
+    dataset.save(_free(folder))
+
+
 def write_splits(dataset: Dataset, folder: str | Path) -> None:
     """Split files: header `rows columns`, then `id:value id:value` a row.
 

@@ -161,7 +161,8 @@ def lazy_shortlist(documents, weights, labels, n_label_features, postings, n_wan
     """The same without looking at every label: the labels of `postings`, largest value first, are fetched by need.
 
     `postings` (n_label_features, n_labels) lists the candidates of each label feature by falling z. A falling limit
-    admits every label with p_d z_ld >= limit for some feature d until `n_wanted` are there; these are scored exactly.
+    admits labels with p_d z_ld >= limit for some feature d until `n_wanted` are there; these are scored exactly. A
+    feature that very many labels have in common therefore costs no more than any other.
     """
     rows, p = documents.rows, np.zeros(n_label_features, np.float32)
     is_active, active = np.zeros(n_label_features, np.bool_), np.empty(n_label_features, np.int32)
@@ -183,7 +184,8 @@ def lazy_shortlist(documents, weights, labels, n_label_features, postings, n_wan
         while n_found < n_wanted and limit > lowest:
             for column in active[:n_active]:
                 at = reached[column]
-                while at < postings.indptr[column + 1] and p[column] * postings.data[at] >= limit:
+                end = postings.indptr[column + 1]
+                while at < end and n_found < n_wanted and p[column] * postings.data[at] >= limit:
                     label = postings.indices[at]
                     if not is_found[label]:
                         is_found[label], found[n_found] = True, label

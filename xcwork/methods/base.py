@@ -16,7 +16,7 @@ from __future__ import annotations
 import types
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -27,6 +27,7 @@ from scipy import sparse
 from xcwork.data.dataset import Features, LabelSpace, Split
 from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.methods import registry
+from xcwork.methods.layout import Check, Misfit, check_stored
 from xcwork.progress import Callback, listening
 from xcwork.results import Explanation, Part, TopK
 from xcwork.storage import Checkpoint, read_state, write_state
@@ -73,7 +74,7 @@ class Parameter:
             raise ConfigError(f"{self.name} must be true or false, got {text!r}")
         try:
             return self.type(text)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise ConfigError(f"{self.name} must be {_TYPE_NAMES[self.type]}, got {text!r}") from None
 
     def check(self, value: Any) -> Any:
@@ -83,7 +84,10 @@ class Parameter:
         if isinstance(value, np.generic):
             value = value.item()
         if self.type is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
+            try:
+                value = float(value)
+            except OverflowError:
+                raise ConfigError(f"{self.name} must be a finite number, got one that is far too large") from None
         if not isinstance(value, self.type) or (self.type is not bool and isinstance(value, bool)):
             raise ConfigError(f"{self.name} must be {_TYPE_NAMES[self.type]}, got {value!r}")
         if self.choices is not None and value not in self.choices:
@@ -110,6 +114,7 @@ class Capabilities:
     gpu: bool = False
     resumable: bool = False
     needs_label_text: bool = False
+    ranks: bool = False  # several processes can share its labels, see `xcwork.distributed`
 
 
 @dataclass(kw_only=True, eq=False)
@@ -121,6 +126,7 @@ class Method(ABC):
     title: ClassVar[str] = ""
     paper: ClassVar[str] = ""
     capabilities: ClassVar[Capabilities] = Capabilities()
+    layout: ClassVar[Mapping[str, Check]] = {}  # what it learns, beyond what all methods keep; see `layout.py`
 
     # ---- the three things a method implements
 
@@ -297,7 +303,15 @@ class Method(ABC):
     def from_state(state: dict[str, Any]) -> Method:
         """The method that `to_state` described."""
         method = registry.create(state["method"], **state["params"])
-        vars(method).update(state["learned"])
+        try:
+            check_stored(method, state["learned"])
+            vars(method).update(state["learned"])
+            method._check_learned()
+        except Misfit as problem:
+            raise DataError(
+                f"this version of {state['method']} cannot use the stored model: {problem}",
+                remedy="train it again, or use the version of xcwork that saved it",
+            ) from None
         return method
 
     def save(self, folder: str | Path) -> None:
@@ -308,10 +322,16 @@ class Method(ABC):
     @staticmethod
     def load(folder: str | Path) -> Method:
         """The trained method that `save` stored. Nothing in the folder is executed."""
-        model = read_state(folder).get("model")
+        try:
+            model = read_state(folder).get("model")
+        except DataError as refusal:
+            raise DataError(refusal.problem, file=folder, remedy=refusal.remedy) from None
         if not isinstance(model, Method):
             raise DataError("this folder does not hold a model", file=folder)
         return model
+
+    def _check_learned(self) -> None:
+        """What `layout` cannot say about stored attributes; a `Misfit` refuses them."""
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "labels_"):

@@ -36,6 +36,7 @@ from scipy import sparse
 from xcwork.data.dataset import Features, Split
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
+from xcwork.methods.layout import array, matrix, number, stored
 from xcwork.progress import batches
 from xcwork.search import top_k_product, unit_rows
 
@@ -47,6 +48,7 @@ class LabelMatch(Method):
     """What the two have in common: labels as a feature-major matrix, scores as a sparse product."""
 
     capabilities = Capabilities(zero_shot=True, exact_explanations=True, needs_label_text=True)
+    layout = stored(terms_=matrix("features", "labels"))
 
     @abstractmethod
     def _values(self, rows: sparse.csr_array, features: Features) -> sparse.csr_array:
@@ -142,6 +144,7 @@ class BM25(LabelMatch):
 
     title = "BM25 label match"
     paper = "Robertson et al., Okapi at TREC-3, 1994"
+    layout = LabelMatch.layout | {"idf_": array("features"), "mean_length_": number}
 
     def _values(self, rows: sparse.csr_array, features: Features) -> sparse.csr_array:
         return counts(rows, features)

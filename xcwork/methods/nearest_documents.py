@@ -20,6 +20,7 @@ from scipy import sparse
 
 from xcwork.data.dataset import Split
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
+from xcwork.methods.layout import listing, matrix, optional, stored, text
 from xcwork.progress import batches
 from xcwork.search import top_k_product, top_k_rows, unit_rows
 
@@ -33,6 +34,10 @@ class NearestDocuments(Method):
 
     title = "Nearest documents"
     capabilities = Capabilities(exact_explanations=True)
+    layout = stored(
+        postings_=matrix("features", "documents"), relevance_=matrix("documents", "labels"),
+        uids_=optional(listing(text, "documents")),
+    )  # fmt: skip
 
     def _fit(self, train: Split) -> None:
         # Feature-major, because a query walks the posting list of each of its terms.

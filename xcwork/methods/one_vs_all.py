@@ -28,7 +28,7 @@ initialization, 2022 (starting points).
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,8 +39,10 @@ from xcwork.data.dataset import Split
 from xcwork.errors import Cancelled, DataError
 from xcwork.kernels import linear, one_at_a_time
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
+from xcwork.methods.layout import array, matrix, stored
 from xcwork.methods.resume import Blocks, Progress
-from xcwork.progress import batches, track
+from xcwork.parallel import block_map
+from xcwork.progress import batches
 from xcwork.search import top_k_product, unit_rows
 
 log = logging.getLogger(__name__)
@@ -65,20 +67,25 @@ class OneVsAll(Method):
     title = "One-vs-all"
     paper = "Babbar and Schölkopf, DiSMEC, WSDM 2017"
     capabilities = Capabilities(exact_explanations=True, resumable=True)
+    layout = stored(weights_=matrix("features", "labels"), bias_=array("labels"))
 
     def _fit(self, train: Split) -> None:
         order = np.argsort(-self.label_frequencies_, kind="stable")  # labels of like cost share a block
         order = order[: np.count_nonzero(self.label_frequencies_)]
         if len(order) == 0:
             raise DataError("no training document carries a label, so there is nothing to learn")
-        trainer = _Trainer.of(train, self)
+        trainer = _Trainer.of(train, replace(self))  # the parameters alone, because it may travel to a cluster
         progress = Progress(self._checkpoint, train, self.get_params())
         classifiers, size = Blocks(progress, "classifiers"), trainer.block_size
+        left = order[len(classifiers) :]  # less than all, where a checkpoint already has some
+        blocks = [left[start : start + size] for start in range(0, len(left), size)]
+        done = -(-len(order) // size) - len(blocks)
+        if blocks:
+            trainer.no_positives  # noqa: B018 - solved here once, not by every worker
         try:
-            for end in track(range(size, len(order) + size, size), "training classifiers"):
-                labels = order[len(classifiers) : end]  # none, where a checkpoint already has them
-                if len(labels):
-                    classifiers.add(*trainer.train(labels))
+            # A block keeps all cores busy by itself, so here they come one after the other.
+            for trained in block_map(_train_block, trainer, blocks, "training classifiers", n_jobs=1, done=done):
+                classifiers.add(*trained)
         except Cancelled:
             progress.save()
             raise
@@ -193,6 +200,10 @@ class _Trainer:
         by_feature = np.ascontiguousarray(block.weights[live].T)  # (n_features, n_live)
         with one_at_a_time:
             linear.margins(self.rows, by_feature, block, live)
+
+
+def _train_block(trainer: _Trainer, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+    return trainer.train(labels)
 
 
 def _generators(seed: int, labels: np.ndarray) -> np.ndarray:

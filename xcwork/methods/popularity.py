@@ -15,6 +15,7 @@ from scipy import sparse
 
 from xcwork.data.dataset import Split
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK
+from xcwork.methods.layout import stored, whole
 from xcwork.search import top_k_rows
 
 
@@ -24,6 +25,7 @@ class Popularity(Method):
 
     title = "Popularity"
     capabilities = Capabilities(exact_explanations=True)
+    layout = stored(n_documents_=whole)
 
     def _fit(self, train: Split) -> None:
         self.n_documents_ = train.n_documents

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Split
+from xcwork.mapped import pieces
 from xcwork.storage import Checkpoint
 
 SAVE_EVERY = 20  # saving may take a twentieth of the time
@@ -92,5 +93,6 @@ def _key(train: Split, params: dict[str, Any]) -> str:
     for matrix in (train.X, train.Y, train.labels.Z):
         if matrix is not None:
             for part in (matrix.data, matrix.indices, matrix.indptr):
-                digest.update(np.ascontiguousarray(part).data)
+                for piece in pieces(part):
+                    digest.update(piece.data)
     return digest.hexdigest()

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from xcwork.methods.base import Method
 
 Table = dict[str, dict[str, float]]
+LARGEST = 1e300  # figures beyond it are no measurement, and no format holds them
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,8 @@ class EvalReport:
         try:
             values = {name: content[name] for name in names} | {name: content["exact"][name] for name in _ROUNDED}
             values["propensity"] = Propensity(**content["propensity"])
-        except (KeyError, TypeError) as damage:
+            _check(values)
+        except (LookupError, TypeError, ValueError, AttributeError) as damage:
             raise DataError(
                 f"this is not a complete evaluation report ({damage})", remedy="evaluate the run again"
             ) from None
@@ -105,11 +107,14 @@ class EvalReport:
         ]
         return pd.DataFrame(rows)
 
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{metric} {self.metrics[metric]:.2f}" for metric in ("P@1", "P@5") if metric in self.metrics)
+        return f"<{self.method} on {self.dataset}: {shown}>"
+
     def _repr_html_(self) -> str:
         facts = (
             f"{self.n_documents:,} documents, {self.n_seen_documents:,} with seen and {self.n_unseen_documents:,} with "
-            f"unseen labels; {self.predict_ms_per_document:.2f} ms a document; PSP with A = {self.propensity.A}, "
-            f"B = {self.propensity.B} ({self.propensity.source})"
+            f"unseen labels; PSP with A = {self.propensity.A}, B = {self.propensity.B} ({self.propensity.source})"
         )
         shown = [metric for metric in self.metrics if metric.partition("@")[0] in ("P", "nDCG", "PSP")]
         rows = [
@@ -133,6 +138,34 @@ class EvalReport:
 
 
 _ROUNDED = ("metrics", "seen", "unseen", "shots", "bands")
+_FIGURES = tuple(f"{name}@{k}" for name in ("P", "nDCG", "PSP") for k in (1, 3, 5))
+_OF_A_BAND = ("labels", "test_positives", "hits@5", "recall@5", "contribution@5")
+
+
+def _check(values: dict[str, Any]) -> None:
+    """Refuse what cards, reports and pages could not show; a file may come from anywhere."""
+    numbers = [values[name] for name in ("predict_seconds", "predict_ms_per_document")]
+    numbers += [values["propensity"].A, values["propensity"].B]
+    for scope in ("metrics", "seen", "unseen"):
+        numbers += [values[scope][figure] for figure in _FIGURES] + list(values[scope].values())
+    for table in (values["shots"], *values["bands"].values()):
+        numbers += [row[figure] for row in table.values() for figure in _OF_A_BAND]
+        numbers += [number for row in table.values() for number in row.values()]
+    numbers += [number for curve in values["curves"].values() for number in curve]
+    numbers += list(values["diagnostics"].values())
+    counts = [value for name, value in values.items() if name == "k" or name.startswith("n_")]
+    texts = [values["method"], values["dataset"], values["propensity"].source, values["definitions"]["absolute"]]
+    texts += [*values["definitions"].values(), *values["notes"].values(), *values["notes"]]
+    if not all(type(number) in (int, float) and not abs(number) > LARGEST for number in (*numbers, *counts)):
+        raise ValueError("a figure is not a number")
+    if not all(type(count) is int for count in counts) or not all(isinstance(text, str) for text in texts):
+        raise ValueError("a count or a text is something else")
+    if len({len(curve) for curve in values["curves"].values()}) > 1 or not {"k", "P", "recall_macro"} <= {
+        *values["curves"]
+    }:
+        raise ValueError("a curve is incomplete")
+    if "absolute" not in values["bands"]:
+        raise ValueError("the bands are missing")
 
 
 def evaluate(method: Method, dataset: Dataset, *, k: int = 100, callbacks: Iterable[Callback] = ()) -> EvalReport:

@@ -91,8 +91,9 @@ def _head(run: Run, config: dict[str, Any], report: EvalReport) -> str:
 
 
 def _summary(config: dict[str, Any], report: EvalReport) -> str:
+    version = escape(config["versions"].get("xcwork", "of unknown version"))
     return (
-        f"`{clean(config['method'])}` trained on {escape(report.dataset)} with xcwork {config['versions']['xcwork']}: "
+        f"`{clean(config['method'])}` trained on {escape(report.dataset)} with xcwork {version}: "
         f"P@1 {report.metrics['P@1']:.2f}, P@5 {report.metrics['P@5']:.2f} on {report.n_documents:,} test documents."
     )
 
@@ -165,7 +166,7 @@ def worst_labels(run: Run, rows: int) -> list[tuple[str, int, int]]:
     try:
         table = evaluation.read_table(run.folder / "eval", evaluation.LABELS)
         counts = zip(table["label"], table["test_documents"].astype(int), table["hits@5"].astype(int), strict=True)
-    except (XcworkError, KeyError, ValueError):
+    except (XcworkError, KeyError, ValueError, OverflowError):
         return []
     missed = [(name, positives, hits) for name, positives, hits in counts if positives > hits]
     return sorted(missed, key=lambda row: (row[2] - row[1], row[0]))[:rows]

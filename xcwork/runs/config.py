@@ -13,30 +13,54 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from xcwork.errors import RunError
+from xcwork.errors import ConfigError, RunError
 from xcwork.runs.status import now
 from xcwork.storage import write_json
 
 CONFIG_FILE, SCHEMA = "config.json", 1
+MOST_RANKS = 1024
 REQUIRED = {
     "method": str, "params": dict, "data": str, "data_options": dict, "dataset": (dict, type(None)), "device": str,
+    "versions": dict,
 }  # fmt: skip
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "safetensors", "hnswlib")
 
 
 def new_config(
-    method: str, params: Mapping[str, Any], data: str | Path, data_options: Mapping[str, Any]
-) -> dict[str, Any]:
+    method: str, params: Mapping[str, Any], data: str | Path, data_options: Mapping[str, Any], *,
+    cluster: str = "", ranks: int = 1,
+) -> dict[str, Any]:  # fmt: skip
     """The configuration of a new run; parameters the method does not know or allow are refused."""
     from xcwork.methods import registry
 
     made = registry.create(method, **params)
     resolved = made.get_params()
+    check_ranks(method, made.capabilities.ranks, ranks)
     return {
         "schema": SCHEMA, "created": now(), "method": method, "params": resolved, "data": locate(data),
         "data_options": _plain(data_options), "dataset": None, "seed": resolved["seed"],
         "device": resolved.get("device", "auto") if made.capabilities.gpu else "cpu", "versions": versions(),
+        "cluster": cluster, "ranks": ranks,
     }  # fmt: skip
+
+
+def check_ranks(method: str, able: bool, ranks: int) -> None:
+    """Refuse several ranks where one would do all the work."""
+    if not 1 <= ranks <= MOST_RANKS:
+        raise ConfigError(f"ranks must lie between 1 and {MOST_RANKS}, got {ranks}")
+    if ranks > 1 and not able:
+        from xcwork.methods import registry
+
+        able_ones = [name for name in registry.METHODS if registry.method_class(name).capabilities.ranks]
+        raise ConfigError(f"{method} does not share its labels among ranks; {' and '.join(able_ones)} do")
+
+
+def place_of(config: Mapping[str, Any]) -> tuple[str, int]:
+    """(address of the cluster or nothing, number of ranks) of a run; older runs name neither."""
+    cluster, ranks = config.get("cluster", ""), config.get("ranks", 1)
+    if not isinstance(cluster, str) or type(ranks) is not int or not 1 <= ranks <= MOST_RANKS:
+        raise RunError("the run has no usable 'cluster' or 'ranks' in its config.json; start a new run")
+    return cluster, ranks
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -71,8 +95,12 @@ def locate(data: str | Path) -> str:
     if text != text.encode("utf-8", "replace").decode("utf-8"):
         raise RunError(f"the name {text!r} is not valid UTF-8, so a run cannot record it; rename the file or folder")
     given = Path(text).expanduser()
+    try:
+        found = given.exists()
+    except OSError as refusal:  # a name that is too long, a folder that may not be read
+        raise RunError(f"{text[:80]!r} cannot be looked up ({refusal.strerror}); check the path") from None
     built_in = text.partition(":")[0] in BUILT_IN
-    return str(given.absolute()) if given.exists() and not built_in else text
+    return str(given.absolute()) if found and not built_in else text
 
 
 def versions() -> dict[str, str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xcwork.data.readers.files import check_npz
 from xcwork.errors import RunError
 from xcwork.metrics import EvalReport, evaluate, per_document, write_details
 from xcwork.progress import track
@@ -74,8 +77,11 @@ def read_report(folder: Path) -> EvalReport:
 
 def read_topk(folder: Path) -> TopK:
     """The stored predictions."""
+    _read(folder / PREDICTIONS, check_npz)
     with _read(folder / PREDICTIONS, lambda path: np.load(path, allow_pickle=False)) as stored:
         ids, scores = (_read(folder / PREDICTIONS, lambda _, name=name: stored[name]) for name in ("ids", "scores"))
+    if ids.dtype.kind != "i" or scores.dtype.kind != "f" or ids.ndim != 2 or ids.shape != scores.shape:
+        raise RunError(f"{folder / PREDICTIONS} does not hold predictions; evaluate the run again")
     return TopK(ids, scores)
 
 
@@ -91,7 +97,10 @@ def _read(path: Path, reader: Any) -> Any:
         return reader(path)
     except FileNotFoundError:
         raise RunError(f"{path} is missing; evaluate the run again") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as damage:
+    except (
+        OSError, ValueError, LookupError, TypeError, EOFError, SyntaxError, ArithmeticError, RuntimeError, MemoryError,
+        RecursionError, TokenError, zipfile.BadZipFile, zlib.error,
+    ) as damage:  # fmt: skip
         raise RunError(f"{path} cannot be read ({damage}); evaluate the run again") from None
 
 

@@ -20,6 +20,7 @@ from xcwork.errors import RunError
 from xcwork.parallel import cpu_count
 from xcwork.progress import Callback
 from xcwork.runs import process
+from xcwork.runs.config import place_of
 from xcwork.runs.events import Tail
 from xcwork.runs.status import CANCEL_FLAG, RESUMABLE, Status, now, read_status, write_status
 from xcwork.runs.store import LOG_FILE, METRICS_FILE, Run
@@ -39,16 +40,38 @@ def launch(run: Run) -> Run:
     return run
 
 
-def resume(run: Run) -> Run:
-    """Open another attempt of a run that is lost, failed or cancelled; it goes on from what is stored."""
+def resume(run: Run, *, cluster: str | None = None) -> Run:
+    """Open another attempt of a run that is lost, failed or cancelled; it goes on from what is stored.
+
+    `cluster` is the address of a Dask cluster, "" for none; if it is not given, that of XCWORK_CLUSTER.
+    """
     with _exclusively(run) as status:
         if not _never_started(status):
             observed = run.status
             if observed.state not in RESUMABLE:
                 raise RunError(f"run {run.id} is {observed.state}; there is nothing to resume")
             status = run.next_attempt(observed)
+        chosen = _cluster_of_attempt(run, cluster)
+        if chosen != place_of(run.config)[0]:
+            run.complete_config(cluster=chosen)
         _start(run, status)
     return run
+
+
+def _cluster_of_attempt(run: Run, given: str | None) -> str:
+    """The cluster to go on with. A run folder may come from a stranger, and a cluster can run code here, therefore an
+    address in a run folder is not enough: the user has to name it.
+    """
+    known = place_of(run.config)[0]
+    given = os.environ.get("XCWORK_CLUSTER") if given is None else given
+    if given is not None:
+        return given
+    if known and not known.startswith("local:"):
+        raise RunError(
+            f"run {run.id} was trained on the cluster at {known}; `xcwork resume {run.id} --cluster {known}` goes on "
+            "there, and --cluster '' here"
+        )
+    return known
 
 
 def cancel(run: Run) -> Status:
@@ -144,12 +167,17 @@ def _start(run: Run, status: Status) -> None:
 
 
 def _spawn(run: Run) -> subprocess.Popen[bytes]:
-    threads = str(cpu_count() if cpu_count() <= 2 else cpu_count() - 1)
+    ranks = place_of(run.config)[1]
+    threads = str(max(1, (cpu_count() if cpu_count() <= 2 else cpu_count() - 1) // ranks))
     environment = dict.fromkeys(THREAD_VARIABLES, threads) | os.environ
     # A crash in compiled code leaves its stack in the log.
     environment |= {"XCWORK_HOME": str(run.home), "PYTHONFAULTHANDLER": "1"}
     # -P: a file called numpy.py in the user's folder must not be taken for the library.
-    command = [sys.executable, "-P", "-m", "xcwork", "worker", str(run.folder)]
+    python = [sys.executable, "-P", "-m"]
+    if ranks > 1:  # torchrun starts that many workers, which know each other, and ends all when one ends badly
+        environment["PYTHONSAFEPATH"] = "1"  # -P for the workers that torchrun starts
+        python += ["torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), "--module"]
+    command = [*python, "xcwork", "worker", str(run.folder)]
     with (run.folder / LOG_FILE).open("ab") as log:
         worker = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment,

@@ -120,7 +120,7 @@ class Reporter(Callback):
         while not self._closed.wait(HEARTBEAT_EVERY):
             try:
                 self.update()
-            except OSError as problem:  # a full disk may have room again at the next beat
+            except (OSError, MemoryError) as problem:  # a full disk may have room again at the next beat
                 logger.warning("the heartbeat could not be written: %s", problem)
 
 

@@ -157,4 +157,4 @@ def _explain_loss(status: Status) -> str:
     during = f" while {status.phase}" if status.phase else ""
     if status.host != process.host():
         return f"nothing was heard from {status.host} since {status.updated}{during}; resume the run to go on here"
-    return f"the worker ended without a word{during} (killed, or out of memory); resume the run to go on"
+    return f"the worker ended without a word{during} (killed, out of memory or disk space); resume the run to go on"

@@ -19,6 +19,7 @@ finished folder into place decides who got an id when two processes want the sam
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import uuid
@@ -33,7 +34,7 @@ from xcwork.runs import events
 from xcwork.runs.config import CONFIG_FILE, new_config, read_config, write_config
 from xcwork.runs.locks import FileLock
 from xcwork.runs.status import STATUS_FILE, Status, now, observe, write_status
-from xcwork.storage import write_text
+from xcwork.storage import links_out, write_text
 
 if TYPE_CHECKING:
     from xcwork.methods.base import Method
@@ -70,6 +71,7 @@ class Run:
 
     def check(self) -> None:
         """Raise the `RunError` that explains why this folder cannot be worked on, if there is one."""
+        refuse_links(self.folder)
         self.config  # noqa: B018 - reading it is the check
 
     def complete_config(self, **facts: Any) -> None:
@@ -155,12 +157,13 @@ class Run:
             scores = self.report() if (self.folder / "eval").is_dir() else None
         except XcworkError as damage:
             record["message"], scores = str(damage), None
-        for part in ("metrics", "seen", "unseen"):
+        for part in ("metrics", "seen", "unseen", "notes"):
             record[part] = {} if scores is None else dict(getattr(scores, part) or {})
         figures = ("train_seconds", "predict_ms_per_document", "peak_memory_mb", "model_bytes", "attempt", "started")
         return record | {name: getattr(status, name) for name in figures}
 
     def _require(self, part: str, what: str) -> None:
+        refuse_links(self.folder)
         if not (self.folder / part).is_dir():
             raise RunError(f"run {self.id} is {self.state} and has no {what} yet; resume it or wait for it to finish")
 
@@ -169,6 +172,17 @@ class Run:
             return (self.folder / file).read_text("utf-8", "replace")
         except FileNotFoundError:
             return ""
+
+
+def measured(record: dict[str, Any], part: str, metric: str) -> float | None:
+    """A figure of a run's record; None where a note says that there was nothing to measure, since 0 is a result."""
+    return None if part in record["notes"] else record[part].get(metric)
+
+
+def refuse_links(folder: Path) -> None:
+    """A run that leads out of its folder is not read, and above all never written to."""
+    if folder.is_dir() and (out := links_out(folder)):
+        raise RunError(f"{out[0]} is a link out of the run, which is not followed; copy the file instead")
 
 
 class RunStore:
@@ -184,10 +198,15 @@ class RunStore:
 
     def create(
         self, method: str, params: Mapping[str, Any] | None, data: str | Path, *,
-        data_options: Mapping[str, Any] | None = None, name: str = "",
+        data_options: Mapping[str, Any] | None = None, name: str = "", cluster: str | None = None, ranks: int = 1,
     ) -> Run:  # fmt: skip
-        """A new run, queued but not started (`jobs.launch` starts it). Parameters are checked and completed."""
-        config = new_config(method, params or {}, data, data_options or {})
+        """A new run, queued but not started (`jobs.launch` starts it). Parameters are checked and completed.
+
+        `cluster` is the address of a Dask cluster; if it is not given, that of XCWORK_CLUSTER. `ranks` are processes
+        that share the labels of a neural method.
+        """
+        cluster = os.environ.get("XCWORK_CLUSTER", "") if cluster is None else cluster
+        config = new_config(method, params or {}, data, data_options or {}, cluster=cluster, ranks=ranks)
         self.folder.mkdir(parents=True, exist_ok=True)
         draft = self.folder / f".new-{uuid.uuid4().hex[:8]}"
         draft.mkdir()

@@ -18,16 +18,18 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from xcwork import cluster, distributed
 from xcwork.errors import Cancelled, RunError, XcworkError
 from xcwork.progress import listening
-from xcwork.runs import process
+from xcwork.runs import process, ranks
+from xcwork.runs.config import place_of
 from xcwork.runs.locks import FileLock
 from xcwork.runs.reporter import Reporter
 from xcwork.runs.status import TERMINAL, Status, is_abandoned, now, read_status
@@ -43,17 +45,27 @@ logger = logging.getLogger(__name__)
 LOCK_PATIENCE, LOCK_POLL = 10.0, 0.05  # seconds; a launcher holds the lock for a moment while it starts the worker
 LITTER = re.compile(r"\.(model|eval|config\.json|status\.json|README\.md|\d{6})\.\w+\.(tmp|old)")
 DETAIL_LINES = 20
+# torch and Python's threads tell of missing memory with a RuntimeError.
+MEMORY_WORDS = ("OutOfMemoryError", "can't allocate memory", "can't start new thread", "bad_alloc")
 
 
 def main(folder: str | Path) -> int:
     """Work on the run in `folder` until it is over; 0 when it finished or was cancelled as asked, else 2."""
     run = Run(folder)
+    return ranks.main_of_rank(run, _worker) if distributed.ranks_of_torchrun() > 1 else _worker(run)
+
+
+def _worker(run: Run) -> int:
+    """The worker of a run, or the first of its ranks."""
     try:
         run.check()
-        with run.lock() as lock:
-            return _attempt(run, _take(run, lock))
-    except RunError as refusal:
-        sys.stderr.write(f"{refusal}\n")
+        with _Signals() as signals, run.lock() as lock:
+            return _attempt(run, _take(run, lock), signals)
+    except (RunError, OSError, MemoryError) as refusal:
+        # Not a RunError: not even the status can be written, as on a full disk or in a folder that became read-only.
+        with suppress(OSError):  # standard error is the log, which may be on the same full disk
+            sys.stderr.write(f"{_sentence(refusal)}\n")
+            sys.stderr.flush()
         return 2
 
 
@@ -62,7 +74,7 @@ def _take(run: Run, lock: FileLock) -> Status:
     deadline = time.monotonic() + LOCK_PATIENCE
     while not lock.acquire(holder=f"{process.host()} {os.getpid()}"):
         status = read_status(run.folder)
-        theirs = status.is_active and status.pid not in (None, os.getpid()) and not is_abandoned(status)
+        theirs = status.is_active and status.pid not in (None, os.getpid(), os.getppid()) and not is_abandoned(status)
         if theirs or time.monotonic() > deadline:
             raise RunError(f"another worker is at work on run {run.id}; wait for it or cancel it")
         time.sleep(LOCK_POLL)
@@ -78,11 +90,12 @@ def _take(run: Run, lock: FileLock) -> Status:
     )  # fmt: skip
 
 
-def _attempt(run: Run, status: Status) -> int:
+def _attempt(run: Run, status: Status, signals: _Signals) -> int:
     """Do the work and write how it ended."""
     with _logging_to(run.folder / LOG_FILE), Reporter(run.folder, status, run.folder / METRICS_FILE) as reporter:
+        signals.tell(reporter.ask_to_stop)
         outcome = _Outcome()
-        with outcome, _signals(reporter):
+        with outcome:
             _work(run, reporter)
     # Only now, with the heartbeat stopped, so that nothing is written after the last state.
     details = run.log(DETAIL_LINES) if outcome.state == "failed" else ""
@@ -108,7 +121,8 @@ def _work(run: Run, reporter: Reporter) -> None:
         method = _trained(run, method, dataset, reporter)
         reporter.update(state="evaluating", phase="evaluating", step=0, total=None)
         reporter.stop_if_cancelled()
-        _evaluate(run, method, dataset, reporter)
+        with distributed.alone():
+            _evaluate(run, method, dataset, reporter)
 
 
 def _device(method: Method, config: dict[str, Any]) -> str:
@@ -152,10 +166,14 @@ def _trained(run: Run, method: Method, dataset: Dataset, reporter: Reporter) -> 
     folder = run.folder / "model"
     if folder.is_dir():
         try:
-            return Method.load(folder)
+            stored = Method.load(folder)
         except XcworkError as damage:
             logger.warning("the stored model cannot be used, so training starts again: %s", damage)
-    with reporter.training():
+        else:
+            ranks.begin(trains=False)
+            return stored
+    ranks.begin(trains=True)
+    with reporter.training(), cluster.using(place_of(run.config)[0]):
         method.fit(dataset.train, checkpoint=Checkpoint(run.folder / "checkpoint"))
     reporter.update(phase="storing the model")
     method.save(folder)
@@ -202,7 +220,7 @@ def _sentence(error: BaseException) -> str:
     """What happened, for a user."""
     if isinstance(error, XcworkError):
         return str(error)
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    if isinstance(error, MemoryError) or any(words in f"{type(error).__name__} {error}" for words in MEMORY_WORDS):
         return f"there was not enough memory ({error}); use a smaller dataset, smaller parameters or a bigger machine"
     if isinstance(error, OSError):
         return f"{error}; check the disk space and the permissions of the files"
@@ -218,21 +236,32 @@ def _tidy(folder: Path) -> None:
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
-@contextmanager
-def _signals(reporter: Reporter) -> Iterator[None]:
-    """SIGTERM and Ctrl-C ask for a clean stop. Python lets only the main thread say so."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+class _Signals:
+    """SIGTERM and Ctrl-C ask for a clean stop, from the first line of the worker to the last status it writes."""
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        reporter.ask_to_stop()
+    def __init__(self) -> None:
+        self._asked = False
+        self._listener: Callable[[], None] | None = None
+        self._before: dict[int, Any] = {}
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def tell(self, listener: Callable[[], None]) -> None:
+        """Call `listener` when a signal comes, or now if one came before there was anybody to tell."""
+        self._listener = listener
+        if self._asked:
+            listener()
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._asked = True
+        if self._listener is not None:
+            self._listener()
+
+    def __enter__(self) -> _Signals:
+        if threading.current_thread() is threading.main_thread():  # Python lets only this one say what signals do
+            self._before = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
 
 
@@ -250,4 +279,5 @@ def _logging_to(path: Path) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         root.setLevel(level)
-        handler.close()
+        with suppress(OSError):  # lines that found no room on the disk must not hide how the run ended
+            handler.close()

@@ -22,6 +22,7 @@ import numpy as np
 from xcwork.errors import DataError
 from xcwork.progress import track
 from xcwork.results import TopK
+from xcwork.search.graph_check import check_graph
 from xcwork.search.index import EXACT_BELOW, Index
 from xcwork.storage import new_folder, write_json
 
@@ -103,6 +104,7 @@ class HnswIndex(Index):
         stored = _read_settings(folder)
         if _digest(folder / GRAPH_FILE) != stored["sha256"]:
             raise DataError("the search graph is damaged", file=folder / GRAPH_FILE, remedy="build the index again")
+        check_graph(folder / GRAPH_FILE, stored["dimension"])
         index = cls(**{name: stored[name] for name in SETTINGS})
         index.measured_recall = stored["measured_recall"]
         index._graph = hnswlib.Index("ip", stored["dimension"])
@@ -118,6 +120,9 @@ def _read_settings(folder: Path) -> dict[str, Any]:
         raise DataError(f"the settings of the search graph cannot be read ({problem})", file=folder) from None
     if missing:
         raise DataError(f"the settings of the search graph lack {', '.join(sorted(missing))}", file=folder)
+    numbers = [stored[name] for name in ("M", "ef_construction", "ef", "seed", "threads", "dimension")]
+    if not all(type(number) is int and -1 <= number < 2**31 for number in numbers) or stored["dimension"] < 1:
+        raise DataError("the settings of the search graph hold something else than numbers", file=folder)
     return stored
 
 

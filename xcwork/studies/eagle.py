@@ -37,8 +37,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "baseline": {"assign": "all"},
     "EAGLE-0": {"steps": 0, "centre": False},
     "EAGLE": {"centre": False},
+    "EAGLE-0, centred": {"steps": 0, "centre": True},
     "EAGLE, centred": {"centre": True},
 }
+USUAL = ("oracle", "baseline", "EAGLE-0", "EAGLE", "EAGLE, centred")  # what is compared unless asked otherwise
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 def compare(
     dataset: Dataset, grouped: Split, *, learner: str = "one_vs_all", learner_params: str = "",
-    variants: Sequence[str] = tuple(VARIANTS), seed: int = 0, **settings: Any,
+    variants: Sequence[str] = USUAL, seed: int = 0, **settings: Any,
 ) -> pd.DataFrame:  # fmt: skip
     """One row a variant: precision on the test part after learning from the training documents `grouped`."""
     from xcwork.methods.registry import create
@@ -189,7 +191,7 @@ def precision_loss(
     settings += [("depth", d, clustered_groups(dataset.train, d, seed=seed)) for d in depths]
     settings += [("noise", s, clustered_groups(dataset.train, depth, noise=s, seed=seed)) for s in noises]
     oracle = compare(dataset, dataset.train, variants=["oracle"], seed=seed, **options)["P@1"][0]
-    others = [name for name in VARIANTS if name != "oracle"]
+    others = [name for name in USUAL if name != "oracle"]
     frames = []
     for factor, value, grouped in track(settings, "comparing groupings"):
         frame = compare(dataset, grouped, variants=others, seed=seed, **options)

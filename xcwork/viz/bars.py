@@ -22,7 +22,8 @@ def grouped_bars(
     for position, (name, values) in enumerate(series.items()):
         figure.add_bar(
             x=[plain(each) for each in names], y=list(values), name=plain(name),
-            text=[f"{value:.1f}" for value in values],
+            # Above the bars: inside a hatched one nothing can be read.
+            text=[f"{value:.1f}" for value in values], textposition="outside", textangle=0, cliponaxis=False,
             marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
             hovertemplate="%{x}: %{y:.2f}<extra>%{fullData.name}</extra>",
         )  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
+from xcwork.methods.layout import array, stored
 from xcwork.progress import report, track
 
 ERRORS = {
@@ -33,6 +34,7 @@ class Gated(Method):
 
     title = "Gated"
     capabilities = Capabilities(resumable=True)
+    layout = stored(scores_=array("labels"))
 
     def _fit(self, train):
         stored = None if self._checkpoint is None else self._checkpoint.restore()

@@ -16,9 +16,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 from xcwork.data.dataset import Dataset
 from xcwork.data.readers.files import bare_name, zip_member
 from xcwork.errors import ConfigError, DataError
+from xcwork.storage import links_out
 
 # The first that recognises a path reads it, so the special formats stand before the general ones.
-FORMATS = ("zestxml", "splits", "lf_json", "pecos", "idx", "mulan", "svmlight", "xc", "table")
+FORMATS = ("stored", "zestxml", "splits", "lf_json", "pecos", "idx", "mulan", "svmlight", "xc", "table")
 _NOT_OPTIONS = ("path", "name", "return")
 
 
@@ -41,6 +42,9 @@ def choose_reader(path: Path, format: str | None = None) -> ModuleType:
     """The reader of a path; a sentence with all formats when there is none."""
     if not path.exists():
         raise DataError("there is no such file or folder", file=path, remedy="check the path")
+    if path.is_dir():
+        with _as_data_errors(path):
+            refuse_links(path)
     if path.is_file() and path.suffix == ".zip":
         zip_member(path)  # an archive that is damaged or holds several files gets its own sentence
     if format is not None:
@@ -53,6 +57,12 @@ def choose_reader(path: Path, format: str | None = None) -> ModuleType:
         if reader is None:
             raise _unknown(path)
         return reader
+
+
+def refuse_links(folder: Path) -> None:
+    """A folder of somebody else's may hold a link to any file of ours; only links inside it are followed."""
+    if out := links_out(folder):
+        raise DataError("a link out of the dataset is not followed", file=out[0], remedy="copy the file instead")
 
 
 def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) -> Dataset:

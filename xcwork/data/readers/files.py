@@ -16,6 +16,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
 from xcwork.errors import DataError
 
 GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
@@ -48,6 +50,21 @@ def check_memory(needed: int, what: str, file: str | Path) -> None:
             file=file,
             remedy="check the file, take a part of it, or use a machine with more memory",
         )
+
+
+def check_npz(path: Path) -> None:
+    """No array of an npz file may claim more than its entry holds, nor all of them more than the memory."""
+    with zipfile.ZipFile(path) as archive:
+        check_memory(sum(entry.file_size for entry in archive.infolist()), "the arrays", path)
+        for entry in archive.infolist():
+            with archive.open(entry) as stream:
+                version = np.lib.format.read_magic(stream)
+                read_header = {
+                    (1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0,
+                }[version]  # fmt: skip
+                shape, _, dtype = read_header(stream)
+                if int(np.prod([int(n) for n in shape], dtype=object)) * dtype.itemsize > entry.file_size:
+                    raise ValueError(f"{entry.filename} claims more values than it holds")
 
 
 class _Guarded(io.RawIOBase):
@@ -121,7 +138,10 @@ def zip_member(path: Path) -> str:
     """The name of the one file inside a zip archive."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [entry for entry in archive.infolist() if not entry.is_dir() and "__MACOSX" not in entry.filename]
+            members = [
+                entry for entry in archive.infolist()
+                if entry.filename and not entry.is_dir() and "__MACOSX" not in entry.filename
+            ]  # fmt: skip
     except (*_DAMAGE, OSError) as damage:
         raise DataError(
             f"the zip archive is damaged ({damage})", file=path, remedy="download or copy it again"

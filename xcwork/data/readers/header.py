@@ -34,13 +34,17 @@ def read_header(path: Path, names: tuple[str, ...]) -> list[int]:
         if names == XC_NAMES and header_numbers(line, 2) is not None:
             remedy += "; if this is one of several split files, give their folder"
         raise DataError(f"the header {shown} is wrong", file=path, line=1, remedy=remedy)
-    _check(path, names, numbers)
+    check_promises(path, names, numbers)
     return numbers
 
 
-def _check(path: Path, names: tuple[str, ...], numbers: list[int]) -> None:
-    """Every row takes at least its line end; nothing may be allocated for a header that cannot be true."""
-    size = path.stat().st_size * (MAX_EXPANSION if path.suffix in (".gz", ".zip") else 1)
+def check_promises(path: Path, names: tuple[str, ...], numbers: list[int], *, packed: bool | None = None) -> None:
+    """Every row takes at least its line end; nothing may be allocated for a header that cannot be true.
+
+    `packed` says whether the file is compressed, which its name tells otherwise.
+    """
+    packed = path.suffix in (".gz", ".zip") if packed is None else packed
+    size = path.stat().st_size * (MAX_EXPANSION if packed else 1)
     for name, number in zip(names, numbers, strict=True):
         rows = name == names[0]
         if not rows and number > LARGEST_ID:

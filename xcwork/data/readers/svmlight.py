@@ -19,6 +19,7 @@ from xcwork.data.readers.sparse_text import Layout, Parsed, parse_file
 from xcwork.errors import DataError
 
 TITLE = "svmlight lines `label,label id:value …`: a .svm, .libsvm, .svmlight or .txt file, or train.* and test.*"
+MOST_COLUMNS = 100_000_000  # of a small file: hashed features have many, but methods keep numbers for each
 SUFFIXES = (".svm", ".libsvm", ".svmlight", ".txt", ".dat")
 _LABELS, _ENTRY = re.compile(rb"[+\d,]+"), re.compile(rb"\d+:[^\s:]+")
 
@@ -50,6 +51,11 @@ def read(
     labels = np.unique(np.concatenate([part.Y.indices for part in parsed]))
     if n_features <= 0 or not len(labels):
         raise DataError("the file has no features or no labels", file=path, line=1, remedy="check that it is complete")
+    if n_features > max(MOST_COLUMNS, *(file.stat().st_size for file in files)):
+        raise DataError(
+            f"the feature id {n_features - 1 + shift:,} is too large for so small a file",
+            file=path, remedy="number the features that occur, or hash them to fewer columns",
+        )  # fmt: skip
     parts = [_aligned(part, n_features, int(shift), labels) for part in parsed]
     return feature_dataset(
         name, parts[0], parts[1] if len(parts) > 1 else None, path=path, test_share=test_share,

@@ -34,6 +34,7 @@ from xcwork.device import resolve
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
 from xcwork.methods.eagle.grlr import KEPT, Assigned, assign_labels
+from xcwork.methods.layout import array, history, stored
 from xcwork.methods.resume import Progress
 from xcwork.progress import batches
 from xcwork.search import top_k_rows
@@ -65,6 +66,10 @@ class DeepMIML(Method):
     title = "Deep-MIML with co-attention"
     paper = "Feng and Zhou, AAAI 2017; Shen et al., ICML 2020"
     capabilities = Capabilities(exact_explanations=True, aggregated_labels=True, gpu=True, resumable=True)
+    layout = stored(
+        curve_=history, hidden_=array("features", "hidden"), hidden_bias_=array("hidden"),
+        concepts_=array("hidden", "labels*concepts"), concepts_bias_=array("labels*concepts"),
+    )  # fmt: skip
 
     def _fit(self, train: Split) -> None:
         import torch

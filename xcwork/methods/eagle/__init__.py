@@ -38,6 +38,7 @@ from xcwork.device import CHOICES as DEVICES
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
 from xcwork.methods.eagle.grlr import ASSIGNMENTS, assign_labels, assignment_precision
+from xcwork.methods.layout import Misfit, matrix, model, number, optional, stored
 from xcwork.methods.registry import METHODS, create, method_class
 from xcwork.progress import report
 
@@ -77,10 +78,15 @@ class Eagle(Method):
     title = "EAGLE"
     paper = "Shen et al., Extreme multi-label classification from aggregated labels, ICML 2020"
     capabilities = _LearnersCapabilities()
+    layout = stored(embeddings_=optional(matrix("embedded", "features")), precision_=optional(number), learner_=model)
 
     def validate(self) -> None:
         super().validate()
         self.new_learner()
+
+    def _check_learned(self) -> None:
+        if self.embeddings_ is not None and self.embeddings_.shape[0] > len(self.labels_):
+            raise Misfit("embeddings_ has more rows than there are labels")
 
     def new_learner(self) -> Method:
         """The learner with its parameters, not yet trained."""

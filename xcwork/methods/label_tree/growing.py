@@ -16,7 +16,7 @@ from xcwork.errors import DataError
 from xcwork.kernels.linear import Rows
 from xcwork.kernels.trees import cluster
 from xcwork.methods.label_tree.forest import Shape
-from xcwork.parallel import parallel_map
+from xcwork.parallel import block_map
 
 LEAST_GAIN = 1e-4  # in mean similarity, for another round of k-means
 MAX_ROUNDS = 100
@@ -43,11 +43,12 @@ class Clustering:
             depth, n_nodes = depth + 1, n_nodes + len(level)
             if depth > self.max_depth or all(len(members) <= self.leaf_size for members in level):
                 return [members.tolist() for members in level]
-            return parallel_map(lambda one: self._split(one[1], (*seed, one[0])), nodes, f"{phase}, level {depth}")
+            tasks = [(members, (*seed, node)) for node, members in nodes]
+            return list(block_map(_split, self, tasks, f"{phase}, level {depth}", light=True))
 
         return Shape.lay_out(labels, split_all)
 
-    def _split(self, members: np.ndarray, seed: Sequence[int]) -> Sequence:
+    def split(self, members: np.ndarray, seed: Sequence[int]) -> Sequence:
         """The parts of a node, or its labels where it is small enough or of one piece."""
         if len(members) <= self.leaf_size:
             return members.tolist()
@@ -69,6 +70,10 @@ class Clustering:
             self.centroids, self.n_features, members, starts, self.balanced and k == 2, LEAST_GAIN, MAX_ROUNDS
         )
         return [members[found == c] for c in range(k) if (found == c).any()]
+
+
+def _split(clustering: Clustering, task: tuple[np.ndarray, Sequence[int]]) -> Sequence:
+    return clustering.split(*task)
 
 
 def given_tree(labels: LabelSpace, trained: np.ndarray) -> Shape:

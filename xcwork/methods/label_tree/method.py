@@ -18,6 +18,7 @@ from xcwork.methods.label_tree.frame import tree_frame
 from xcwork.methods.label_tree.growing import Clustering, given_tree
 from xcwork.methods.label_tree.searching import Searcher
 from xcwork.methods.label_tree.training import Trainer
+from xcwork.methods.layout import array, matrix, record, stored
 from xcwork.methods.resume import Progress
 from xcwork.search import unit_rows
 
@@ -47,6 +48,13 @@ class LabelTree(Method):
     title = "Label tree"
     paper = "Prabhu et al., Parabel, WWW 2018; Khandagale et al., Bonsai, Machine Learning 2020"
     capabilities = Capabilities(exact_explanations=True, resumable=True)
+    layout = stored(
+        forest_=record(
+            roots=array("trees", kind="i"), first_slot=array("nodes_and_end", kind="i"),
+            targets=array("slots", kind="i"), bias=array("slots"), first_row=array("nodes_and_end", kind="i"),
+            features=array("rows", kind="i", below="features"), weights=matrix("rows", "slots"),
+        )
+    )  # fmt: skip
 
     def validate(self) -> None:
         super().validate()

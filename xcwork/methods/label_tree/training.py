@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +20,7 @@ from xcwork.kernels import trees
 from xcwork.kernels.linear import Rows, frequent_first, rows_of
 from xcwork.kernels.machines import by_inner_products, from_negatives, one_by_one
 from xcwork.methods.label_tree.forest import Classifiers, Forest, Shape, labels_below
-from xcwork.parallel import parallel_map
+from xcwork.parallel import block_map
 from xcwork.search import unit_rows
 
 LEAST_ENTRY = 0.01  # smaller entries of a unit centroid are most of its entries and hardly change a similarity
@@ -28,6 +29,14 @@ FEW_SLOTS = 8  # too few to pay for the inner products of all pairs of documents
 FEW_DOCUMENTS = 5000  # whose inner products take 100 MB
 MAX_SWEEPS = 200  # descent by inner products has cheap ones
 MAX_ROUNDS = 30  # of working sets
+
+
+class Node(NamedTuple):
+    """What a worker has to know to train a node."""
+
+    labels: list[np.ndarray]  # those below each slot
+    is_root: bool
+    random: np.uint64
 
 
 @dataclass(frozen=True)
@@ -64,16 +73,15 @@ class Trainer:
         nodes = range(shape.n_nodes)
         below = labels_below(shape.first_slot, shape.targets, nodes)
 
-        def work(node: int) -> Classifiers:
+        def described(node: int) -> Node:
             targets = shape.targets[shape.slots(node)]
             labels = [np.array([~target]) if target < 0 else below[target] for target in targets.tolist()]
-            documents = np.arange(self.n_documents) if node == 0 else self._documents(below[node])
-            random = np.random.SeedSequence((*seed, node)).generate_state(1, np.uint64)[0]
-            return self._train_node(documents, [self._documents(some) for some in labels], random)
+            return Node(labels, node == 0, np.random.SeedSequence((*seed, node)).generate_state(1, np.uint64)[0])
 
         carried = np.diff(self.carriers.indptr)
         largest_first = sorted(nodes, key=lambda node: -carried[below[node]].sum())  # so that no core is left waiting
-        trained = dict(zip(largest_first, parallel_map(work, largest_first, phase), strict=True))
+        results = block_map(_train_node, self, [described(node) for node in largest_first], phase, light=True)
+        trained = dict(zip(largest_first, results, strict=True))
         return Forest.of_tree(shape, [trained[node] for node in nodes])
 
     def _documents(self, labels: np.ndarray) -> np.ndarray:
@@ -81,7 +89,11 @@ class Trainer:
         starts, documents = self.carriers.indptr, self.carriers.indices
         return np.unique(np.concatenate([documents[starts[one] : starts[one + 1]] for one in labels.tolist()]))
 
-    def _train_node(self, documents: np.ndarray, positives: list[np.ndarray], random: np.uint64) -> Classifiers:
+    def train_node(self, node: Node) -> Classifiers:
+        """The classifiers of all slots of a node."""
+        positives = [self._documents(labels) for labels in node.labels]
+        everyone = np.arange(self.n_documents)
+        documents = everyone if node.is_root else self._documents(np.concatenate(node.labels))
         local, features = trees.gather(self.rows, len(self.columns), documents)
         weights, biases = [], []
         for start in range(0, len(positives), MOST_SLOTS):
@@ -89,7 +101,7 @@ class Trainer:
             positive = np.zeros((len(some), len(documents)), bool)
             for slot, carrying in enumerate(some):
                 positive[slot, np.searchsorted(documents, carrying)] = True
-            dense, bias = self._solve(local, len(features), positive, random | np.uint64(1))
+            dense, bias = self._solve(local, len(features), positive, node.random | np.uint64(1))
             starts, slots, values = trees.by_feature(dense, np.float32(self.prune))
             weights.append(sparse.csr_array((values, slots, starts), shape=(len(features), len(some))))
             biases.append(bias)
@@ -107,3 +119,7 @@ class Trainer:
         if positive.shape[1] <= FEW_DOCUMENTS:
             return by_inner_products(*problem, MAX_SWEEPS, random)
         return from_negatives(*problem, MAX_ROUNDS, random)
+
+
+def _train_node(trainer: Trainer, node: Node) -> Classifiers:
+    return trainer.train_node(node)

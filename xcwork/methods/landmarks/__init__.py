@@ -48,6 +48,7 @@ from xcwork.methods.landmarks.decoding import DECODINGS, decode, outliers
 from xcwork.methods.landmarks.predictors import Regressors, with_bias
 from xcwork.methods.landmarks.ridge import SOLVERS
 from xcwork.methods.landmarks.scoring import Scorer
+from xcwork.methods.layout import array, history, matrix, number, optional, sometimes, stored
 from xcwork.methods.resume import Progress
 from xcwork.progress import report
 
@@ -88,6 +89,14 @@ class Landmarks(Method):
     title = "Landmark labels"
     paper = "Barezi et al., NAACL 2019"
     capabilities = Capabilities(exact_explanations=True, gpu=True, resumable=True)
+    layout = stored(
+        landmarks_=array("chosen", kind="i", below="labels"), gains_=array("gains"),
+        outliers_=array("strays", kind="i", below="labels"), monotone_=optional(number),
+        decoder_=matrix("chosen", "labels"), outlier_decoder_=matrix("chosen", "labels"),
+        residuals_=array("labels"), r2_=array("labels"), landmark_weights_=matrix("features+1", "chosen"),
+        outlier_weights_=matrix("features+1", "strays"), rest_=array("others", kind="i", below="labels"),
+        rest_weights_=matrix("features+1", "others"), convergence_=sometimes(history),
+    )  # fmt: skip
 
     def _fit(self, train: Split) -> None:
         seen = np.flatnonzero(self.label_frequencies_)

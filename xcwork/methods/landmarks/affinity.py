@@ -37,7 +37,7 @@ from scipy import sparse
 
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.landmarks import Columns, Counts, Targets, solve_columns
-from xcwork.progress import track
+from xcwork.parallel import block_map
 
 log = logging.getLogger(__name__)
 
@@ -156,29 +156,42 @@ def _solve(
         )
         return _placed(solved, np.arange(counts.shape[0]), solvable, documents, n_candidates=counts.shape[0])
     gram = Counts(counts.data, counts.indices, counts.indptr, candidate_documents)
-    width = min(WIDTH, counts.shape[0])
-    parts = []
-    for start in track(range(0, len(documents), BLOCK), phase):
-        rows = together[start : start + BLOCK]
-        n_targets = rows.shape[0]
-        targets = Targets(
-            rows.data, rows.indices, rows.indptr, documents[start : start + BLOCK],
-            own[start : start + BLOCK].astype(np.int64),
-        )  # fmt: skip
-        columns = Columns(
-            np.zeros((n_targets, width), np.int32), np.zeros((n_targets, width)), np.zeros(n_targets, np.int64),
-            np.zeros(n_targets), np.zeros(n_targets),
-        )  # fmt: skip
-        with one_at_a_time:
-            solve_columns(gram, targets, alpha, tolerance, columns)
-        filled = np.arange(width) < columns.sizes[:, None]
-        parts.append((columns.support[filled], columns.values[filled], columns.sizes, columns.norms, columns.gaps))
+    problem = _Problem(gram, min(WIDTH, counts.shape[0]), alpha, tolerance)
+    targets = [
+        Targets(rows.data, rows.indices, rows.indptr, documents[block], own[block].astype(np.int64))
+        for block in (slice(start, start + BLOCK) for start in range(0, len(documents), BLOCK))
+        for rows in (together[block],)
+    ]
+    parts = list(block_map(_solve_block, problem, targets, phase, n_jobs=1))
     if not parts:
         return Combination(sparse.csc_array((counts.shape[0], 0)), np.zeros(0), np.zeros(0), np.zeros(0))
     support, values, sizes, norms, gaps = (np.concatenate(part) for part in zip(*parts, strict=True))
     Z = sparse.csc_array((values, support, np.concatenate([[0], np.cumsum(sizes)])), (counts.shape[0], len(documents)))
     Z.sort_indices()
     return Combination(Z, norms, np.sqrt(documents), gaps)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """What all blocks of labels share."""
+
+    gram: Counts
+    width: int
+    alpha: float
+    tolerance: float
+
+
+def _solve_block(problem: _Problem, targets: Targets) -> tuple[np.ndarray, ...]:
+    """Candidates and coefficients of all targets, one after the other; sizes, residuals and gaps of each."""
+    n_targets, width = len(targets.squares), problem.width
+    columns = Columns(
+        np.zeros((n_targets, width), np.int32), np.zeros((n_targets, width)), np.zeros(n_targets, np.int64),
+        np.zeros(n_targets), np.zeros(n_targets),
+    )  # fmt: skip
+    with one_at_a_time:
+        solve_columns(problem.gram, targets, problem.alpha, problem.tolerance, columns)
+    filled = np.arange(width) < columns.sizes[:, None]
+    return columns.support[filled], columns.values[filled], columns.sizes, columns.norms, columns.gaps
 
 
 def _placed(

@@ -28,6 +28,7 @@ from xcwork.kernels import one_at_a_time
 from xcwork.kernels.landmarks import largest_of_columns
 from xcwork.methods.landmarks.ridge import Ridge
 from xcwork.methods.resume import Blocks, Progress
+from xcwork.parallel import block_map
 from xcwork.progress import track
 from xcwork.search import unit_rows
 
@@ -93,11 +94,28 @@ def train_ridge(
     """Ridge regressors of `labels` on `X` (with its bias column), going on from what `progress` remembers."""
     ridge = Ridge(X, strength, len(labels), solver=solver, device=device, tolerance=tolerance, seed=seed)
     columns, trained = sparse.csc_array(Y, dtype=np.float64), Blocks(progress, "predictors")
-    for start in track(range(0, len(labels), ridge.block), "training predictors"):
-        if start >= len(trained):
-            weights, errors = ridge.solve(columns[:, labels[start : start + ridge.block]])
-            trained.add(largest(weights, keep, SMALL_WEIGHT), errors)
+    starts = range(0, len(labels), ridge.block)
+    left = [columns[:, labels[start : start + ridge.block]] for start in starts if start >= len(trained)]
+    blocks = block_map(
+        _solve_block, _RidgeWork(ridge, keep), left, "training predictors", n_jobs=1, done=len(starts) - len(left),
+        here=ridge.device.type != "cpu",
+    )  # fmt: skip
+    for rows, errors in blocks:
+        trained.add(rows, errors)
     return Regressors(labels, *trained.joined())
+
+
+@dataclass(frozen=True, eq=False)
+class _RidgeWork:
+    """What all blocks of labels share."""
+
+    ridge: Ridge
+    keep: int
+
+
+def _solve_block(work: _RidgeWork, Y: sparse.csc_array) -> tuple[sparse.csr_array, np.ndarray]:
+    weights, errors = work.ridge.solve(Y)
+    return largest(weights, work.keep, SMALL_WEIGHT), errors
 
 
 def train_svm(

@@ -11,7 +11,7 @@ pixels of the document (see `backbones`), so all parts add up exactly.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,8 +22,10 @@ from scipy import sparse
 from xcwork.data.dataset import Split
 from xcwork.device import CHOICES as DEVICES
 from xcwork.device import resolve
+from xcwork.distributed import alone
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Documents, Explanation, Method, Part, TopK, param
+from xcwork.methods.layout import Check, Misfit, array, arrays, history, listing, text, whole
 from xcwork.methods.multihead.backbones import BACKBONES, choose_backbone, contributions, make_backbone
 from xcwork.methods.multihead.encoders import encode
 from xcwork.methods.multihead.heads import Heads
@@ -66,6 +68,10 @@ class MultiHead(Method):
 
     paper: ClassVar[str] = "Liang et al., Multi-head encoding, TPAMI 2025"
     capabilities: ClassVar[Capabilities] = Capabilities(exact_explanations=True, gpu=True, resumable=True)
+    layout: ClassVar[Mapping[str, Check]] = {
+        "heads_": listing(whole), "order_": array("labels", kind="i", below="labels"), "backbone_": text,
+        "n_inputs_": whole, "curve_": history, "weights_": arrays,
+    }  # fmt: skip
 
     @abstractmethod
     def _choose_heads(self, train: Split) -> list[int]:
@@ -91,19 +97,21 @@ class MultiHead(Method):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             network = self._skeleton()
-            Y = sparse.csr_array(train.Y[kept][:, self.order_])
+            Y = train.Y if len(held) == 0 else train.Y[kept]
+            if not np.array_equal(self.order_, np.arange(len(self.order_))):
+                Y = sparse.csr_array(Y[:, self.order_])
             network.initialise(Y)
         network.to(resolve(self.device))
         training = NetworkTraining(
-            network, X[kept], Y, self._schedule(len(kept)), lambda: self._measured(network, X[held], train.Y[held])
-        )
+            network, X if len(held) == 0 else X[kept], Y, self._schedule(len(kept)),
+            lambda: self._measured(network, X[held], train.Y[held]),
+        )  # fmt: skip
         progress = Progress(self._checkpoint, train, self.get_params())
         self.curve_ = train_epochs(
             training, "training", progress, epochs=training.schedule.epochs,
             patience=self.patience if len(held) else training.schedule.epochs,
         )  # fmt: skip
-        training.set_weights(training.weights())  # the average, if there is one
-        self.weights_ = network.weights()
+        self.weights_ = training.weights()  # the average, if there is one; with ranks, all of it on the first
 
     def _held_out(self, n_documents: int) -> tuple[np.ndarray, np.ndarray]:
         """(rows to learn from, rows to choose the best epoch with)."""
@@ -125,6 +133,19 @@ class MultiHead(Method):
             self.backbone_, self.features_, self.n_inputs_, width=self.width, layers=self.layers, dropout=self.dropout
         )
         return Network(backbone, self._heads())
+
+    def _check_learned(self) -> None:
+        """The weights must be those of the network that the other attributes describe."""
+        if len(np.unique(self.order_)) != len(self.order_):
+            raise Misfit("order_ names a label twice")
+        try:
+            with alone(), torch.device("meta"):  # shapes without memory
+                skeleton = self._skeleton().state_dict()
+        except (ValueError, RuntimeError, TypeError, LookupError, OverflowError) as problem:
+            raise Misfit(f"its network cannot be built ({problem})") from None
+        wanted = {name: (tuple(part.shape), str(part.dtype)) for name, part in skeleton.items()}
+        if wanted != {name: (part.shape, f"torch.{part.dtype}") for name, part in self.weights_.items()}:
+            raise Misfit("weights_ are not those of its network")
 
     def _network(self) -> Network:
         """The trained network, ready to answer."""

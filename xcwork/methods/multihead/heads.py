@@ -15,6 +15,7 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.distributed import Shard
 from xcwork.methods.multihead.tables import Table
 from xcwork.results import MISSING, TopK
 
@@ -47,6 +48,9 @@ class Reading(NamedTuple):
 
 class Heads(nn.Module):
     """A classifier over features (n, width)."""
+
+    shard: Shard | None = None  # which labels `labels` has rows for, where ranks share them
+    labels: Table
 
     def initialise(self, Y: sparse.csr_array) -> None:
         """First values; the biases give every class the frequency it has in `Y` (n_documents, n_labels)."""

@@ -18,11 +18,13 @@ import torch
 from scipy import sparse
 from torch import nn
 
+from xcwork.mapped import release
 from xcwork.methods.multihead.backbones import Backbone, Dropout
 from xcwork.methods.multihead.heads import Heads, Targets
 from xcwork.methods.multihead.tables import Table
 
 FEWEST_ROWS = 16  # a product of fewer rows takes another path, whose last bits differ
+SHARED = "heads.labels.weight"  # the rows that ranks share
 DECAYED = 2  # dimensions from which a parameter is a matrix that weight decay applies to
 
 
@@ -74,9 +76,23 @@ class Network(nn.Module):
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         """Take over what `weights` returned."""
         device = self.device
-        tensors = {name: torch.from_numpy(np.asarray(value)) for name, value in weights.items()}
+        tensors = {name: torch.from_numpy(np.asarray(value)) for name, value in self.mine(weights).items()}
         self.load_state_dict(tensors, assign=True)
         self.to(device).requires_grad_()
+
+    def mine(self, weights: Mapping[str, Any]) -> dict[str, Any]:
+        """`weights` with the rows of this rank alone, where ranks share the labels."""
+        shard = self.heads.shard
+        return {
+            name: value if shard is None or name != SHARED else shard.mine(value) for name, value in weights.items()
+        }
+
+    def whole(self, weights: Mapping[str, Any]) -> dict[str, Any]:
+        """`weights` with the rows of all ranks, on the first of them; a collective call."""
+        shard = self.heads.shard
+        return {
+            name: value if shard is None or name != SHARED else shard.whole(value) for name, value in weights.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -123,6 +139,9 @@ class NetworkTraining:
         for module in self.network.modules():
             if isinstance(module, Dropout):
                 module.generator = generator
+        if self.network.heads.shard is not None:
+            for value in self.network.backbone.state_dict().values():
+                self.network.heads.shard.group.copy_of_first(value)
         self.network.train()
 
     def step(self, number: int) -> float:
@@ -131,6 +150,7 @@ class NetworkTraining:
         for group in self.optimiser.param_groups:
             group["lr"] = self.schedule.rate * left
         loss = self.network.loss(self.X[rows], Targets(self.Y[rows], self.rng))
+        release(self.X)
         self.optimiser.zero_grad()
         loss.backward()
         self.optimiser.step()
@@ -158,16 +178,17 @@ class NetworkTraining:
             mean += (latest[name] - mean) / self.averaged
 
     def weights(self) -> dict[str, Any]:
-        return _copies(self.network.weights() if self.average is None else self.average)
+        return self.network.whole(_copies(self.network.weights() if self.average is None else self.average))
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         self._put(weights)
         self.average, self.averaged = None, 0
 
     def _put(self, weights: Mapping[str, Any]) -> None:
+        mine = self.network.mine(weights)
         with torch.no_grad():
             for name, value in self.network.state_dict().items():
-                value.copy_(torch.from_numpy(np.asarray(weights[name])))
+                value.copy_(torch.from_numpy(np.asarray(mine[name])))
 
     def momentum(self) -> dict[str, Any]:
         moments = [
@@ -175,13 +196,19 @@ class NetworkTraining:
             for state in map(self.optimiser.state.get, self._parameters)
         ]
         tables = [
-            {"squares": table.squares.cpu().numpy().copy(), "usual": float(table.usual)}
+            {"squares": self._shard_of(table, "whole", table.squares.cpu().numpy().copy()), "usual": float(table.usual)}
             for table in self.network.tables
         ]
         state = {"moments": moments, "tables": tables}
         if self.average is not None:
-            state |= {"averaged": self.averaged, "latest": _copies(self.network.weights())}
+            state |= {"averaged": self.averaged, "latest": self.network.whole(_copies(self.network.weights()))}
         return state
+
+    def _shard_of(self, table: Table, part: str, rows: np.ndarray) -> np.ndarray:
+        """The rows of all ranks (`whole`) or of this one (`mine`) of what belongs to `table`."""
+        heads = self.network.heads
+        shared = heads.shard is not None and table is heads.labels
+        return getattr(heads.shard, part)(rows) if shared else rows
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
         if "latest" in momentum:  # what `set_weights` was given is the average then
@@ -193,7 +220,7 @@ class NetworkTraining:
                 for name, value in moments.items()
             }
         for table, known in zip(self.network.tables, momentum["tables"], strict=True):
-            table.squares.copy_(torch.from_numpy(known["squares"]))
+            table.squares.copy_(torch.from_numpy(self._shard_of(table, "mine", known["squares"])))
             table.usual.fill_(known["usual"])
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork import distributed
 from xcwork.data.dataset import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Documents, param
+from xcwork.methods.layout import text
 from xcwork.methods.multihead.base import MultiHead
 from xcwork.methods.multihead.cascade import CascadeHeads
 from xcwork.methods.multihead.codes import (
@@ -25,6 +27,7 @@ from xcwork.methods.multihead.codes import (
 from xcwork.methods.multihead.flat import FlatHeads, SampledHeads
 from xcwork.methods.multihead.heads import LOSSES, Heads, slot_of
 from xcwork.methods.multihead.product import PowersetHeads, ProductHeads
+from xcwork.methods.multihead.sharded import ShardedHeads
 
 HEADS_HELP = "lengths of the heads, such as 172,23; empty: chosen for the number of labels"
 
@@ -49,12 +52,17 @@ class Flat(MultiHead):
     loss: str = param("auto", "bce: labels are independent; ce: exactly one is right", choices=LOSSES)
 
     title = "Flat neural classifier"
+    capabilities = replace(MultiHead.capabilities, ranks=True)
+    layout = MultiHead.layout | {"loss_": text}
 
     def _choose_heads(self, train: Split) -> list[int]:
         self.loss_ = chosen_loss(self.loss, train)
         return [train.n_labels]
 
     def _heads(self) -> Heads:
+        shard = distributed.shard(len(self.labels_))
+        if shard is not None:
+            return ShardedHeads(self.width, len(self.labels_), self.loss_, shard)
         return FlatHeads(self.width, len(self.labels_), self.loss_)
 
 
@@ -69,6 +77,8 @@ class MHS(MultiHead):
     loss: str = param("auto", "bce: labels are independent; ce: exactly one is right", choices=LOSSES)
 
     title = "Multi-head sampling (MHS)"
+    capabilities = replace(MultiHead.capabilities, ranks=True)
+    layout = MultiHead.layout | {"loss_": text}
 
     def validate(self) -> None:
         super().validate()
@@ -93,6 +103,12 @@ class MHS(MultiHead):
         return groups_of(n_labels, cascade_heads(n_labels, 2, MHC.kept)[0])
 
     def _heads(self) -> Heads:
+        shard = distributed.shard(len(self.labels_))
+        if shard is not None:
+            if self.margin > 0 or self.sampling != "batch":
+                raise ConfigError("ranks share the labels of mhs with sampling batch and margin 0 only")
+            sampled = (self.heads_[0], self.heads_[1], self.sampled)
+            return ShardedHeads(self.width, len(self.labels_), self.loss_, shard, sampled)
         return SampledHeads(
             self.width, len(self.labels_), self.loss_, lengths=tuple(self.heads_), sampled=self.sampled,
             sampling=self.sampling, margin=self.margin,
@@ -151,6 +167,7 @@ class MHP(MultiHead):
     loss: str = param("auto", "ce: one softmax a head; bce: one sigmoid a code", choices=LOSSES)
 
     title = "Multi-head product (MHP)"
+    layout = MultiHead.layout | {"loss_": text, "coding_": text}
 
     def validate(self) -> None:
         super().validate()

@@ -38,6 +38,7 @@ from xcwork.data.dataset import Split
 from xcwork.device import CHOICES
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
+from xcwork.methods.layout import array, arrays, history, listing, matrix, number, record, stored
 from xcwork.methods.resume import Progress
 from xcwork.methods.siamesexml import initial
 from xcwork.methods.siamesexml.graphs import GRAPHS, graphs_of
@@ -91,6 +92,24 @@ class SiameseXML(Method):
 
     title = "SiameseXML"
     paper = "Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021"
+    layout = stored(
+        Z_=matrix("labels", "tokens"), label_tokens_=array("label_features", kind="i", below="tokens"),
+        Y_=matrix("documents", "labels"), weights_=listing(number, 5), unseen_bonus_=number,
+        curves_=history,
+        members_=listing(
+            record(
+                encoder=record(
+                    table=array("tokens", "width"),
+                    residual=record(R=array("width", "width"), bias=array("width"), radius=array(1),
+                                    left=array("width")),
+                ),
+                classifiers=array("labels", "finished"), eta_norms=array(2), text=array("labels", "width"),
+                centroids=array("labels", "width"), documents=array("documents", "width"),
+                correlation=matrix("labels", "labels"), indices=arrays,
+            ),
+            "members",
+        ),
+    )  # fmt: skip
     capabilities = Capabilities(
         zero_shot=True, exact_explanations=True, gpu=True, resumable=True, needs_label_text=True
     )

@@ -23,11 +23,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from xcwork.errors import DataError
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.walks import most_visited
 from xcwork.results import MISSING, TopK
 from xcwork.search import ExactIndex, Index, load_index, make_index, top_k_rows, unit_rows
 
+# The searches that a model may bring along, and the vectors each of them is made of.
+INDEXED = {"text_index": "text", "centroid_index": "centroids", "document_index": "documents"}
+REMEDY = "train it again, or use the version of xcwork that saved it"
 STEPS, RESTART = 400, 0.8
 GRAPHS = ("text", "centroids", "documents")
 
@@ -144,14 +148,18 @@ class Neighbourhood:
 
     def indices(self) -> dict[str, np.ndarray]:
         """The search graphs as bytes, because building them again takes long; exact searches need none."""
-        names = ("text_index", "centroid_index", "document_index")
-        built = {name: self.__dict__[name] for name in names if name in self.__dict__}
+        built = {name: self.__dict__[name] for name in INDEXED if name in self.__dict__}
         return {name: _to_bytes(index) for name, index in built.items() if index.kind != "exact"}
 
     def set_indices(self, stored: Mapping[str, Any]) -> None:
-        """Take over search graphs that `indices` returned."""
+        """Take over search graphs that `indices` returned. Labels may have been added since, never taken away."""
         for name, content in stored.items():
-            self.__dict__[name] = _from_bytes(content)
+            if name not in INDEXED:
+                raise DataError(f"the model has a search graph {name!r}, which is unknown here", remedy=REMEDY)
+            index, vectors = _from_bytes(content), getattr(self, INDEXED[name])
+            if index.dimension != vectors.shape[1] or len(index) > len(vectors):
+                raise DataError("a search graph of the model does not fit its vectors", remedy=REMEDY)
+            self.__dict__[name] = index
 
 
 def _nearest(index: Index, vectors: np.ndarray, f: np.ndarray, size: int, among: np.ndarray | None) -> list[np.ndarray]:
@@ -184,7 +192,11 @@ def _to_bytes(index: Index) -> np.ndarray:
 
 
 def _from_bytes(content: np.ndarray) -> Index:
+    if content.dtype != np.uint8 or content.ndim != 1 or len(content) < 8:
+        raise DataError("a search graph of the model is damaged", remedy=REMEDY)
     length = int(content[:8].view(np.int64)[0])
+    if not 0 <= length <= len(content) - 8:
+        raise DataError("a search graph of the model is damaged", remedy=REMEDY)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "index").mkdir()
         for path, part in zip(_files(folder), (content[8 : 8 + length], content[8 + length :]), strict=True):

@@ -43,6 +43,7 @@ from xcwork.data.dataset import Split
 from xcwork.device import CHOICES, resolve
 from xcwork.errors import Cancelled, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
+from xcwork.methods.layout import Check, Misfit, array, matrix, number
 from xcwork.methods.resume import Progress
 from xcwork.methods.zestxml.arrays import only
 from xcwork.methods.zestxml.borrow import borrowed_terms, typical_terms
@@ -96,6 +97,27 @@ class ZestXML(Method):
     capabilities = Capabilities(
         zero_shot=True, exact_explanations=True, gpu=True, resumable=True, needs_label_text=True
     )
+
+    @property
+    def layout(self) -> dict[str, Check]:  # type: ignore[override]
+        """`columns` are identities, then terms of labels."""
+        pairs = {
+            "idf_": array("features"), "Z_": matrix("labels", "columns"), "matches_": matrix("features", "columns"),
+            "identities_": array("identities", kind="i", below="labels"),
+            "terms_": array("terms", kind="i", below="label_features"), "voters_": matrix("features", "columns"),
+            "voter_counts_": array("votes"), "documents_with_": array("features"), "labels_with_": array("columns"),
+        }  # fmt: skip
+        if self.variant == "xhtp":
+            return pairs
+        return pairs | {
+            "typical_": matrix("labels", "columns"), "shared_": matrix("features", "columns"),
+            "own_": matrix("features", "labels"), "factors_": array(2, 2), "unseen_bias_": number, "share_": number,
+            "borrowed_": matrix("labels", "columns"), "bias_": array("labels"),
+        }  # fmt: skip
+
+    def _check_learned(self) -> None:
+        if self.Z_.shape[1] != len(self.identities_) + len(self.terms_):
+            raise Misfit("identities_ and terms_ are not the columns of Z_")
 
     def _fit(self, train: Split) -> None:
         if not self.label_frequencies_.any():

@@ -25,7 +25,7 @@ from xcwork.kernels.linear import Rows
 from xcwork.methods.resume import Blocks, Progress
 from xcwork.methods.zestxml.arrays import on_all_threads, rows_of
 from xcwork.methods.zestxml.xhtp import gathered
-from xcwork.progress import track
+from xcwork.parallel import at_once, block_map
 
 BLOCK_BYTES = 2**26
 SHARDS_A_CORE = 8
@@ -56,25 +56,20 @@ class OwnProblem:
         order = labels[np.argsort(-np.diff(pairs.others.indptr)[labels], kind="stable")]
         blocks, width = Blocks(progress, "own"), min(self.keep, self.X.shape[1])
         size = int(np.clip(BLOCK_BYTES // (8 * width), FEWEST_LABELS, MOST_LABELS))
-        for end in track(range(size, len(order) + size, size), "training own weights"):
-            block = order[len(blocks) : end]  # nothing, where a checkpoint already has it
-            if len(block):
-                blocks.add(*self._block(block, rows, curvature, pairs, width))
-        weights, bias = blocks.joined()
-        del pairs, rows
-        return self._spread(order, weights, bias, columns)
-
-    def _block(
-        self, labels: np.ndarray, rows: Rows, curvature: np.ndarray, pairs: Pairs, width: int
-    ) -> tuple[sparse.csr_array, np.ndarray]:
-        ids, values = np.zeros((len(labels), width), np.int32), np.zeros((len(labels), width), np.float32)
-        bias, filled = np.zeros(len(labels), np.float32), np.zeros(len(labels), np.int64)
-        on_all_threads(
-            fit_own, labels, rows, self.X.shape[1], curvature, pairs, self.C, self.logistic, self.passes,
-            self.tolerance, np.float32(self.smallest), _generators(self.seed, labels), ids, values, bias, filled,
-            shards_a_core=SHARDS_A_CORE,
+        if at_once() > 1:  # on a cluster every worker should get some
+            size = int(np.clip(len(order) // (4 * at_once()), FEWEST_LABELS, size))
+        left = order[len(blocks) :]  # less than all, where a checkpoint already has some
+        parts = [left[start : start + size] for start in range(0, len(left), size)]
+        shared = _Shared(
+            rows, curvature, pairs, self.X.shape[1], width, self.C, self.logistic, self.passes, self.tolerance,
+            self.smallest, self.seed,
         )  # fmt: skip
-        return gathered(ids, values, filled, self.X.shape[1]), bias
+        done = max(0, -(-len(order) // size) - len(parts))
+        for solved in block_map(_solve_block, shared, parts, "training own weights", n_jobs=1, done=done):
+            blocks.add(*solved)
+        weights, bias = blocks.joined()
+        del pairs, rows, shared
+        return self._spread(order, weights, bias, columns)
 
     def _by_label(self) -> Pairs:
         signs = sparse.csr_array(self.pairs.T)
@@ -95,6 +90,35 @@ class OwnProblem:
         own = sparse.csr_array((by_feature.data, trained, by_feature.indptr), shape=(n_features, n_labels))
         own.sort_indices()
         return own, all_bias
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """What the blocks of labels have in common, as the kernel takes it."""
+
+    rows: Rows
+    curvature: np.ndarray
+    pairs: Pairs
+    n_features: int
+    width: int
+    C: float
+    logistic: bool
+    passes: int
+    tolerance: float
+    smallest: float
+    seed: int
+
+
+def _solve_block(shared: _Shared, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+    """The weights (n_labels, n_features) and biases (n_labels,) of one block."""
+    ids, values = (np.zeros((len(labels), shared.width), kind) for kind in (np.int32, np.float32))
+    bias, filled = np.zeros(len(labels), np.float32), np.zeros(len(labels), np.int64)
+    on_all_threads(
+        fit_own, labels, shared.rows, shared.n_features, shared.curvature, shared.pairs, shared.C, shared.logistic,
+        shared.passes, shared.tolerance, np.float32(shared.smallest), _generators(shared.seed, labels), ids, values,
+        bias, filled, shards_a_core=SHARDS_A_CORE,
+    )  # fmt: skip
+    return gathered(ids, values, filled, shared.n_features), bias
 
 
 def _by_frequency(X: sparse.csr_array) -> tuple[Rows, np.ndarray]:

@@ -1,0 +1,83 @@
+"""A short walk over the inputs that `scripts/fuzz.py` hunts through for long, and everything it ever found."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from fuzzing import samples
+from fuzzing.hunting import Finding, Tally, feed, lay_out, limited, walk
+from fuzzing.targets import Config, Models, Readers, Runs, Target
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # numpy warns of some of the headers we break
+FINDINGS = Path(__file__).parent / "findings"
+QUICK = ("bm25", "label_tree", "nearest_documents", "one_vs_all", "popularity", "tfidf", "zestxml")
+INPUTS = {"readers": 800, "model": 400, "run": 150, "config": 3000}
+
+
+@pytest.fixture(scope="module")
+def targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
+    def scratch() -> Path:
+        return tmp_path_factory.mktemp("scratch")
+
+    made = {"readers": Readers(scratch()), "run": Runs(scratch()), "config": Config(scratch())}
+    return made | {"model": Models(scratch(), QUICK)}
+
+
+def place_of(name: str, folder: Path) -> Path:
+    return folder / "runs" / "fuzz" if name == "run" else folder / "input"
+
+
+@pytest.mark.parametrize("form", sorted(samples.datasets()))
+def test_every_sample_of_a_dataset_is_valid(form: str, targets: dict[str, Target], tmp_path: Path) -> None:
+    files = samples.datasets()[form]
+    lay_out(tmp_path / "input", files)
+    targets["readers"].run(tmp_path / "input", files)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_sample_of_a_model_is_valid(name: str, targets: dict[str, Target], tmp_path: Path) -> None:
+    files = targets["model"].samples[name]
+    lay_out(tmp_path / "model", files)
+    targets["model"].run(tmp_path / "model", files)
+
+
+@pytest.mark.parametrize("name", sorted(INPUTS))
+def test_changed_inputs_give_a_result_or_a_sentence(name: str, targets: dict[str, Target], tmp_path: Path) -> None:
+    tally = Tally()
+    with limited():
+        for tally in walk(targets[name], name, 0, range(INPUTS[name]), place_of(name, tmp_path)):  # noqa: B007
+            pass
+    assert tally.inputs == INPUTS[name]
+    assert not [(found.number, found.what) for found in tally.findings]
+    assert tally.results > INPUTS[name] / 50, "hardly any input was read, so the mutations are too coarse"
+
+
+@pytest.mark.parametrize("name", ["readers", "config"])
+def test_no_small_input_breaks_a_reader_or_the_configuration(
+    name: str, targets: dict[str, Target], tmp_path: Path
+) -> None:
+    """The same mutations drawn by hypothesis, which would shrink what it finds."""
+
+    @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.randoms(use_true_random=False))
+    def run(rng: random.Random) -> None:
+        tally = Tally()
+        feed(targets[name], name, "hypothesis", targets[name].draw(rng), place_of(name, tmp_path), tally)
+        assert not [found.what for found in tally.findings]
+
+    run()
+
+
+@pytest.mark.parametrize("path", sorted(FINDINGS.glob("*.json")), ids=lambda path: path.stem)
+def test_what_was_found_once_is_refused_now(path: Path, targets: dict[str, Target], tmp_path: Path) -> None:
+    finding, tally = Finding.read(path), Tally()
+    with limited():
+        feed(
+            targets[finding.target], finding.target, finding.number, finding.files,
+            place_of(finding.target, tmp_path), tally,
+        )  # fmt: skip
+    assert not [found.what for found in tally.findings]

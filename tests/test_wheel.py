@@ -1,0 +1,83 @@
+"""The wheel holds the dashboard with everything it shows, and works from an empty folder."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = "from setuptools import build_meta; print(build_meta.build_wheel('out'))"
+PATIENCE = 90  # seconds
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built as `python -m build` builds it, without asking the network for anything."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder / name)
+    for name in ("app", "xcwork"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    done = subprocess.run([sys.executable, "-c", BUILD], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / "out" / done.stdout.splitlines()[-1]
+
+
+def test_it_holds_every_file_of_the_packages(wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    kinds = (".py", ".md", ".svg", ".toml", ".csv", ".json", ".typed")
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for name in ("app", "xcwork")
+        for path in (ROOT / name).rglob("*")
+        if path.suffix in kinds and "__pycache__" not in path.parts
+    } | {"xcwork/py.typed", "app/.streamlit/config.toml"}
+    assert wanted - inside == set()
+    assert {"app/teach/home.md", "app/static/logo.svg", "xcwork/published/results.csv"} <= inside
+    assert {name.split("/")[0].split("-")[0] for name in inside} == {"app", "xcwork"}
+
+
+def test_the_dashboard_starts_from_it_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
+    installed, home = tmp_path / "installed", tmp_path / "empty"
+    home.mkdir()
+    zipfile.ZipFile(wheel).extractall(installed)
+    environment = os.environ | {"PYTHONPATH": str(installed), "XCWORK_HOME": ""}
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", "import app, xcwork; print(app.__file__, xcwork.__file__)"],
+        cwd=home, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert all(Path(file).is_relative_to(installed) for file in found.stdout.split())
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-P", "-m", "xcwork", "app", "--home", ".", "--port", str(port)]
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(command, cwd=home, env=environment, stdout=log, stderr=log)
+    try:
+        assert answers(server, port), (tmp_path / "log").read_text()
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+
+
+def answers(server: subprocess.Popen[bytes], port: int) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and server.poll() is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/_stcore/health")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except OSError:
+            time.sleep(0.05)  # the port cannot tell us when it opens
+        finally:
+            connection.close()
+    return False

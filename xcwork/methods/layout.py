@@ -1,0 +1,189 @@
+"""What a stored model must consist of, so that a file of another version, or of a stranger, is refused in a sentence.
+
+A method declares the learned attributes it stores:
+
+    layout = stored(terms_=matrix("features", "labels"), idf_=array("features"), mean_length_=number)
+
+Sizes are numbers or names. `labels` and `features` are known from the model, parameters go by their own names, and any
+other name stands for the same number wherever it occurs; `features+1` and `labels*concepts` are computed. Kernels index
+without bounds checks, so whatever they index with says what it must stay `below`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from xcwork.methods.base import Method
+
+Sizes = dict[str, int]
+Check = Callable[[Any, Sizes], None]
+Size = str | int
+NOT_STORED = object()
+
+
+class Misfit(ValueError):
+    """A stored value is not what the method would have stored."""
+
+
+def stored(**checks: Check) -> dict[str, Check]:
+    """The layout of a method: a check for each attribute it learns."""
+    return checks
+
+
+def array(*shape: Size, kind: str = "f", below: Size | None = None) -> Check:
+    """An array of real numbers (kind f), whole numbers (i) or bytes (u); whole ones lie from 0 to less than `below`."""
+
+    def check(value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, np.ndarray) or value.dtype.kind != kind or (kind != "u" and value.itemsize < 4):
+            raise Misfit("is not an array of the right type")
+        _check_shape(value.shape, shape, sizes)
+        if below is not None and value.size and not 0 <= value.min() <= value.max() < _size(below, sizes):
+            raise Misfit(f"holds a number that is not below {_size(below, sizes):,}")
+
+    return check
+
+
+def matrix(rows: Size, columns: Size) -> Check:
+    """A sparse matrix; its indices were checked when it was read."""
+
+    def check(value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, sparse.csr_array) or value.dtype not in (np.float32, np.float64):
+            raise Misfit("is not a sparse matrix of real numbers")
+        _check_shape(value.shape, (rows, columns), sizes)
+
+    return check
+
+
+def optional(inner: Check) -> Check:
+    def check(value: Any, sizes: Sizes) -> None:
+        if value is not None:
+            inner(value, sizes)
+
+    return check
+
+
+def sometimes(inner: Check) -> Check:
+    """A value that some trainings have no use for, and then do not store."""
+
+    def check(value: Any, sizes: Sizes) -> None:
+        if value is not NOT_STORED:
+            inner(value, sizes)
+
+    check.may_lack = True  # type: ignore[attr-defined]
+    return check
+
+
+def record(**fields: Check) -> Check:
+    """A dict with exactly these entries."""
+
+    def check(value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, dict):
+            raise Misfit("is not a record")
+        check_all(value, fields, sizes)
+
+    return check
+
+
+def listing(inner: Check, length: Size | None = None) -> Check:
+    """A list whose items all pass; sizes bound by one item hold for that item alone."""
+
+    def check(value: Any, sizes: Sizes) -> None:
+        if not isinstance(value, list) or (length is not None and len(value) != _size(length, sizes)):
+            raise Misfit("is not a list of the right length")
+        for item in value:
+            inner(item, dict(sizes))
+
+    return check
+
+
+def number(value: Any, sizes: Sizes) -> None:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise Misfit("is not a number")
+
+
+def whole(value: Any, sizes: Sizes) -> None:
+    """A whole number that an array could have as its size."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise Misfit("is not a whole number")
+
+
+def text(value: Any, sizes: Sizes) -> None:
+    if not isinstance(value, str):
+        raise Misfit("is not a text")
+
+
+def arrays(value: Any, sizes: Sizes) -> None:
+    """Weights by name; the network they belong to checks their shapes."""
+    if not isinstance(value, dict) or not all(isinstance(item, np.ndarray) for item in value.values()):
+        raise Misfit("is not a set of arrays")
+
+
+def history(value: Any, sizes: Sizes) -> None:
+    """Figures for a diagram, which nothing is computed from."""
+    if not isinstance(value, list | dict):
+        raise Misfit("is not a history of figures")
+
+
+def model(value: Any, sizes: Sizes) -> None:
+    """A method inside a method; it was checked itself, and must speak of the same features and labels."""
+    labels, features = getattr(value, "labels_", None), getattr(value, "features_", None)
+    if labels is None or features is None or (len(labels), features.size) != (sizes["labels"], sizes["features"]):
+        raise Misfit("is not a model of the same labels and features")
+
+
+def check_all(values: Mapping[str, Any], layout: Mapping[str, Check], sizes: Sizes) -> None:
+    """Every declared value is there and passes, and there is no other."""
+    for name in layout:
+        if name not in values and not hasattr(layout[name], "may_lack"):
+            raise Misfit(f"{name} is missing")
+    for name in values:
+        if name not in layout:
+            raise Misfit(f"{name} is unknown here")
+    for name, check in layout.items():
+        try:
+            check(values.get(name, NOT_STORED), sizes)
+        except Misfit as problem:
+            raise Misfit(f"{name} {problem}") from None
+
+
+def check_stored(method: Method, learned: Mapping[str, Any]) -> None:
+    """Refuse what is not a trained model of this method, as this version of it would be."""
+    from xcwork.data.dataset import Features, LabelSpace
+
+    labels, features = learned.get("labels_"), learned.get("features_")
+    if not isinstance(labels, LabelSpace) or not isinstance(features, Features):
+        raise Misfit("its labels or features are missing")
+    known = {name: value for name, value in method.get_params().items() if type(value) is int}
+    own = features if labels.features is None else labels.features
+    sizes = known | {"labels": len(labels), "features": features.size, "label_features": own.size}
+    common = {"labels_": _passed, "features_": _passed, "label_frequencies_": array("labels", kind="i")}
+    check_all(learned, common | dict(method.layout), sizes)
+    if labels.Z is not None and labels.features is not None and labels.Z.shape[1] != labels.features.size:
+        raise Misfit("its label features do not fit their names")
+
+
+def _passed(value: Any, sizes: Sizes) -> None:
+    """Checked before."""
+
+
+def _check_shape(found: tuple[int, ...], wanted: tuple[Size, ...], sizes: Sizes) -> None:
+    if len(found) != len(wanted):
+        raise Misfit(f"has {len(found)} dimensions instead of {len(wanted)}")
+    for length, size in zip(found, wanted, strict=True):
+        if isinstance(size, str) and size.isidentifier() and size not in sizes:
+            sizes[size] = length
+        elif length != (expected := _size(size, sizes)):
+            raise Misfit(f"has {length:,} entries where {expected:,} are needed")
+
+
+def _size(size: Size, sizes: Sizes) -> int:
+    if isinstance(size, int):
+        return size
+    return sum(math.prod(sizes[f] if f in sizes else int(f) for f in part.split("*")) for part in size.split("+"))
