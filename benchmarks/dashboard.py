@@ -1,0 +1,211 @@
+"""How quickly does the dashboard answer, and does its memory stay where it is?
+
+    python benchmarks/dashboard.py [DATA ...] [--home HOME] [--method label_tree] [--reruns 100] [--out FILE]
+
+Every DATA (pyseealso without one) gets a finished run, unless HOME has one. Then, while a training runs in the
+background:
+
+- *start*: from the command until the first page is usable in the browser, with an environment that exists;
+- *first visit*: opening a page by its address in the browser, with nothing of it in the caches;
+- *change*: a widget is changed in the browser; seconds until the page says that it is no longer running (the median and
+  the largest of several changes, all of which have been seen before, as when somebody goes back and forth);
+- *rerun*: the same page run again, measured over the websocket, so without drawing: what the server needs, on the
+  clock and, for a machine that is busy with other work as well, in processor time;
+- *memory*: the resident memory of the server before and after the reruns of a page.
+
+Needs chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from _common import conditions, described, machine, markdown_table, write_json
+from _dashboard import PATIENCE, Server, serving, session
+
+from xcwork.runs import Run, RunStore, jobs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+# Two states of one widget of each page, between which a visitor goes back and forth.
+CHANGES = {
+    "home": ("Guided mode", "Guided mode"), "data": ("Test part", "Training part"), "train": ("tfidf", "bm25"),
+    "predict": ("Another", "Another"), "errors": ("by share", "by count"),
+    "compare": ("Seen in training", "All labels"), "label_map": ("Recall", "Band"),
+    "labs": ("Label codes", "Aggregated labels"),
+}  # fmt: skip
+BUSY = "synthetic:n_documents=60000,n_labels=4000"  # minutes of training with one_vs_all
+TARGETS = {"start": 5.0, "pyseealso": 0.5, "other": 1.5}  # seconds
+WARM_UP = 10  # reruns before memory is looked at: the first ones fill bounded caches
+RUNNING = """() => {
+    const app = document.querySelector('[data-testid=stApp]');
+    window.ended = null;
+    let begun = false;
+    const look = () => {
+        const state = app.getAttribute('data-test-script-state');
+        if (state === 'running') begun = true;
+        if (begun && state === 'notRunning') { window.ended = performance.now(); observer.disconnect(); }
+    };
+    const observer = new MutationObserver(look);
+    observer.observe(app, {attributes: true, attributeFilter: ['data-test-script-state']});
+}"""
+SETTLED = """() => {
+    const app = document.querySelector('[data-testid=stApp]');
+    const busy = document.querySelector('[data-testid=stSkeleton], [data-testid=stSpinner]');
+    return app && app.getAttribute('data-test-script-state') === 'notRunning' && !busy;
+}"""
+
+
+def finished_run(home: Path, data: str, method: str) -> Run:
+    """A finished run on the dataset, trained now if there is none."""
+    store = RunStore(home)
+    for run in reversed(store.list()):
+        if run.state == "finished" and run.config["data"] == data:
+            return run
+    print(f"training {method} on {data}", file=sys.stderr)
+    run = jobs.launch(store.create(method, None, data))
+    if jobs.wait(run).state != "finished":
+        raise SystemExit(f"the training on {data} did not finish: {run.status.message}")
+    return run
+
+
+@contextmanager
+def training(home: Path) -> Iterator[Run]:
+    """Something that keeps a worker busy for the block."""
+    run = jobs.launch(RunStore(home).create("one_vs_all", None, BUSY, name="in the background"))
+    while run.state == "queued":
+        time.sleep(0.1)
+    try:
+        yield run
+    finally:
+        if run.status.is_active:
+            jobs.cancel(run)
+            jobs.wait(run, timeout=PATIENCE)
+
+
+@contextmanager
+def browser() -> Iterator[Page]:
+    from playwright.sync_api import sync_playwright
+
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        raise SystemExit("there is no chromium; install it with 'apt-get install chromium'")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--use-gl=swiftshader"])
+        page = opened.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(PATIENCE * 1000)
+        yield page
+        opened.close()
+
+
+def visit(page: Page, server: Server, name: str, query: str) -> float:
+    """Seconds until a page that was opened by its address has settled."""
+    start = time.perf_counter()
+    page.goto(f"{server.address}/{'' if name == 'home' else name}?{query}")
+    page.get_by_role("heading", level=1).first.wait_for()
+    page.wait_for_function(SETTLED)
+    return time.perf_counter() - start
+
+
+def change(page: Page, title: str) -> float:
+    """Seconds from a click until the page is no longer running."""
+    target = page.get_by_text(title, exact=True).locator("visible=true").last
+    target.scroll_into_view_if_needed()
+    page.wait_for_function(SETTLED)
+    page.evaluate(RUNNING)
+    start = page.evaluate("performance.now()")
+    target.click()
+    page.wait_for_function("window.ended !== null")
+    return (page.evaluate("window.ended") - start) / 1000
+
+
+def changes(page: Page, name: str, repeats: int) -> list[float]:
+    """Times of a widget that goes back and forth; the first round, which may fill caches, is not counted."""
+    titles = CHANGES[name]
+    for title in titles:
+        change(page, title)
+    return [change(page, title) for _ in range(repeats) for title in titles]
+
+
+def measure(page: Page, server: Server, run: Run, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row for every page, on the dataset of the run."""
+    data = run.config["data"]
+    query = {"data": quote(data, safe="/:,=. "), "run": run.id}
+    limit = TARGETS["pyseealso"] if data == "pyseealso" else TARGETS["other"]
+    rows = []
+    for name in CHANGES:
+        first = visit(page, server, name, urlencode(query))
+        clicked = changes(page, name, options.changes)
+        page.goto("about:blank")  # a tab that refreshes itself would count as well
+        with session(server, name, query) as open_page:
+            reruns = [open_page.rerun() for _ in range(WARM_UP)]
+            before, used = server.memory_mb(), server.cpu_seconds()
+            reruns += [open_page.rerun() for _ in range(options.reruns)]
+            after, used = server.memory_mb(), server.cpu_seconds() - used
+        row = {
+            "page": name, "first visit, s": first, "change, median s": statistics.median(clicked),
+            "change, largest s": max(clicked), "rerun, median s": statistics.median(reruns[WARM_UP:]),
+            "rerun, largest s": max(reruns[WARM_UP:]), "rerun, CPU s": used / options.reruns, "target, s": limit,
+            "met": "yes" if statistics.median(clicked) <= limit else "no",
+            "memory, MB": round(before), "growth, MB": round(after - before, 1),
+        }  # fmt: skip
+        print(f"{data}, {name}: {row}", file=sys.stderr, flush=True)
+        rows.append(row)
+    return rows
+
+
+def start_up(home: Path) -> float:
+    """Seconds from the command until the first page is usable in the browser."""
+    with browser() as page:
+        page.goto("about:blank")
+        begun = time.perf_counter()
+        with serving(home) as server:
+            visit(page, server, "home", "")
+            return time.perf_counter() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="*", default=["pyseealso"], help="built-in names or paths")
+    parser.add_argument("--home", type=Path, default=os.environ.get("XCWORK_HOME") or None,
+                        help="a home folder with finished runs; a new one without it")  # fmt: skip
+    parser.add_argument("--method", default="label_tree", help="trained where there is no finished run")
+    parser.add_argument("--reruns", type=int, default=100, help="of each page over the websocket")
+    parser.add_argument("--changes", type=int, default=5, help="rounds of each widget in the browser")
+    parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        home = (options.home or Path(temporary)).absolute()
+        os.environ["XCWORK_HOME"] = str(home)
+        data = [each if not Path(each).exists() else str(Path(each).absolute()) for each in options.data]
+        runs = [finished_run(home, each, options.method) for each in data]
+        facts = conditions(data=data)
+        starts = [start_up(home) for _ in range(3)]
+        tables: dict[str, list[dict[str, Any]]] = {}
+        with training(home), serving(home) as server, browser() as page:
+            for run in runs:
+                tables[run.config["data"]] = measure(page, server, run, options)
+            facts["load while measuring"] = machine()["load"]
+    start = {"start, s": statistics.median(starts), "all": [round(each, 2) for each in starts], "target, s": 5.0}
+    print(f"\nStart to a usable page: {start['start, s']:.2f} s (target 5 s; {start['all']})")
+    for name, rows in tables.items():
+        print(f"\n### {Path(name).name}\n\n{markdown_table(rows)}")
+    print(f"\n{described(facts)}; load while measuring {facts['load while measuring']}")
+    if options.out:
+        write_json(options.out, {"conditions": facts, "start": start, "tables": tables})
+
+
+if __name__ == "__main__":
+    main()
