@@ -4,8 +4,9 @@
 150 lines) that draws panels; a panel is a function in `panels/`. To add a page:
 
 1. its place in `navigation.PLACES`, and `app_pages/<name>.py`;
-2. `shell.source()` and `shell.require_run()` say what it is about; `caches` brings datasets, cards, models and records;
-3. what a link should open is a field of `state.View`; everything else is a widget with a key `<page>.<what>`;
+2. `shell.source()` and `shell.require_run(title)` say what it is about; `caches` brings datasets, models and records;
+3. what several pages share is a field of `state.View`; everything else is a widget with a key `<page>.<what>`, which
+   `state.link` puts into the address where a link should open it;
 4. figures go through `ui.figure`, tables through `ui.table`, text from outside through `ui.plain`;
 5. `teach/<name>.md` is its lesson for the guided mode.
 """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import navigation, shell, state, ui
+from app import access, navigation, shell, state, ui
 from app.panels import guide
 
 LOGO = Path(__file__).parent / "static"
@@ -15,9 +15,11 @@ LOGO = Path(__file__).parent / "static"
 st.set_page_config(page_title="xcwork", page_icon=str(LOGO / "mark.svg"), layout="wide")
 st.logo(str(LOGO / "logo.svg"), icon_image=str(LOGO / "mark.svg"), size="large")
 st.html(shell.STYLE)
+access.gate()
 state.begin()
 menu = navigation.menu()
 page = st.navigation(list(menu.values()))
+state.turn_to(page.url_path)
 shell.sidebar()
 
 if state.view().guided:
@@ -26,5 +28,8 @@ if state.view().guided:
         guide.show(page.url_path or "home")
 else:
     body = st.container()
-with body, ui.guarded():
-    page.run()
+try:
+    with body, ui.guarded():
+        page.run()
+finally:  # also where a page has nothing more to show and stops
+    state.share()

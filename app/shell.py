@@ -44,17 +44,18 @@ def best_run(runs: list[Run]) -> Run | None:
     return max(finished, key=lambda run: caches.record(run)["metrics"].get("P@1", 0.0), default=None)
 
 
-def require_run() -> Run:
-    """The run a page works on; without a finished one the page says what to do and ends."""
+def require_run(title: str) -> Run:
+    """The run that the page `title` works on; without a finished one the page says what to do and ends."""
     run = current_run()
     if run is None:
-        _stop(f"There is no finished run on {ui.plain(source().title)} yet.")
+        _stop(title, f"There is no finished run on {ui.plain(source().title)} yet.")
     if run.state != "finished":
-        _stop(f"The run {ui.plain(run.name)} is {run.state} and has no results yet.")
+        _stop(title, f"The run {ui.plain(run.name)} is {run.state} and has no results yet.")
     return run
 
 
-def _stop(sentence: str) -> NoReturn:
+def _stop(title: str, sentence: str) -> NoReturn:
+    ui.header(title)
     ui.empty(sentence, page="train", action="Train a method")
     st.stop()
 

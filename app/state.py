@@ -3,19 +3,22 @@
     view = state.view()                # the current `View`
     state.update(run=run.id, k=10)     # changes it, here and in the address
 
-The address is read once, when a session begins; after that the session decides. A page that needs another shareable
-choice adds a field to `View`. Ids only: data and models come from `app.caches`.
+The address is read once, when a session begins; after that the session decides. A choice that several pages share is
+a field of `View`. For a widget of one page, such as a search, `state.link` is called before it is drawn, and the
+address carries its value while that page is open. Ids only: data and models come from `app.caches`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import streamlit as st
 
 KEY = "view"
+OPENED, LINKED, PAGE = "view.opened", "view.linked", "view.page"
+LONGEST_LINK = 2000  # characters of a value in the address; browsers and mail programs cut longer ones
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,38 @@ def view() -> View:
 def begin() -> None:
     """Take over the address at the first run of a session, and keep it true at every later one."""
     if KEY not in st.session_state:
-        st.session_state[KEY] = from_query(st.query_params)
+        given = st.query_params.to_dict()
+        st.session_state[KEY] = from_query(given)
+        st.session_state[OPENED] = {name: text for name, text in given.items() if "." in name}
+    _mirror()
+
+
+def turn_to(page: str) -> None:
+    """Forget the linked widgets of the page before, whose values mean nothing here."""
+    before = st.session_state.get(PAGE)
+    if before != page:
+        st.session_state.update({PAGE: page, LINKED: {}})
+        if before is not None:
+            st.session_state[OPENED] = {}
+        _mirror()
+
+
+def link(key: str, usual: Any = "", options: Collection[Any] | None = None) -> None:
+    """Let the address carry the value of the widget `key`, which is drawn after this call; left out where `usual`."""
+    st.session_state.setdefault(LINKED, {})[key] = usual
+    text = st.session_state.get(OPENED, {}).pop(key, None)
+    if text is None or key in st.session_state:
+        return
+    try:
+        value = type(usual)(text)
+    except ValueError:
+        return
+    if options is None or value in options:
+        st.session_state[key] = value
+
+
+def share() -> None:
+    """Bring the address up to date with the linked widgets, after a page has drawn them."""
     _mirror()
 
 
@@ -88,6 +122,18 @@ def from_query(query: Mapping[str, str]) -> View:
 
 
 def _mirror() -> None:
-    wanted = to_query(st.session_state[KEY])
+    wanted = to_query(st.session_state[KEY]) | _linked()
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
+
+
+def _linked() -> dict[str, str]:
+    """What the linked widgets of the page hold; before they are drawn for the first time, what the link said."""
+    waiting = st.session_state.get(OPENED, {})
+    held = {key: st.session_state.get(key, usual) for key, usual in st.session_state.get(LINKED, {}).items()}
+    changed = {
+        key: str(value)
+        for key, value in held.items()
+        if value is not None and value != st.session_state[LINKED][key] and len(str(value)) <= LONGEST_LINK
+    }
+    return waiting | changed

@@ -178,6 +178,15 @@ def choice(
     )  # fmt: skip
 
 
+def switch(label: str, options: Mapping[str, str], *, key: str, hidden: bool = False) -> str:
+    """A segmented control of one page, kept while the session lasts; the first option is usual."""
+    usual = {} if key in st.session_state else {"default": next(iter(options))}
+    return st.segmented_control(
+        label, list(options), required=True, format_func=options.__getitem__, key=key, persist_state="session",
+        label_visibility="collapsed" if hidden else "visible", **usual,
+    )  # fmt: skip
+
+
 def pager(total: int, size: int, *, key: str) -> int:
     """Page numbers, where there is more than one page. Returns the first row of the chosen page."""
     pages = max(1, math.ceil(total / size))

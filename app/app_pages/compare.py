@@ -15,6 +15,7 @@ SCOPES = {"metrics": "All labels", "seen": "Seen in training", "unseen": "Unseen
 
 source = shell.source()
 ui.header("Compare", f"Runs on {ui.plain(source.title)} side by side, and whether a difference is more than chance.")
+compared.say_what_is_left_out(source)
 if not compared.measured(source):
     ui.empty(f"There is no run with results on {ui.plain(source.title)} yet.", page="train", action="Train a method")
     st.stop()

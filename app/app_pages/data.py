@@ -7,19 +7,16 @@ import streamlit as st
 from app import caches, navigation, shell, ui
 from app.panels import dataset_card, dataset_sources, documents, groups, upload
 
-SOURCES = {
-    "Choose": dataset_sources.choose,
-    "Upload": upload.show,
-    "Path": dataset_sources.path,
-    "Generate": dataset_sources.generate,
-}
+WAYS = {"choose": "Choose", "upload": "Upload", "path": "Path", "generate": "Generate"}
+PANELS = {
+    "choose": dataset_sources.choose, "upload": upload.show, "path": dataset_sources.path,
+    "generate": dataset_sources.generate,
+}  # fmt: skip
 
 ui.header("Data", "What is in it, what is wrong with it, and how rare its labels are.")
-way = st.segmented_control(
-    "Where from", list(SOURCES), default="Choose", required=True, key="data.way", label_visibility="collapsed"
-)
+way = ui.choice("Where from", "section", WAYS, key="data.way", hidden=True)
 with st.container(), ui.guarded():  # a place of its own, so that what follows stays where it is
-    SOURCES[way]()
+    PANELS[way]()
 
 source = shell.source()
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):

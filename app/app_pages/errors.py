@@ -10,7 +10,7 @@ from app.panels import bands, documents_of_run, findings, label_hints, label_len
 SECTIONS = {"documents": "Documents", "missed": "Missed labels", "label": "One label", "hints": "Label hints"}
 PANELS = {"documents": documents_of_run, "missed": triage, "label": label_lens, "hints": label_hints}
 
-run = shell.require_run()
+run = shell.require_run("Errors")
 ui.header("Errors", f"Which labels {ui.plain(run.name)} misses, whether they are rare, and where they were lost.")
 with st.container(horizontal=True, vertical_alignment="bottom"):
     scheme = findings.choose_bands("errors.bands")

@@ -7,7 +7,7 @@ import streamlit as st
 from app import shell, state, ui
 from app.panels import findings, label_lens, map_view, method_view
 
-run = shell.require_run()
+run = shell.require_run("Label map")
 ui.header("Label map", f"Labels that {ui.plain(run.name)} treats alike lie close together.")
 structure = method_view.title(run)
 views = {"map": "Map"} | ({} if structure is None else {"structure": structure})

@@ -15,9 +15,6 @@ LABS = {
 }
 
 ui.header("Labs", "Small experiments from the papers. Change a setting and see what the theory says, and what happens.")
-chosen = st.segmented_control(
-    "Lab", list(LABS), default="groups", required=True, format_func=lambda name: LABS[name][0], key="labs.lab",
-    persist_state="session", label_visibility="collapsed",
-)  # fmt: skip
+chosen = ui.choice("Lab", "section", {name: title for name, (title, _) in LABS.items()}, key="labs.lab", hidden=True)
 with st.container(), ui.guarded():
     LABS[chosen][1]()

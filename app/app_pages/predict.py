@@ -7,13 +7,14 @@ import streamlit as st
 from app import caches, shell, state, ui
 from app.panels import document_choice, explanation, predictions, side_by_side, what_if
 
+SHORT = 400  # characters of a text that still fits on a command line
 WHY, RUNS, NEW, EDITED = "why", "runs", "new", "edited"
 VIEWS = {WHY: "Why this label", RUNS: "Other runs", NEW: "A new label", EDITED: "What an edit changes"}
 
-run = shell.require_run()
+run = shell.require_run("Predict")
 ui.header("Predict", f"What {ui.plain(run.name)} suggests, and the terms that speak for it.")
 dataset, model = caches.dataset(shell.source()), caches.model(run)
-left, right = st.columns(2, gap="large")
+left, right = st.columns([5, 6], gap="large")
 with left:
     chosen = document_choice.choose(dataset, model)
     place = st.container()
@@ -24,10 +25,7 @@ with right:
     table = predictions.show(chosen, model, dataset)
 offered = [str(name) for name in table["label"]] if len(table) else []
 
-view = st.segmented_control(
-    "Look closer", list(VIEWS), default=WHY, required=True, format_func=VIEWS.__getitem__, key="predict.view",
-    persist_state="session", label_visibility="collapsed",
-)  # fmt: skip
+view = ui.choice("Look closer", "section", VIEWS, key="predict.view", hidden=True)
 label, reasons = None, None
 if view in (WHY, EDITED):
     with ui.guarded():
@@ -44,5 +42,9 @@ with ui.guarded():
         what_if.new_label(chosen, model)
     elif view == EDITED:
         what_if.edited(chosen, model, label)
-shown = chosen.text if len(chosen.text) <= 200 else chosen.text[:200] + " …"
-ui.command(["predict", run.id, "--text", shown, "-k", str(state.view().k)])
+line, length = " ".join(chosen.text.split()), ["-k", str(state.view().k)]
+if len(line) <= SHORT:
+    ui.command(["predict", run.id, "--text", line, *length])
+else:
+    ui.command(["predict", run.id, "--file", "document.txt", *length],
+               label="The same in a shell, with the text on one line of document.txt")  # fmt: skip

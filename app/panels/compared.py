@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from xcwork.analysis.agreement import Changes
     from xcwork.analysis.comparison import ComparisonTable, Entry
 
+PREDICTIONS = "topk.npz"
 USUAL, MOST = 8, 20  # runs chosen at first, and at most
 
 
@@ -43,8 +44,21 @@ class Compared:
 
 def measured(source: Source) -> list[Run]:
     """The runs on a dataset that have results, the best first."""
-    runs = [run for run in shell.runs_of(source) if caches.record(run)["metrics"]]
+    runs = [run for run in shell.runs_of(source) if caches.record(run)["metrics"] and _is_complete(run)]
     return sorted(runs, key=lambda run: -caches.record(run)["metrics"].get("P@1", 0.0))
+
+
+def say_what_is_left_out(source: Source) -> None:
+    """Name the runs whose folders were copied by half, so that nobody looks for them in vain."""
+    broken = [run for run in shell.runs_of(source) if caches.record(run)["metrics"] and not _is_complete(run)]
+    if broken:
+        names = ", ".join(ui.plain(run.name) for run in broken)
+        st.warning(f"Left out, because their predictions are missing from the run folder: {names}. Copy the folder "
+                   "again, or train again.", icon=":material/warning:")  # fmt: skip
+
+
+def _is_complete(run: Run) -> bool:
+    return (run.folder / "eval" / PREDICTIONS).is_file()
 
 
 def choose(source: Source) -> Compared:

@@ -35,9 +35,8 @@ def facts(card: Card) -> None:
 
 def choose_bands() -> str:
     """Which definition of head, torso and tail is shown."""
-    return st.segmented_control(
-        "Bands of labels", list(BANDS), default="count", required=True, format_func=BANDS.__getitem__, key="data.bands",
-        persist_state="session",
+    return ui.choice(
+        "Bands of labels", "bands", BANDS, key="data.bands",
         help="Head, torso and tail by fixed counts (more than 50, 6 to 50, 1 to 5 training documents), or so that each "
         "carries about a third of all training positives.",
     )  # fmt: skip

@@ -36,10 +36,8 @@ class Chosen:
 
 def choose(dataset: Dataset, model: Method) -> Chosen | None:
     """The document of the session; None while there is no text yet."""
-    where = st.segmented_control(
-        "Document", list(WHERE), default=TEST, required=True, format_func=WHERE.__getitem__, key="predict.where",
-        persist_state="session", label_visibility="collapsed",
-    )  # fmt: skip
+    state.link("predict.where", TEST, WHERE)
+    where = ui.switch("Document", WHERE, key="predict.where", hidden=True)
     return _test_document(dataset, model) if where == TEST else _own_text(model)
 
 
@@ -52,19 +50,20 @@ def _test_document(dataset: Dataset, model: Method) -> Chosen | None:
         return None
     row = min(state.view().document, len(test) - 1)  # an address may ask for more than there are
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = st.text_input("Search", key="predict.search", placeholder="a word, a label", width=200)
+        search = st.text_input("Search", key="predict.search", placeholder="a word, a label")
         st.session_state["predict.row"] = row
         st.number_input(
             f"Number, of {len(test):,}", 0, len(test) - 1, key="predict.row", width=140,
             on_change=lambda: state.update(document=int(st.session_state["predict.row"]), label=""),
         )  # fmt: skip
-        st.button("Another", key="predict.another", icon=":material/shuffle:", on_click=_another, args=(len(test), row))
     if search.strip():
         _offer(dataset, search)
     text = document_text(test, row)
-    if model.features_.vectorizer is not None and test.texts is not None:
-        st.button("Edit this text", key="predict.edit", icon=":material/edit:", type="tertiary", on_click=_edit,
-                  args=(text,), help="See how the labels change with the words.")  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Another", key="predict.another", icon=":material/shuffle:", on_click=_another, args=(len(test), row))
+        if model.features_.vectorizer is not None and test.texts is not None:
+            st.button("Edit this text", key="predict.edit", icon=":material/edit:", type="tertiary", on_click=_edit,
+                      args=(text,), help="See how the labels change with the words.")  # fmt: skip
     return Chosen(test.take([row]), text, row=row)
 
 
@@ -103,6 +102,7 @@ def _own_text(model: Method) -> Chosen | None:
     if model.features_.vectorizer is None:
         ui.empty("This dataset was loaded as ready-made features, so a text cannot be turned into them.")
         return None
+    state.link("predict.text")
     with st.form("predict.form", border=False):
         typed = st.text_area("Text", key="predict.text", height=200, max_chars=LONGEST, placeholder="Type or paste.")
         st.form_submit_button("Predict", type="primary")

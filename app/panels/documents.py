@@ -7,7 +7,7 @@ import math
 import numpy as np
 import streamlit as st
 
-from app import caches, ui
+from app import caches, state, ui
 from app.catalog import Source
 from xcwork.home import home
 
@@ -20,11 +20,11 @@ def show(source: Source) -> None:
     """A page of documents."""
     from xcwork.data.browse import documents_table
 
+    state.link("data.part", "train", PARTS)
+    state.link("data.search")
     part_column, search_column = st.columns([1, 2])
     with part_column:
-        part = st.segmented_control(
-            "Part", list(PARTS), default="train", required=True, format_func=PARTS.__getitem__, key="data.part"
-        )
+        part = ui.switch("Part", PARTS, key="data.part")
     with search_column:
         search = st.text_input("Search in texts and labels", key="data.search", placeholder="a word, a label")
     split = getattr(caches.dataset(source), part)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from app import ui
+from app import state, ui
 from app.panels import paged
 from app.panels.findings import Findings, choose_band
 
@@ -29,14 +29,17 @@ COLUMNS = {
 
 def show(found: Findings) -> None:
     """The documents that a search and filters leave, the worst first."""
+    state.link("errors.documents.search")
+    state.link("errors.documents.state", "missed", STATES)
+    state.link("errors.documents.order", "worst", ORDERS)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", key="errors.documents.search", placeholder="a word, a label", width=260)
-        state = st.selectbox("Documents", list(STATES), format_func=STATES.__getitem__, key="errors.documents.state",
-                             width=200, persist_state="session")  # fmt: skip
+        kind = st.selectbox("Documents", list(STATES), format_func=STATES.__getitem__, key="errors.documents.state",
+                            width=200, persist_state="session")  # fmt: skip
         band = choose_band(found, "errors.documents.band")
         order = st.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="errors.documents.order",
                              width=180, persist_state="session")  # fmt: skip
-    rows = _ordered(_chosen(found, search, state, band), found.k, order)
+    rows = _ordered(_chosen(found, search, kind, band), found.k, order)
     if not len(rows):
         ui.empty("No test document fits this search and these filters.")
         return
@@ -49,7 +52,7 @@ def show(found: Findings) -> None:
         paged.open_document(chosen["document"])
 
 
-def _chosen(found: Findings, search: str, state: str, band: str | None) -> pd.DataFrame:
+def _chosen(found: Findings, search: str, kind: str, band: str | None) -> pd.DataFrame:
     from xcwork.data.browse import find_documents
 
     table, k = found.documents, found.k
@@ -57,12 +60,12 @@ def _chosen(found: Findings, search: str, state: str, band: str | None) -> pd.Da
     keep = {
         "missed": misses > 0, "nothing": (hits == 0) & (misses > 0), "all": (misses == 0) & (hits > 0),
         "any": hits >= 0,
-    }[state].to_numpy()  # fmt: skip
+    }[kind].to_numpy()  # fmt: skip
     if band is not None:
         # Misses of the band, or where nothing was missed, its labels.
         lost = found.missed.loc[found.missed["band"] == band, "document"]
         carried = found.placement.documents[found.bands.names_of(found.placement.truth.indices) == band]
-        keep = keep & np.isin(table["document"], carried if state in ("all", "any") else lost)
+        keep = keep & np.isin(table["document"], carried if kind in ("all", "any") else lost)
     if search.strip():
         keep = keep & np.isin(table["document"], find_documents(found.dataset.test, search=search))
     return table[keep]

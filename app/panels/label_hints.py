@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app import ui
+from app import state, ui
 from app.panels import paged
 from app.panels.findings import Findings
 
@@ -37,10 +37,8 @@ COLUMNS = {
 
 def show(found: Findings) -> None:
     """Hints to look at, the most suspicious first."""
-    kind = st.segmented_control(
-        "Hints", list(KINDS), default="missing", required=True, format_func=KINDS.__getitem__, key="errors.hints.kind",
-        persist_state="session", label_visibility="collapsed",
-    )  # fmt: skip
+    state.link("errors.hints.kind", "missing", KINDS)
+    kind = ui.switch("Hints", KINDS, key="errors.hints.kind", hidden=True)
     rows = found.likely_missing if kind == "missing" else found.likely_wrong
     if not len(rows):
         ui.empty("The predictions of this run raise no such suspicion.")

@@ -60,6 +60,7 @@ def show(found: Findings) -> None:
 def _list(found: Findings) -> None:
     from xcwork.analysis.paging import matching
 
+    state.link("errors.labels.order", "missed", ORDERS)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         band = choose_band(found, "errors.labels.band")
         order = st.selectbox("Order", list(ORDERS), format_func=ORDERS.__getitem__, key="errors.labels.order",

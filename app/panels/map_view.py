@@ -48,7 +48,7 @@ class View:
 def show(found: Findings) -> tuple[int | None, list[int]]:
     """The map; returns the label that is looked for, and the ids of the labels in the lasso."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        with st.container(width=320):
+        with st.container(width=220):
             label = label_choice.choose(found.dataset.labels, key="label_map.label")
         layout = ui.choice("Layout", "layout", LAYOUTS, key="label_map.layout",
                            help="PCA is quick and shows the widest directions; UMAP keeps neighbourhoods.")  # fmt: skip

@@ -48,9 +48,10 @@ def show(chosen: Chosen, model: Method, dataset: Dataset) -> pd.DataFrame:
         alt=_alt(table),
         columns={
             "sign": st.column_config.TextColumn("", width=30, help="✓ right, ✗ wrong, ○ missed"),
+            "rank": st.column_config.NumberColumn(width=50),
             "score": _bar(highest, float(table["score"].min())),
             "train_documents": st.column_config.NumberColumn("in training", help="Training documents with this label"),
-            "label": st.column_config.TextColumn(width="medium"),
+            "label": st.column_config.TextColumn(width=200),
         },
     )  # fmt: skip
     if (row := ui.newly_chosen(rows, "predict.labels")) is not None:
@@ -60,8 +61,8 @@ def show(chosen: Chosen, model: Method, dataset: Dataset) -> pd.DataFrame:
 
 def _bar(highest: float, lowest: float) -> object:
     if lowest < 0 or not highest > 0:
-        return st.column_config.NumberColumn(format="%.4f")
-    return st.column_config.ProgressColumn(format="%.3f", min_value=0.0, max_value=highest)
+        return st.column_config.NumberColumn(format="%.4f", width=80)
+    return st.column_config.ProgressColumn(format="%.3f", width=130, min_value=0.0, max_value=highest)
 
 
 def _alt(table: pd.DataFrame) -> str:

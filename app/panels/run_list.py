@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app import caches, state, ui
-from xcwork.runs import Run
+from xcwork.runs import Run, measured
 
 QUICK, SLOW = 2, 10  # seconds between two looks at the run folders, with and without something under way
 METRICS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5")
@@ -24,16 +24,24 @@ def is_active(runs: list[Run]) -> bool:
     return any(caches.glance(run).status.is_active for run in runs)
 
 
+def in_order(runs: list[Run]) -> list[Run]:
+    """What is being trained, then what is over, newest first, and last what waits, in the order of the queue."""
+    seen = {run.id: caches.glance(run).status for run in runs}
+    waiting = sorted((run for run in runs if seen[run.id].state == "queued"), key=lambda run: seen[run.id].queued or "")
+    others = [run for run in reversed(runs) if seen[run.id].state != "queued"]
+    return sorted(others, key=lambda run: not seen[run.id].is_active) + waiting
+
+
 def row(run: Run) -> dict[str, Any]:
     """A run as one line of the table."""
     seen = caches.glance(run)
     facts, status = seen.record, seen.status
     steps = f" {status.step:,}/{status.total:,}" if status.total else ""
-    doing = f": {status.phase}{steps}" if status.is_active and status.phase else ""
+    doing = f": {status.phase}{steps}" if status.is_active and status.phase and status.state != "queued" else ""
     return {
         "run": facts["name"], "method": facts.get("method"), "data": Path(str(facts.get("data", ""))).name,
         "state": status.state + doing, **{metric: facts["metrics"].get(metric) for metric in METRICS},
-        "unseen P@5": facts["unseen"].get("P@5"), "training, s": status.train_seconds,
+        "unseen P@5": measured(facts, "unseen", "P@5"), "training, s": status.train_seconds,
         "message": facts["message"],
     }  # fmt: skip
 
@@ -41,7 +49,7 @@ def row(run: Run) -> dict[str, Any]:
 def _table(was_active: bool) -> None:
     import pandas as pd
 
-    runs = list(reversed(caches.runs()))
+    runs = in_order(caches.runs())
     if not runs:
         ui.empty("No runs yet. Train a method here, or start the demo runs with `xcwork app --demo`.",
                  page="train", action="Train a method")  # fmt: skip
@@ -50,7 +58,7 @@ def _table(was_active: bool) -> None:
     if not frame["message"].any():
         frame = frame.drop(columns="message")
     chosen = ui.table(
-        frame, key="home.runs", name="runs", alt=f"{len(runs)} runs with their states and metrics, newest first",
+        frame, key="home.runs", name="runs", alt=f"{len(runs)} runs with their states and metrics",
         select="single-row", columns={"training, s": st.column_config.NumberColumn(format="%.1f")},
     )  # fmt: skip
     under_way = is_active(runs)

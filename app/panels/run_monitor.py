@@ -7,16 +7,20 @@ tabs may watch, and a training does not notice when they are closed.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
 from app import caches, shell, state, ui
+from xcwork.errors import XcworkError
 from xcwork.runs import Run, jobs
-from xcwork.runs.status import RESUMABLE, Status, seconds_since
+from xcwork.runs.status import RESUMABLE, Status
 
 EVERY, IDLE = 1, 10  # seconds between two looks, with and without something under way
 LOG_LINES = 200
+REFUSED = "train.refused"
+NEXT = 4  # runs of the queue that are shown at once
 
 
 def show() -> None:
@@ -35,14 +39,14 @@ def _watch(before: tuple[str, ...]) -> None:
     active = _active()
     if tuple(active) != before:
         st.rerun()  # something began or ended: the whole page, and the pace of this fragment, follow
-    if len(active) > 1:
-        _queue(active)
     run = _watched(active)
     if run is None:
         st.caption("No run on this dataset yet. Choose the settings and press Train.")
         return
     with st.container(border=True):
         _detail(run)
+    if len(active) > 1:
+        _queue(active)
 
 
 def _watched(active: dict[str, Status]) -> Run | None:
@@ -54,15 +58,22 @@ def _watched(active: dict[str, Status]) -> Run | None:
 
 def _queue(active: dict[str, Status]) -> None:
     st.markdown(f"**Queue** · {len(active)} runs, one at a time")
-    for place, (name, status) in enumerate(active.items(), start=1):
-        run = next((run for run in caches.runs() if run.id == name), None)
-        if run is None:
-            continue
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{place}\\. {ui.plain(run.name)} · {status.state}", width="stretch")
-            if st.button("Watch", key=f"train.watch.{name}", type="tertiary"):
-                state.update(run=name)
-                st.rerun()
+    runs = {run.id: run for run in caches.runs()}
+    waiting = [(runs[name], status) for name, status in active.items() if name in runs]
+    for place, (run, status) in enumerate(waiting[:NEXT], start=1):
+        _queued(place, run, status)
+    if len(waiting) > NEXT:
+        with st.expander("Later", key="train.later"):
+            for place, (run, status) in enumerate(waiting[NEXT:], start=NEXT + 1):
+                _queued(place, run, status)
+
+
+def _queued(place: int, run: Run, status: Status) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{place}\\. {ui.plain(run.name)} · {status.state}", width="stretch")
+        if st.button("Watch", key=f"train.watch.{run.id}", type="tertiary"):
+            state.update(run=run.id)
+            st.rerun()
 
 
 def _detail(run: Run) -> None:
@@ -89,8 +100,7 @@ def _progress(run: Run, status: Status) -> None:
     st.progress(share, text=ui.plain(f"{status.phase or 'waiting for a worker'}{steps}"))
     if status.message:
         st.caption(ui.plain(status.message))
-    elapsed = seconds_since(status.started) if status.started else None
-    shown = [] if elapsed is None else [f"{ui.seconds(elapsed)} so far"]
+    shown = [f"{ui.seconds(status.train_seconds)} of training so far"] if status.train_seconds else []
     left = time_left(run, status)
     shown += [] if left is None else [f"about {ui.seconds(left)} left in this phase"]
     shown += [f"{ui.megabytes(status.peak_memory_mb)} at most"] if status.peak_memory_mb else []
@@ -124,14 +134,24 @@ def _result(run: Run, status: Status) -> None:
 
 
 def _buttons(run: Run, status: Status) -> None:
+    if (refusal := st.session_state.pop(REFUSED, None)) is not None:
+        raise refusal
+    # Callbacks, because this fragment may rerun the page before it comes to a button that was just pressed.
     if status.is_active:
         label = "Cancelling" if status.state == "cancelling" else "Cancel"
-        if st.button(label, key=f"train.cancel.{run.id}", disabled=label == "Cancelling", icon=":material/stop:"):
-            jobs.cancel(run)
-            st.rerun()
-    elif status.state in RESUMABLE and st.button("Resume", key=f"train.resume.{run.id}", icon=":material/play_arrow:"):
-        jobs.resume(run)
-        st.rerun()
+        st.button(label, key=f"train.cancel.{run.id}", disabled=label == "Cancelling", icon=":material/stop:",
+                  on_click=_ask, args=(jobs.cancel, run))  # fmt: skip
+    elif status.state in RESUMABLE:
+        st.button("Resume", key=f"train.resume.{run.id}", icon=":material/play_arrow:", on_click=_ask,
+                  args=(jobs.resume, run))  # fmt: skip
+
+
+def _ask(verb: Callable[[Run], object], run: Run) -> None:
+    """Cancel or resume; what speaks against it is said where the button is."""
+    try:
+        verb(run)
+    except (XcworkError, OSError) as refusal:
+        st.session_state[REFUSED] = refusal
 
 
 def _curves(run: Run) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import ui
+from app import state, ui
 from app.panels import paged
 from app.panels.findings import Findings, choose_band
 
@@ -25,11 +25,13 @@ def show(found: Findings) -> None:
     from xcwork.analysis.errors import STATES
     from xcwork.analysis.paging import matching
 
+    state.link("errors.missed.search")
+    state.link("errors.missed.state", ANY, (ANY, *STATES))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", key="errors.missed.search", placeholder="a label, a document", width=260)
-        state = st.selectbox("Lost", [ANY, *STATES], key="errors.missed.state", width=180, persist_state="session")
+        lost = st.selectbox("Lost", [ANY, *STATES], key="errors.missed.state", width=180, persist_state="session")
         band = choose_band(found, "errors.missed.band")
-    where = ({} if state == ANY else {"state": [state]}) | ({} if band is None else {"band": [band]})
+    where = ({} if lost == ANY else {"state": [lost]}) | ({} if band is None else {"band": [band]})
     rows = matching(found.missed, search=search, within=_searched(found), where=where)
     if not len(rows):
         ui.empty("No missed label fits this search and these filters.")

@@ -27,6 +27,7 @@ def new_label(chosen: Chosen, model: Method) -> None:
     if reason is not None:
         st.info(ui.plain(reason), icon=":material/info:")
         return
+    state.link("predict.new_label")
     with st.form("predict.new", border=False):
         typed = st.text_input(
             "A label that does not exist yet", key="predict.new_label", placeholder="describe it in a few words",

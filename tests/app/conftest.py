@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import shutil
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,12 +26,19 @@ PLUGIN = ROOT / "tests" / "runs" / "plugin"  # brings the method `gated`
 HOSTILE = "<script>alert(1)</script>"
 FORMULA = "=cmd()"
 Open = Callable[..., AppTest]
+Train = Callable[..., Run]
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where home folders are made, one after the other under one path, and trained runs are kept for copies."""
+    return tmp_path_factory.mktemp("workshop")
 
 
 @pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+def home(monkeypatch: pytest.MonkeyPatch, workshop: Path) -> Iterator[Path]:
     """A home folder of the test's own, the method `gated`, empty caches; no worker outlives the test."""
-    folder = tmp_path / "home"
+    folder = workshop / "home"
     (folder / "data").mkdir(parents=True)
     monkeypatch.setenv("XCWORK_HOME", str(folder))
     monkeypatch.syspath_prepend(PLUGIN)
@@ -40,6 +51,10 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
         status = read_status(run.folder)
         if status.pid not in (None, os.getpid()) and process.alive(status.pid, status.process):
             os.kill(status.pid, signal.SIGKILL)
+            with suppress(ChildProcessError):  # somebody else's child
+                os.waitpid(status.pid, 0)
+    # Out of the way at once; a worker that is just starting may still write into it.
+    folder.rename(workshop / f"used-{len(list(workshop.iterdir()))}")
 
 
 @pytest.fixture
@@ -67,11 +82,27 @@ def open_page() -> Open:
 
 
 @pytest.fixture
-def finished(corpus: Path) -> Run:
+def train(workshop: Path) -> Train:
+    """A finished run on a file. The same training happens once a session; later ones are copies of its folder."""
+
+    def trained(method: str, params: dict[str, object] | None, data: Path, name: str = "") -> Run:
+        run = RunStore().create(method, params, data, name=name)
+        recipe = json.dumps([method, params, str(data), data.read_text()])
+        kept = workshop / "trained" / hashlib.sha256(recipe.encode()).hexdigest()[:16]
+        if kept.is_dir():
+            shutil.copytree(kept, run.folder, dirs_exist_ok=True)
+            return run
+        assert worker.main(run.folder) == 0
+        shutil.copytree(run.folder, kept, ignore=shutil.ignore_patterns("notes.md"))
+        return run
+
+    return trained
+
+
+@pytest.fixture
+def finished(corpus: Path, train: Train) -> Run:
     """A finished run on the corpus."""
-    run = RunStore().create("gated", {"steps": 3}, corpus, name="done <b>")
-    assert worker.main(run.folder) == 0
-    return run
+    return train("gated", {"steps": 3}, corpus, "done <b>")
 
 
 @pytest.fixture

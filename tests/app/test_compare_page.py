@@ -7,27 +7,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import Train
 from page_tables import choose_row, table
 
 from app.panels.run_table import html
 from xcwork.analysis.agreement import fixed_and_broken
 from xcwork.analysis.comparison import ComparisonTable
 from xcwork.data.load import load_dataset
-from xcwork.runs import Run, RunStore, worker
+from xcwork.runs import Run, RunStore
 from xcwork.tables import BOLD, ITALIC
 
 
 @pytest.fixture
-def runs(corpus: Path) -> list[Run]:
+def runs(corpus: Path, train: Train) -> list[Run]:
     """A good run, a poor one and one without results; names would like to be HTML."""
-    store = RunStore()
     made = [
-        store.create("one_vs_all", None, corpus, name="good <script>alert(1)</script>"),
-        store.create("gated", {"steps": 3}, corpus, name="poor *star*"),
+        train("one_vs_all", None, corpus, "good <script>alert(1)</script>"),
+        train("gated", {"steps": 3}, corpus, "poor *star*"),
     ]
-    for run in made:
-        assert worker.main(run.folder) == 0
-    store.create("gated", None, corpus, name="waiting")
+    RunStore().create("gated", None, corpus, name="waiting")
     return made
 
 
@@ -114,12 +112,11 @@ def test_a_single_run_has_nothing_to_differ_from(open_page, runs: list[Run]) -> 
     assert len(page.get("plotly_chart")) == 1
 
 
-def test_published_results_stand_below(open_page, home: Path) -> None:
+def test_published_results_stand_below(open_page, home: Path, train: Train) -> None:
     name = "bibtex"
     rows = "".join(f"{word} {i},{word}\n" for i in range(20) for word in ("apple", "pear"))
     (home / "data" / f"{name}.csv").write_text(f"text,labels\n{rows}")
-    run = RunStore().create("popularity", None, home / "data" / f"{name}.csv")
-    assert worker.main(run.folder) == 0
+    train("popularity", None, home / "data" / f"{name}.csv")
     page = open_page("compare", data=f"{name}.csv")
     assert 'class="published first"' in paper_table(page)
     assert "PD-Sparse" in paper_table(page)
@@ -136,4 +133,5 @@ def test_a_run_that_lost_its_results_is_left_out(open_page, runs: list[Run]) -> 
     (runs[0].folder / "eval" / "topk.npz").unlink()
     page.run()
     assert not page.exception
-    assert page.error
+    assert "good" in page.warning[0].value
+    assert any("no run with results" in text.value for text in page.markdown)

@@ -29,7 +29,7 @@ def preview(page):
 
 
 def upload(page, *files: tuple[str, bytes]):
-    page.segmented_control(key="data.way").set_value("Upload").run()
+    page.segmented_control(key="data.way").set_value("upload").run()
     uploader = page.file_uploader[0]
     return uploader.set_value([(name, content, "application/octet-stream") for name, content in files]).run()
 
@@ -136,7 +136,7 @@ def test_a_path_with_options(open_page, tmp_path: Path) -> None:
     file = tmp_path / "elsewhere.csv"
     file.write_text("\n".join(["q,t", *(f"{w} {i},{w}" for i in range(9) for w in ("red", "blue"))]) + "\n")
     page = open_page("data", data=SMALL)
-    page.segmented_control(key="data.way").set_value("Path").run()
+    page.segmented_control(key="data.way").set_value("path").run()
     page.text_input(key="data.path.text").set_value(str(file))
     page.text_input(key="data.path.options").set_value("text_column=q labels_column=t")
     page.button[0].click().run()
@@ -147,7 +147,7 @@ def test_a_path_with_options(open_page, tmp_path: Path) -> None:
 
 def test_a_wrong_path_is_a_sentence(open_page) -> None:
     page = open_page("data", data=SMALL)
-    page.segmented_control(key="data.way").set_value("Path").run()
+    page.segmented_control(key="data.way").set_value("path").run()
     page.text_input(key="data.path.text").set_value("/no/such/thing")
     page.button[0].click().run()
     assert "there is no dataset '/no/such/thing'" in said(page).lower()
@@ -156,7 +156,7 @@ def test_a_wrong_path_is_a_sentence(open_page) -> None:
 
 def test_the_generator_has_knobs(open_page) -> None:
     page = open_page("data", data=SMALL)
-    page.segmented_control(key="data.way").set_value("Generate").run()
+    page.segmented_control(key="data.way").set_value("generate").run()
     page.number_input(key="data.generate.n_documents").set_value(100)
     page.number_input(key="data.generate.n_labels").set_value(40)
     page.number_input(key="data.generate.n_topics").set_value(4)
@@ -168,7 +168,7 @@ def test_the_generator_has_knobs(open_page) -> None:
 
 def test_knobs_that_cannot_be_are_a_sentence(open_page) -> None:
     page = open_page("data", data=SMALL)
-    page.segmented_control(key="data.way").set_value("Generate").run()
+    page.segmented_control(key="data.way").set_value("generate").run()
     page.number_input(key="data.generate.n_labels").set_value(5)
     page.button[0].click().run()
     assert "cannot be more topics (20) than labels (5)" in said(page)

@@ -7,20 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import FORMULA, HOSTILE
+from conftest import FORMULA, HOSTILE, Train
 from page_tables import choose_row, table
 
 from xcwork.data.load import load_dataset
 from xcwork.metrics import absolute_bands, band_table, per_document, place
-from xcwork.runs import Run, RunStore, worker
+from xcwork.runs import Run, RunStore
 
 
 @pytest.fixture
-def run(corpus: Path) -> Run:
+def run(corpus: Path, train: Train) -> Run:
     """A finished run of a method that has label vectors, with a name that would like to be Markdown."""
-    made = RunStore().create("one_vs_all", None, corpus, name="ova *<b>* :red[x]")
-    assert worker.main(made.folder) == 0
-    return made
+    return train("one_vs_all", None, corpus, "ova *<b>* :red[x]")
 
 
 def test_without_a_run_it_says_what_to_do(open_page, corpus: Path) -> None:

@@ -18,16 +18,17 @@ def test_an_empty_home_says_how_to_begin(open_page) -> None:
     assert any("threads" in caption.value for caption in page.caption)
 
 
-def test_runs_are_listed_newest_first_with_state_and_metrics(open_page, finished: Run, corpus: Path) -> None:
+def test_runs_are_listed_with_state_and_metrics_what_waits_last(open_page, finished: Run, corpus: Path) -> None:
     RunStore().create("gated", None, corpus, name="waiting")
     page = open_page(data="fruit.csv")
     table = page.dataframe[0].value
-    assert list(table["run"]) == ["waiting", "done <b>"]
+    assert list(table["run"]) == ["done <b>", "waiting"]
     assert list(table["data"]) == ["fruit.csv", "fruit.csv"]
-    assert table["state"][1] == "finished"
-    assert table["state"][0].startswith("queued")
-    assert table["P@1"][1] == pytest.approx(finished.report().metrics["P@1"])
-    assert table["P@1"].isna()[0]
+    assert table["state"][0] == "finished"
+    assert table["state"][1] == "queued"
+    assert table["P@1"][0] == pytest.approx(finished.report().metrics["P@1"])
+    assert table["P@1"].isna()[1]
+    assert table["unseen P@5"].isna().all(), "every label occurs in training: there is nothing to measure, not 0"
     assert any(caption.value.startswith("2 runs, some under way") for caption in page.caption)
 
 

@@ -6,24 +6,18 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import HOSTILE
+from conftest import HOSTILE, Train
 from page_tables import choose_row, table
 
 from app.panels.map_view import chosen_labels
 from xcwork.data.load import load_dataset
 from xcwork.methods.landmarks.graph import landmark_graph
-from xcwork.runs import Run, RunStore, worker
-
-
-def trained(method: str, data: Path | str, **params: object) -> Run:
-    run = RunStore().create(method, params, data, name=f"{method} <b>")
-    assert worker.main(run.folder) == 0
-    return run
+from xcwork.runs import Run
 
 
 @pytest.fixture
-def run(corpus: Path) -> Run:
-    return trained("one_vs_all", corpus)
+def run(corpus: Path, train: Train) -> Run:
+    return train("one_vs_all", None, corpus, "one_vs_all <b>")
 
 
 def lasso(page, run: Run, *labels: int):
@@ -56,8 +50,8 @@ def _id(name: str) -> int:
     return load_dataset("fruit.csv").labels.names.index(name)
 
 
-def test_a_lasso_leads_to_labels_and_to_documents_that_miss_them(open_page, corpus: Path) -> None:
-    run = trained("gated", corpus, steps=3)
+def test_a_lasso_leads_to_labels_and_to_documents_that_miss_them(open_page, corpus: Path, train: Train) -> None:
+    run = train("gated", {"steps": 3}, corpus)
     page = open_page("label_map", data="fruit.csv", k="1")
     assert any("Draw a lasso" in caption.value for caption in page.caption)
     names = load_dataset(corpus).labels.names
@@ -96,9 +90,9 @@ def test_choices_in_a_link_that_cannot_be_are_ignored(open_page, run: Run) -> No
     assert page.segmented_control(key="label_map.layout").value == "pca"
 
 
-def test_nothing_to_draw_is_a_sentence(open_page, home: Path) -> None:
+def test_nothing_to_draw_is_a_sentence(open_page, home: Path, train: Train) -> None:
     (home / "data" / "bare.txt").write_text("20 4 3\n" + "".join(f"{i % 3} {i % 4}:1.0\n" for i in range(20)))
-    trained("popularity", home / "data" / "bare.txt")
+    train("popularity", None, home / "data" / "bare.txt")
     page = open_page("label_map", data="bare.txt")
     assert any("nothing says which are alike" in each.value for each in page.error)
 
@@ -117,8 +111,10 @@ def test_a_run_without_its_model_is_a_sentence(open_page, run: Run) -> None:
         ("mhc", {"epochs": 1}, "Head grid"), pytest.param("mhp", {"epochs": 1}, "Head grid", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
-def test_methods_with_a_structure_of_their_own(open_page, corpus: Path, method: str, params: dict, title: str) -> None:
-    trained(method, corpus, **params)
+def test_methods_with_a_structure_of_their_own(
+    open_page, corpus: Path, method: str, params: dict, title: str, train: Train
+) -> None:
+    train(method, params, corpus)
     page = open_page("label_map", data="fruit.csv", section="structure")
     assert page.segmented_control(key="label_map.section").options == ["Map", title]
     assert len(page.get("plotly_chart")) == 1
@@ -128,8 +124,8 @@ def test_methods_with_a_structure_of_their_own(open_page, corpus: Path, method: 
     assert page.get("plotly_chart")
 
 
-def test_a_label_alone_among_the_landmarks_is_a_sentence(open_page, corpus: Path) -> None:
-    run = trained("landmarks", corpus)
+def test_a_label_alone_among_the_landmarks_is_a_sentence(open_page, corpus: Path, train: Train) -> None:
+    run = train("landmarks", None, corpus)
     alone = [name for name in run.model().labels_.names if not len(landmark_graph(run.model(), around=name).edges)]
     page = open_page("label_map", data="fruit.csv", section="structure", label=alone[0])
     assert any("No landmark takes part" in text.value for text in page.markdown)

@@ -6,28 +6,25 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import Train
 from streamlit.testing.v1 import AppTest
 
 from xcwork.data.load import load_dataset
-from xcwork.runs import Run, RunStore, worker
+from xcwork.runs import Run
 
 FRUIT = "apple apple apple"
 
 
 @pytest.fixture
-def matched(corpus: Path) -> Run:
+def matched(corpus: Path, train: Train) -> Run:
     """A finished run of a zero-shot method."""
-    run = RunStore().create("tfidf", {}, corpus, name="by words")
-    assert worker.main(run.folder) == 0
-    return run
+    return train("tfidf", {}, corpus, "by words")
 
 
 @pytest.fixture
-def popular(corpus: Path) -> Run:
+def popular(corpus: Path, train: Train) -> Run:
     """A finished run of a method that knows labels from documents alone."""
-    run = RunStore().create("popularity", {}, corpus, name="by counts")
-    assert worker.main(run.folder) == 0
-    return run
+    return train("popularity", {}, corpus, "by counts")
 
 
 def opened(open_page, run: Run, **query: str) -> AppTest:

@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from xcwork.runs import Run, RunStore, worker
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
@@ -78,6 +80,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows += [f'<script>window.hit = 1</script> {i},"{name}"' for i in range(6) for name in ("<script>hit()", "=cmd()")]
     (folder / "data" / "fruit.csv").write_text("\n".join(["text,labels", *rows]) + "\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def runs(home: Path) -> dict[str, Run]:
+    """Finished runs on the corpus, by method; `tfidf` knows labels that it has never seen."""
+    made = {
+        method: RunStore(home).create(method, None, home / "data" / "fruit.csv", name=f"{method} <script>hit()")
+        for method in ("one_vs_all", "popularity", "tfidf")
+    }
+    for run in made.values():
+        assert worker.main(run.folder) == 0
+    return made
 
 
 @pytest.fixture(scope="session")

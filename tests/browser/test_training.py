@@ -58,6 +58,14 @@ def test_upload_train_cancel_resume(
         page.get_by_label("loss during training").or_(page.get_by_text("loss during training")).first
     ).to_be_visible()
 
+    page.get_by_role("link", name="Predict", exact=True).click()
+    expect(page.get_by_role("heading", name="Predict")).to_be_visible()
+    page.get_by_text("Your own text").click()
+    page.get_by_role("textbox", name="Text").fill("a cat and another cat")
+    page.get_by_role("button", name="Predict", exact=True).click()
+    expect(page.get_by_label("suggested labels, best first")).to_be_visible()
+    assert "predict.text=a+cat" in page.url
+
 
 def test_closing_the_tab_does_not_stop_a_training(
     context: BrowserContext, dashboard: str, home: Path, tmp_path: Path, until
