@@ -34,7 +34,8 @@ test: setup
 	@exec sh scripts/run_tests.sh
 
 notebooks: setup
-	@exec $(BIN)/jupyter lab --ip=127.0.0.1 notebooks
+	@as_root=$$(test "$$(id -u)" -ne 0 || echo --allow-root); \
+	XCWORK_HOME="$(HOME_FOLDER)" exec $(BIN)/jupyter lab $$as_root --ip=127.0.0.1 notebooks
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist *.egg-info

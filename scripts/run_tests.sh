@@ -1,6 +1,7 @@
 #!/bin/sh
-# Style, engine, contract, app, notebooks, browser. Contract and app run beside the engine's tests, which use one core.
-# Stops after a step that fails; every step prints its time, and what cannot run says why.
+# Style, then two lanes side by side, of about the same length, because most tests use one core: engine and browser in
+# one, contract, app, security, faults, cluster and notebooks in the other. A lane stops after a step that fails; every
+# step prints its time, and what cannot run says why.
 set -eu
 
 python=.venv/bin/python
@@ -39,21 +40,27 @@ install_browser() {
     $as_root apt-get update -qq && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null
 }
 
+engine() {
+    step engine "$python" -m pytest -q tests --ignore=tests/contract --ignore=tests/app --ignore=tests/security \
+        --ignore=tests/faults --ignore=tests/cluster --ignore=tests/notebooks --ignore=tests/browser
+}
+
+browser() {
+    if ! find_browser >/dev/null && [ "${CI:-}" = true ]; then
+        step "installing chromium" install_browser
+    fi
+    if find_browser >/dev/null; then
+        suite browser
+    else
+        echo "── browser: skipped, there is no chromium; install it with 'apt-get install chromium' (CI=true does that by itself)"
+    fi
+}
+
 step style style
-{ suite contract && suite app; } &
+{ suite contract && suite app && suite security && suite faults && suite cluster && suite notebooks; } &
 beside=$!
 failed=0
-(step engine "$python" -m pytest -q tests --ignore=tests/contract --ignore=tests/app --ignore=tests/notebooks --ignore=tests/browser) || failed=1
+(engine && browser) || failed=1
 wait "$beside" || failed=1
 [ "$failed" -eq 0 ] || exit 1
-suite notebooks
-
-if ! find_browser >/dev/null && [ "${CI:-}" = true ]; then
-    step "installing chromium" install_browser
-fi
-if find_browser >/dev/null; then
-    suite browser
-else
-    echo "── browser: skipped, there is no chromium; install it with 'apt-get install chromium' (CI=true does that by itself)"
-fi
 echo "── all: $(($(date +%s) - begin)) s"
