@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SHORT = {
     "zero_shot": "zero-shot", "exact_explanations": "exact explanations", "aggregated_labels": "aggregated labels",
-    "gpu": "GPU", "resumable": "resumable", "needs_label_text": "needs label text",
+    "gpu": "GPU", "resumable": "resumable", "needs_label_text": "needs label text", "ranks": "several processes",
 }  # fmt: skip
 
 
