@@ -30,11 +30,18 @@ MEMORY_GROWTH_MB = 16.0  # allowed over all trainings; a leak of a model or a da
 PATIENCE = 120.0  # seconds for a worker to leave after its last status; a busy machine takes its time
 
 
+def _children_of(task: Path) -> list[str]:
+    """The processes that a thread of ours has started."""
+    try:
+        return (task / "children").read_text().split()
+    except FileNotFoundError:  # the thread ended after it was listed
+        return []
+
+
 def counted(temporary: Path) -> dict[str, Any]:
     """What this process has open and has left behind."""
     gc.collect()
-    tasks = Path("/proc/self/task")
-    children = [pid for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+    children = [pid for task in Path("/proc/self/task").iterdir() for pid in _children_of(task)]
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return {
         "file handles": sum(1 for _ in Path("/proc/self/fd").iterdir()), "children": len(children),

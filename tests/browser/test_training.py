@@ -63,7 +63,7 @@ def test_upload_train_cancel_resume(
     page.get_by_text("Your own text").click()
     page.get_by_role("textbox", name="Text").fill("a cat and another cat")
     page.get_by_role("button", name="Predict", exact=True).click()
-    expect(page.get_by_label("suggested labels, best first")).to_be_visible()
+    expect(page.get_by_role("region", name="suggested labels, best first")).to_be_visible()
     assert "predict.text=a+cat" in page.url
 
 
