@@ -43,6 +43,8 @@ def show(chosen: Compared, scope: str, *, published: bool) -> None:
               "95 %)."]  # fmt: skip
     if table.n_published:
         legend.append("Faded: published results; other splits and features, so for orientation only.")
+    elif published:
+        legend.append("No published results are known for this dataset.")
     st.caption(" ".join(legend + [ui.plain(_sentence(note)) for note in table.notes]))
     with st.container(horizontal=True, vertical_alignment="center"):
         _download(table.to_csv, "CSV", "csv", "text/csv")

@@ -45,8 +45,11 @@ class ExplanationView:
     @property
     def sentence(self) -> str:
         """What the table says, in words."""
-        how = "add up to" if self.exact else "explain a part of"
-        text = f"{self.n_parts:,} {'part' if self.n_parts == 1 else 'parts'} {how} the score {self.score:.4f}"
+        if self.n_parts == 1:
+            text = f"1 part {'makes up' if self.exact else 'explains some of'} the score {self.score:.4f}"
+        else:
+            how = "add up to" if self.exact else "explain a part of"
+            text = f"{self.n_parts:,} parts {how} the score {self.score:.4f}"
         if self.link:
             text += f", shown as {self.predicted:.4f} ({self.link})"
         reasons = self.table[~self.table["kind"].isin([BIAS, OTHER, UNEXPLAINED])]
