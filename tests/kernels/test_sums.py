@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.sums import FAR, Documents, Sum, add, add_sum, clear, cosines, length_of, product_of
+from xcwork.kernels.sums import FAR, Documents, Sum, add, add_sum, clear, cosines, length_of, product_of, summed
 
 
 def empty_sum(n_features: int) -> Sum:
@@ -54,6 +54,21 @@ def test_products_lengths_and_cosines_are_those_of_the_written_out_vectors(seed:
     wanted = np.where(rows.scale > 0, 2 * vectors @ mixed, FAR)
     np.testing.assert_allclose(found[1:5], wanted[1:5], atol=1e-9)
     assert np.isnan(found[[0, 5, 6]]).all()
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.booleans())
+def test_the_sum_of_a_group_is_added_like_its_members(seed: int, centre: bool):
+    rows, vectors = documents(seed, centre)
+    members = sparse.csr_array(np.array([[1, 1, 0, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 0], [1, 0, 0, 0, 0, 0, 0]], float))
+    groups, total = summed(rows, members), empty_sum(5)
+    for group, weight in ((0, 2.0), (1, -0.5), (2, 3.0)):  # the last has an empty document alone
+        add(total, groups, group, weight)
+    expected = np.array([2.0, -0.5, 3.0]) @ (members @ vectors)
+    np.testing.assert_allclose(length_of(total, rows.mean_square[0]), np.linalg.norm(expected), atol=1e-6)
+    found = np.empty(7)
+    cosines(total, 1.0, rows, np.arange(7, dtype=np.int32), 0, 7, found)
+    np.testing.assert_allclose(found, np.where(rows.scale > 0, vectors @ expected, FAR), atol=1e-6)
 
 
 def test_a_cleared_sum_is_an_empty_one():

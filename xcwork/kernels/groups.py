@@ -8,7 +8,18 @@ and v_i = <e, x_i>:
               g ← Proj(Σ over winners of w_i x_i),   u_i = <g, x_i>
               e ← Proj(e + λ g),  that is  v ← (v + λ u) / ρ,  ρ = ‖e + λ g‖ = √(1 + 2 λ <e, g> + λ²)
 
-The products v and u with all members are what costs time. But from step to step g changes little, so an old u still
+Of *centred* documents only uncertain embeddings take steps. The sum of documents that have nothing in common has the
+squared length Σ w_i² on average, so of the first embedding the share
+
+    ν = Σ w_i² / ‖Σ w_i x_i‖²      (at most 1)
+
+is noise, which falls as the groups of a label grow in number. Steps remove noise, by leaving out members that have
+nothing to do with the label; but they also draw the embedding to the largest of the topics that a label has. So a label
+takes them where ν is above a threshold, one half by default; 0 is the paper's way. Without centring all documents have
+much in common, the share says nothing, and every label takes them.
+
+The first sum costs nothing extra: the sums of the groups are given. The products v and u with all members are what
+costs time. But from step to step g changes little, so an old u still
 gives v up to an error that is known: |<g - g', x>| ≤ ‖g - g'‖ for a unit vector x. Only where a group's best member
 does not lead its second by twice the error are the products of that group made anew. The winners are those of the
 algorithm as it is written, at a fraction of its cost.
@@ -68,20 +79,23 @@ def _is_certain(v, first, last, error):
 
 
 @njit(cache=True, nogil=True)
-def _start(rows, members, weights, random, e):
-    """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one."""
-    sizes = 0.0
+def _start(rows, sums_of_groups, groups, group_weights, members, weights, random, e):
+    """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one, and its noise ν."""
+    for j in range(groups.shape[0]):
+        add(e, sums_of_groups, groups[j], group_weights[j])
+    sizes, squares = 0.0, 0.0
     for i in range(members.shape[0]):
-        add(e, rows, members[i], weights[i])
-        sizes += weights[i] if rows.scale[members[i]] > 0 else 0
+        if rows.scale[members[i]] > 0:
+            sizes += weights[i]
+            squares += weights[i] * weights[i]
     length = length_of(e, rows.mean_square[0])
     if length > CANCELLED * sizes:
-        return 1 / length
+        return 1 / length, min(1.0, squares / (length * length))
     chosen = draw(rows.scale, members, random)
     clear(e)
     if chosen >= 0:
         add(e, rows, members[chosen], 1.0)
-    return 1.0
+    return 1.0, 1.0
 
 
 @njit(cache=True, nogil=True)
@@ -197,12 +211,16 @@ def _keep_largest(e, factor, mean, ids, values):
 
 
 @njit(cache=True, nogil=True)
-def assign(rows, bags, carried, labels, slots, steps, rate, random, sums, documents, kept_ids, kept):
+def assign(
+    rows, sums_of_groups, bags, carried, labels, slots, steps, rate, most_noise, random, sums, documents, kept_ids,
+    kept,
+):  # fmt: skip
     """GRLR for `labels`, and the members it points at.
 
-    `carried` has the groups of each label and their weights (CSR, labels × groups); `slots` says which stretch of
-    `documents` is for the members of each of its entries. The largest entries of the embedding of labels[at] go to row
-    `at` of `kept_ids` and `kept`. `sums` are three empty ones to work with.
+    `sums_of_groups` are `Documents` too, one a group (see `sums.summed`). `carried` has the groups of each label and
+    their weights (CSR, labels × groups); `slots` says which stretch of `documents` is for the members of each of its
+    entries. The largest entries of the embedding of labels[at] go to row `at` of `kept_ids` and `kept`. `sums` are
+    three empty ones to work with.
     """
     e, total, change = sums
     for at in range(labels.shape[0]):
@@ -219,9 +237,13 @@ def assign(rows, bags, carried, labels, slots, steps, rate, random, sums, docume
             members[stretch] = bags.documents[bags.starts[group] : bags.starts[group + 1]]
             weights[stretch] = carried.data[j]
         v = np.empty(firsts[-1], np.float64)
-        factor = _start(rows, members, weights, random[label], e)
+        factor, noise = _start(
+            rows, sums_of_groups, carried.indices[begin:end], carried.data[begin:end], members, weights, random[label],
+            e,
+        )  # fmt: skip
         cosines(e, factor, rows, members, 0, firsts[-1], v)
-        factor = _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v)
+        if noise > most_noise or rows.mean_square[0] == 0:
+            factor = _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v)
         for j in range(begin, end):
             if slots[j + 1] - slots[j] > 1:  # the order of several members asks for all of their products
                 cosines(e, factor, rows, members, firsts[j - begin], firsts[j - begin + 1], v)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from scipy import sparse
 
 FAR = -2.0  # instead of the cosine of an empty document, which loses against any
 
@@ -25,6 +26,20 @@ class Documents(NamedTuple):
     offset: np.ndarray  # (n_documents,) float64: <μ, x>
     mean: np.ndarray  # (n_features,) float64: μ
     mean_square: np.ndarray  # (1,) float64: ‖μ‖²
+
+
+def summed(rows: Documents, members: sparse.csr_array) -> Documents:
+    """The sums of the centred documents of every row of `members`, of which `add` adds one as it adds a document."""
+    scaled = members @ sparse.diags_array(rows.scale)
+    X = sparse.csr_array(
+        (rows.data.astype(np.float64), rows.indices, rows.indptr), shape=(len(rows.scale), len(rows.mean))
+    )
+    alpha, meeting = np.asarray(scaled.sum(axis=1)).ravel(), scaled @ rows.offset
+    inverse = np.divide(1.0, alpha, out=np.zeros_like(alpha), where=alpha > 0)
+    A = sparse.csr_array(sparse.diags_array(inverse) @ (scaled @ X))
+    return Documents(
+        A.data, A.indices, A.indptr.astype(np.int64), alpha, inverse * meeting, rows.mean, rows.mean_square
+    )
 
 
 class Sum(NamedTuple):

@@ -6,7 +6,8 @@ with *top-c* assignment a label that was merged in c times goes to the c nearest
 
 Documents are *centred* by default: the mean of all documents is subtracted before their cosines are taken. Without
 that, the words that all documents share decide much of the similarity, and every embedding is pulled to the same place
-by the members that have nothing to do with its label. The paper does so for images, but not for text.
+by the members that have nothing to do with its label. The paper does so for images, but not for text. What is left for
+the steps to do is to clear the embeddings of labels with few groups.
 
 Labels are independent of each other: the CPU works on chunks of them in threads, an accelerator on blocks in torch, and
 both give the same answer. Only the largest entries of an embedding are kept, because before that it has an entry for
@@ -29,11 +30,12 @@ from xcwork.device import resolve
 from xcwork.errors import ConfigError
 from xcwork.kernels import groups as kernel
 from xcwork.kernels.linear import Rows
-from xcwork.kernels.sums import Documents, Sum
+from xcwork.kernels.sums import Documents, Sum, summed
 from xcwork.parallel import cpu_count, parallel_map
 from xcwork.search import unit_rows
 
 ASSIGNMENTS = ("one", "top_c")
+MOST_NOISE = 0.5  # of an embedding that is certain
 KEPT = 256  # entries of an embedding
 CHUNKS = 64  # steps of progress
 NOTHING = 1e-9  # the square of a length below which only rounding is left
@@ -59,13 +61,14 @@ class Problem:
     slots: np.ndarray  # (n_pairs + 1,): the stretch of results that belongs to each entry of `carried`
     steps: int
     rate: float
+    most_noise: float  # of an embedding that takes no steps
     random: np.ndarray  # (n_labels,) uint64
     keep: int  # entries kept of an embedding
 
     @classmethod
     def of(
-        cls, X: sparse.csr_array, groups: Groups, *, steps: int, rate: float, assign: str, centre: bool, keep: int,
-        seed: int,
+        cls, X: sparse.csr_array, groups: Groups, *, steps: int, rate: float, most_noise: float, assign: str,
+        centre: bool, keep: int, seed: int,
     ) -> Problem:  # fmt: skip
         carried = sparse.csr_array(groups.labels.T)
         carried.sort_indices()
@@ -77,7 +80,7 @@ class Problem:
         random = np.random.default_rng(seed).integers(2**63, size=carried.shape[0], dtype=np.uint64)
         X = unit_rows(X)
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if centre else np.zeros(X.shape[1])
-        return cls(X, mean, groups.members, carried, slots, steps, rate, random, min(keep, X.shape[1]))
+        return cls(X, mean, groups.members, carried, slots, steps, rate, most_noise, random, min(keep, X.shape[1]))
 
     @cached_property
     def offset(self) -> np.ndarray:
@@ -97,15 +100,15 @@ class Problem:
 
 
 def assign_labels(
-    X: sparse.csr_array, groups: Groups, *, steps: int = 20, rate: float = 0.1, assign: str = "one",
-    centre: bool = True, keep: int | None = KEPT, seed: int = 0, device: str = "cpu",
+    X: sparse.csr_array, groups: Groups, *, steps: int = 20, rate: float = 0.1, most_noise: float = MOST_NOISE,
+    assign: str = "one", centre: bool = True, keep: int | None = KEPT, seed: int = 0, device: str = "cpu",
 ) -> Assigned:  # fmt: skip
     """Labels for the documents at the rows of `X`. Without steps this is EAGLE-0; keep=None keeps whole embeddings."""
     if assign not in ASSIGNMENTS:
         raise ConfigError(f"assign must be one of {', '.join(ASSIGNMENTS)}, got {assign!r}")
     problem = Problem.of(
-        X, groups, steps=steps, rate=rate, assign=assign, centre=centre, keep=X.shape[1] if keep is None else keep,
-        seed=seed,
+        X, groups, steps=steps, rate=rate, most_noise=most_noise, assign=assign, centre=centre,
+        keep=X.shape[1] if keep is None else keep, seed=seed,
     )  # fmt: skip
     # MPS has neither double precision nor sparse products.
     if device != "cpu" and resolve(device).type == "cuda":
@@ -123,9 +126,15 @@ def assign_labels(
 
 def solve(problem: Problem) -> tuple[np.ndarray, sparse.csr_array]:
     """(the documents of all slots, the embeddings), with the kernel."""
-    mean = problem.mean
-    rows = Documents(*_arrays(problem.X), problem.scale, problem.offset, mean, np.array([mean @ mean]))
-    bags = kernel.Bags(problem.members.indices.astype(np.int32), problem.members.indptr.astype(np.int64))
+    order, starts = problem.members.indices, problem.members.indptr.astype(np.int64)
+    mean, n_members = problem.mean, len(order)
+    # Neighbours in a group become neighbours in memory; a member of two groups is there twice.
+    rows = Documents(
+        *_arrays(problem.X[order]), problem.scale[order], problem.offset[order], mean, np.array([mean @ mean])
+    )
+    bags = kernel.Bags(np.arange(n_members, dtype=np.int32), starts)
+    members = sparse.csr_array((np.ones(n_members), bags.documents, starts), shape=(len(starts) - 1, n_members))
+    sums_of_groups = summed(rows, members)
     carried = Rows(*_arrays(problem.carried))
     documents = np.empty(problem.slots[-1], np.int32)
     n_features = problem.X.shape[1]
@@ -135,14 +144,14 @@ def solve(problem: Problem) -> tuple[np.ndarray, sparse.csr_array]:
         kept_ids = np.zeros((len(labels), problem.keep), np.int32)
         kept = np.zeros((len(labels), problem.keep), np.float32)
         kernel.assign(
-            rows, bags, carried, labels, problem.slots, problem.steps, problem.rate, problem.random, sums, documents,
-            kept_ids, kept,
+            rows, sums_of_groups, bags, carried, labels, problem.slots, problem.steps, problem.rate,
+            problem.most_noise, problem.random, sums, documents, kept_ids, kept,
         )  # fmt: skip
         return kept_ids, kept
 
     chunks = _chunks(problem.costs)
     kept = parallel_map(work, chunks, "embedding labels")
-    return documents, gathered(chunks, kept, problem.carried.shape[0], n_features)
+    return order[documents], gathered(chunks, kept, problem.carried.shape[0], n_features)
 
 
 def _empty_sum(n_features: int) -> Sum:

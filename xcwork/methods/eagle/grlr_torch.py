@@ -75,6 +75,11 @@ class _Block:
         G = torch.zeros(self.shape, dtype=torch.float64, device=self.weight.device)
         return G.index_put((self.document[triples], self.column[triples]), self.weight[triples], accumulate=True)
 
+    def totals(self, values: torch.Tensor, triples: torch.Tensor | slice) -> torch.Tensor:
+        """The sums of the values of some triples, by label, (n_labels,); empty documents do not count."""
+        sums = torch.zeros(self.shape[1], dtype=values.dtype, device=values.device)
+        return sums.index_add(0, self.column[triples], (values * self.there)[triples])
+
 
 def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.csr_array]:
     """(the documents of all slots, the embeddings) of every label, as the kernel gives them."""
@@ -87,10 +92,10 @@ def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.
     kept = []
     for labels in track(blocks, "embedding labels"):
         block = _Block(problem, labels, place)
-        E = _start(problem, block, X, labels)
+        E, takes_steps = _start(problem, block, X, labels)
         for _ in range(problem.steps):
-            g = _projected(X, block, block.winners(X.cosines(E)))
-            E = _unit(E + problem.rate * g)
+            g = _unit(_sums(X, block, block.winners(X.cosines(E))))
+            E = torch.where(takes_steps, _unit(E + problem.rate * g), E)
         v = X.cosines(E)[block.document, block.column].cpu().numpy()
         point(block.members, block.firsts, v, problem.slots[block.begin : block.end + 1], documents)
         ids = torch.sort(E.abs(), dim=0, descending=True, stable=True).indices[: problem.keep]
@@ -98,24 +103,31 @@ def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.
     return documents, gathered(blocks, kept, n_labels, n_features)
 
 
-def _start(problem: Problem, block: _Block, X: _Documents, labels: np.ndarray) -> torch.Tensor:
-    """The first embeddings: directions of all members' sums, or a random member where they cancel out."""
-    E = _projected(X, block, slice(None))
+def _start(
+    problem: Problem, block: _Block, X: _Documents, labels: np.ndarray
+) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    """The first embeddings: directions of all members' sums, or a random member where they cancel out.
+
+    And which of them are to take steps, (n_labels,).
+    """
+    sums = _sums(X, block, slice(None))
+    squares = block.totals(block.weight.square(), slice(None))
+    takes_steps = (squares > problem.most_noise * sums.square().sum(dim=0)) | (not problem.mean.any())
+    E = _unit(sums)
     for column in torch.nonzero(E.abs().sum(dim=0) == 0).ravel().tolist():
         members = block.document[block.column == column].cpu().numpy()
         chosen = draw(problem.scale, members, problem.random[labels[column]])
         if chosen >= 0:
             row = (problem.X[[members[chosen]]].toarray().ravel() - problem.mean) * problem.scale[members[chosen]]
             E[:, column] = torch.as_tensor(row, dtype=E.dtype, device=E.device)
-    return E
+    return E, takes_steps
 
 
-def _projected(X: _Documents, block: _Block, triples: torch.Tensor | slice) -> torch.Tensor:
-    """The directions of the sums of some triples' documents; what is only rounding becomes zero."""
+def _sums(X: _Documents, block: _Block, triples: torch.Tensor | slice) -> torch.Tensor:
+    """The sums of some triples' documents; what is only rounding becomes zero."""
     sums = X.sums(block.weighted(triples))
-    sizes = torch.zeros(sums.shape[1], dtype=sums.dtype, device=sums.device)
-    sizes = sizes.index_add(0, block.column[triples], (block.weight * block.there)[triples])
-    return _unit(torch.where(torch.linalg.vector_norm(sums, dim=0) > CANCELLED * sizes, sums, 0.0))
+    sizes = block.totals(block.weight, triples)
+    return torch.where(torch.linalg.vector_norm(sums, dim=0) > CANCELLED * sizes, sums, 0.0)
 
 
 def _unit(columns: torch.Tensor) -> torch.Tensor:
