@@ -1,7 +1,7 @@
 """Multi-head encoding against the flat classifier: cost with growing label spaces, and accuracy.
 
     python benchmarks/multihead.py growth [--labels 10000,100000,1000000]
-    python benchmarks/multihead.py accuracy DATA [--methods flat,mhc] [--set name=value …]
+    python benchmarks/multihead.py accuracy DATA [--methods flat,mhc] [--set name=value …] [--option name=value …]
     python benchmarks/multihead.py powerset DATA [--bits 4] [--set name=value …]
 
 `growth` trains on random documents: same backbone, same batch, and each method in a process of its own, one after the
@@ -54,8 +54,9 @@ def measure_cost(method: str, options: argparse.Namespace) -> dict[str, Any]:
 def measure_accuracy(method: str, options: argparse.Namespace) -> dict[str, Any]:
     """One row of `accuracy`, in this process."""
     import xcwork
+    from xcwork.cli.common import data_options
 
-    dataset = xcwork.load_dataset(options.data)
+    dataset = xcwork.load_dataset(options.data, **data_options(options.option))
     params = settings_for(method, options.set)
     small = dataset.train.take(range(min(200, len(dataset.train))))
     xcwork.create(method, **params | {"epochs": 1, "least_steps": 0}).fit(small).predict(small, k=5)
@@ -75,8 +76,9 @@ def measure_accuracy(method: str, options: argparse.Namespace) -> dict[str, Any]
 def measure_powerset(method: str, options: argparse.Namespace) -> dict[str, Any]:
     """Exact-match accuracy of label sets, in this process."""
     import xcwork
+    from xcwork.cli.common import data_options
 
-    dataset = xcwork.load_dataset(options.data)
+    dataset = xcwork.load_dataset(options.data, **data_options(options.option))
     params = settings_for(method, options.set) | (
         {"coding": "powerset", "bits": options.bits} if method == "mhp" else {}
     )
@@ -139,6 +141,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--bits", type=int, default=4, help="labels of a head, for powerset")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for methods that have NAME")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="for the reader of the data"
+    )
     parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
