@@ -32,8 +32,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from _common import conditions, described, machine, markdown_table, write_json
-from _dashboard import PATIENCE, Server, serving, session
+from _dashboard import session
 
+from app.serving import PATIENCE, Server, serving
 from xcwork.runs import Run, RunStore, jobs
 
 if TYPE_CHECKING:

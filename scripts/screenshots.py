@@ -9,15 +9,10 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from app.navigation import places
+from app.serving import serving
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "screenshots"
 SIZE = {"width": 1280, "height": 860}
@@ -27,23 +22,6 @@ SETTLED = """() => {
     return app && app.getAttribute('data-test-script-state') === 'notRunning' && !busy;
 }"""
 PATIENCE = 120  # seconds
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(address: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.2)  # the port cannot tell us when it opens
-    raise SystemExit("the dashboard did not start")
 
 
 def shoot(address: str, names: list[str], scheme: str) -> None:
@@ -74,17 +52,9 @@ def main() -> None:
     parser.add_argument("--dark", action="store_true")
     arguments = parser.parse_args()
     TARGET.mkdir(parents=True, exist_ok=True)
-    port = free_port()
-    command = [sys.executable, "-m", "xcwork", "app", "--port", str(port), "--home", str(arguments.home)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        address = f"http://127.0.0.1:{port}"
-        wait_for(address)
-        names = arguments.only or [place.name for place in places()]
-        shoot(address, names, "dark" if arguments.dark else "light")
-    finally:
-        server.terminate()
-        server.wait()
+    names = arguments.only or [place.name for place in places()]
+    with serving(arguments.home) as server:
+        shoot(server.address, names, "dark" if arguments.dark else "light")
 
 
 if __name__ == "__main__":

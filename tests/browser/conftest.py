@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
-import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from app.serving import serving
 from xcwork.runs import Run, RunStore, worker
 
 if TYPE_CHECKING:
@@ -40,36 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
+def dashboard_over(folder: Path) -> Iterator[str]:
     """The address of a dashboard over the home `folder`."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "xcwork", "app", "--port", str(port), "--home", str(folder)]
-    environment = os.environ | {"XCWORK_HOME": "", "PYTHONPATH": str(PLUGIN)}
-    with (folder / "server.log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
-    try:
-        wait_until_healthy(server, port, folder / "server.log")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(PATIENCE)
-
-
-def wait_until_healthy(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and server.poll() is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        try:
-            connection.request("GET", "/_stcore/health")
-            if connection.getresponse().status == http.HTTPStatus.OK:
-                return
-        except OSError:
-            time.sleep(0.1)  # the port cannot tell us when it opens
-        finally:
-            connection.close()
-    pytest.fail(f"the dashboard did not start:\n{log.read_text()}")
+    environment = {"XCWORK_HOME": "", "PYTHONPATH": str(PLUGIN)}
+    with serving(folder, environment, folder / "server.log") as server:
+        yield server.address
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +68,7 @@ def runs(home: Path) -> dict[str, Run]:
 @pytest.fixture(scope="session")
 def dashboard(home: Path) -> Iterator[str]:
     """One dashboard for all tests that do not need an empty home."""
-    with serving(home) as address:
+    with dashboard_over(home) as address:
         yield address
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from conftest import serving
+from conftest import dashboard_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def test_an_empty_home_shows_where_to_begin(page: Page, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
-    with serving(tmp_path) as address:
+    with dashboard_over(tmp_path) as address:
         page.goto(address)
         expect(page.get_by_role("heading", name="xcwork", exact=True)).to_be_visible()
         expect(page.get_by_text("No runs yet")).to_be_visible()

@@ -1,0 +1,66 @@
+"""A dashboard in a process of its own, over a home folder of its own: for tests, measurements and pictures."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PATIENCE = 300  # seconds for a first start on a busy machine
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running dashboard."""
+
+    process: subprocess.Popen[bytes]
+    address: str
+    healthy_after: float  # seconds from the command to the first answer
+
+    def cpu_seconds(self) -> float:
+        """The processor time that the server has used so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory_mb(self) -> float:
+        """The resident memory of the server process."""
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@contextmanager
+def serving(home: Path, environment: Mapping[str, str] | None = None, log: Path | None = None) -> Iterator[Server]:
+    """`xcwork app` over the folder `home`, stopped at the end."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "xcwork", "app", "--port", str(port), "--home", str(home)]
+    start = time.perf_counter()
+    with Path(log or os.devnull).open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **(environment or {})})
+    try:
+        address = f"http://127.0.0.1:{port}"
+        _wait_for(process, address, log)
+        yield Server(process, address, time.perf_counter() - start)
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+def _wait_for(process: subprocess.Popen[bytes], address: str, log: Path | None) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.02)  # the port cannot tell us when it opens
+    raise SystemExit("the dashboard did not start" + (f":\n{log.read_text()}" if log else ""))
