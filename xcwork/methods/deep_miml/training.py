@@ -17,6 +17,8 @@ from xcwork.methods.deep_miml.network import NOBODY, Weights, instance_logits, l
 from xcwork.methods.eagle.grlr import Assigned, cosines
 from xcwork.methods.siamesexml.adam import RowAdam
 
+MOST_AFFINITIES = 2**25  # of documents and labels that are computed once
+BLOCK = 8192  # documents
 DENSE = 0.1  # instances with a larger share of non-zero features are multiplied as dense ones
 
 
@@ -106,8 +108,18 @@ class BagTrainer:
         """The cosine of each document and each label's embedding, (n_documents, n_labels)."""
         if self._embedded is None:
             return None
-        affinity = cosines(self._X[members], self._embedded)
+        known = self._affinities
+        affinity = cosines(self._X[members], self._embedded) if known is None else known[members]
         return torch.as_tensor(affinity, dtype=torch.float32, device=self._device)
+
+    @cached_property
+    def _affinities(self) -> np.ndarray | None:
+        """All of them, where they are few enough to be kept."""
+        n_documents, n_labels = self._X.shape[0], self._groups.labels.shape[1]
+        if n_documents * n_labels > MOST_AFFINITIES:
+            return None
+        blocks = [cosines(self._X[at : at + BLOCK], self._embedded) for at in range(0, n_documents, BLOCK)]
+        return np.concatenate(blocks, dtype=np.float32)
 
     def measure(self) -> dict[str, float]:
         return {}
