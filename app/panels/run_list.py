@@ -57,11 +57,14 @@ def _table(was_active: bool) -> None:
     frame = pd.DataFrame([row(run) for run in runs])
     if not frame["message"].any():
         frame = frame.drop(columns="message")
+    under_way = is_active(runs)
+    columns = {"training, s": st.column_config.NumberColumn(format="%.1f")}
+    if under_way:  # the phase and its steps are what one wants to read then
+        columns["state"] = st.column_config.TextColumn(width=230)
     chosen = ui.table(
         frame, key="home.runs", name="runs", alt=f"{len(runs)} runs with their states and metrics",
-        select="single-row", columns={"training, s": st.column_config.NumberColumn(format="%.1f")},
+        select="single-row", columns=columns,
     )  # fmt: skip
-    under_way = is_active(runs)
     st.caption(f"{len(runs)} run{'s' if len(runs) != 1 else ''}{', some under way' if under_way else ''}. "
                "Choose a row to work with that run on the other pages.")  # fmt: skip
     if (row_chosen := ui.newly_chosen(chosen, "home.runs")) is not None:
