@@ -18,21 +18,18 @@ import argparse
 import asyncio
 import os
 import random
-import socket
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from _browsing import Seen, Session, Visit, percentile
 from _common import conditions, described, markdown_table, write_json
 
+from app.serving import Server, serving
 from xcwork.runs import Run, RunStore, jobs
 
 DATA = "pyseealso"
@@ -41,7 +38,7 @@ TRAINED = "one_vs_all"  # runs in the background
 PAGES = ("", "data", "train", "predict", "errors", "compare", "label_map", "labs")  # the home page has no name
 LOOKING = (1.0, 5.0)  # seconds a user looks at a page
 NEW_TAB = 0.05  # share of visits that happen in a new tab
-START_PATIENCE, WARM_PATIENCE, SAMPLE_EVERY = 120.0, 600.0, 5.0  # seconds
+WARM_PATIENCE, SAMPLE_EVERY = 600.0, 5.0  # seconds
 GROWTH = 1.1
 
 
@@ -55,35 +52,6 @@ def prepared(home: Path) -> list[Run]:
             if jobs.wait(jobs.launch(have[method])).state != "finished":
                 raise SystemExit(f"{method} could not be trained: {have[method].status.message}")
     return [have[method] for method in FINISHED]
-
-
-def start_server(home: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """The dashboard as `xcwork app` starts it, when it answers."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-P", "-m", "xcwork", "app", "--port", str(port), "--home", str(home)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=(home / "server.log").open("wb"))
-    deadline = time.monotonic() + START_PATIENCE
-    while time.monotonic() < deadline and server.poll() is None:
-        with suppress(urllib.error.URLError, ConnectionError, TimeoutError):
-            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
-                f"http://127.0.0.1:{port}/_stcore/health", timeout=5
-            ).close()
-            return server, port
-        time.sleep(0.2)
-    server.kill()
-    raise SystemExit(f"the dashboard did not start: {(home / 'server.log').read_text('utf-8', 'replace')[-500:]}")
-
-
-def stop(server: subprocess.Popen[bytes]) -> None:
-    """End the server, by force if it does not answer."""
-    server.terminate()
-    try:
-        server.wait(START_PATIENCE)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()
 
 
 def random_visit(rng: random.Random, runs: Sequence[Run], labels: Sequence[str], documents: int) -> Visit:
@@ -139,26 +107,26 @@ async def training(home: Path, until: float) -> int:
     return finished
 
 
-async def memory(pid: int, until: float, samples: list[float]) -> None:
+async def memory(server: Server, until: float, samples: list[float]) -> None:
     """The resident memory of the server every few seconds, in MB."""
     while time.monotonic() < until:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        samples.append(pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
+        samples.append(server.memory_mb())
         await asyncio.sleep(SAMPLE_EVERY)
 
 
-async def simulate(port: int, pid: int, home: Path, runs: list[Run], arguments: argparse.Namespace) -> dict[str, Any]:
+async def simulate(server: Server, home: Path, runs: list[Run], arguments: argparse.Namespace) -> dict[str, Any]:
     """Everything at once."""
     from xcwork import load_dataset
 
     data = load_dataset(DATA, home=home)
     arranged = (runs, data.labels.names, len(data.test))
+    port = urlsplit(server.address).port
     await warm_up(port, runs)
     until = time.monotonic() + 60 * arguments.minutes
     seen: list[Seen] = []
     samples: list[float] = []
     users = [user(number, port, until, arranged, arguments.seed, seen) for number in range(arguments.users)]
-    trained, *_ = await asyncio.gather(training(home, until), memory(pid, until, samples), *users)
+    trained, *_ = await asyncio.gather(training(home, until), memory(server, until, samples), *users)
     return {"seen": seen, "memory": samples, "trainings": trained}
 
 
@@ -190,11 +158,8 @@ def main() -> None:
         home.mkdir(parents=True, exist_ok=True)
         runs = prepared(home)
         facts = conditions()
-        server, port = start_server(home)
-        try:
-            found = asyncio.run(simulate(port, server.pid, home, runs, arguments))
-        finally:
-            stop(server)
+        with serving(home) as server:
+            found = asyncio.run(simulate(server, home, runs, arguments))
     rows, samples = table(found["seen"]), found["memory"]
     half, whole = max(samples[: len(samples) // 2 or 1]), max(samples)
     loads = ", ".join(f"{load:.1f}" for load in os.getloadavg())
