@@ -8,15 +8,21 @@ and v_i = <e, x_i>:
               g ← Proj(Σ over winners of w_i x_i),   u_i = <g, x_i>
               e ← Proj(e + λ g),  that is  v ← (v + λ u) / ρ,  ρ = ‖e + λ g‖ = √(1 + 2 λ <e, g> + λ²)
 
-Of *centred* documents only uncertain embeddings take steps. The sum of documents that have nothing in common has the
-squared length Σ w_i² on average, so of the first embedding the share
+*Careful* steps, for centred documents, differ from this in two ways.
+
+Only uncertain embeddings take them. The sum of documents that have nothing in common has the squared length Σ w_i² on
+average, so of the first embedding the share
 
     ν = Σ w_i² / ‖Σ w_i x_i‖²      (at most 1)
 
 is noise, which falls as the groups of a label grow in number. Steps remove noise, by leaving out members that have
 nothing to do with the label; but they also draw the embedding to the largest of the topics that a label has. So a label
-takes them where ν is above a threshold, one half by default; 0 is the paper's way. Without centring all documents have
-much in common, the share says nothing, and every label takes them.
+takes them where most of it is noise, ν > 0.7. (Without centring all documents have much in common, and ν says nothing.)
+
+And no group has a say about itself: its members are compared with e without what the group has contributed, that is by
+v_i - o_i, where o follows e as v does: at first o_i = w_j <Σ of the group, x_i> / ‖Σ w x‖, and a step adds λ w_j times
+<winner of the group, x_i> / ‖Σ over winners‖ before it divides by ρ. Otherwise a member that resembles its own group
+has an advantage, and so has the last winner. A label with one group has nobody else to ask, and o = 0.
 
 The first sum costs nothing extra: the sums of the groups are given. The products v and u with all members are what
 costs time. But from step to step g changes little, so an old u still
@@ -43,6 +49,7 @@ from xcwork.kernels.sums import FAR, add, add_sum, clear, cosines, length_of, pr
 from xcwork.kernels.topk import push, sort_best_first
 
 TIE = 1e-6  # cosines that differ by less are equal
+MOST_NOISE = 0.7  # of an embedding that is certain
 CANCELLED = 1e-5  # a sum shorter than this share of its terms is rounding
 
 
@@ -54,33 +61,34 @@ class Bags(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _best(v, first, last, taken):
-    """The first place whose v is as large as any, up to rounding, among those that are not taken."""
+def _best(v, own, first, last, taken):
+    """The first place whose v - own is as large as any, up to rounding, among those that are not taken."""
     largest = -np.inf
     for i in range(first, last):
-        if not taken[i] and v[i] > largest:
-            largest = v[i]
+        if not taken[i] and v[i] - own[i] > largest:
+            largest = v[i] - own[i]
     best = first
-    while taken[best] or v[best] < largest - TIE:
+    while taken[best] or v[best] - own[best] < largest - TIE:
         best += 1
     return best
 
 
 @njit(cache=True, nogil=True)
-def _is_certain(v, first, last, error):
+def _is_certain(v, own, first, last, error):
     """Does one member lead all others even if every v is wrong by `error`?"""
     largest, second = -np.inf, -np.inf
     for i in range(first, last):
-        if v[i] > largest:
-            largest, second = v[i], largest
-        elif v[i] > second:
-            second = v[i]
+        value = v[i] - own[i]
+        if value > largest:
+            largest, second = value, largest
+        elif value > second:
+            second = value
     return largest - second > 2 * error + TIE
 
 
 @njit(cache=True, nogil=True)
 def _start(rows, sums_of_groups, groups, group_weights, members, weights, random, e):
-    """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one, and its noise ν."""
+    """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one, and ν or infinity."""
     for j in range(groups.shape[0]):
         add(e, sums_of_groups, groups[j], group_weights[j])
     sizes, squares = 0.0, 0.0
@@ -95,7 +103,21 @@ def _start(rows, sums_of_groups, groups, group_weights, members, weights, random
     clear(e)
     if chosen >= 0:
         add(e, rows, members[chosen], 1.0)
-    return 1.0, 1.0
+    return 1.0, np.inf
+
+
+@njit(cache=True, nogil=True)
+def products_with_own_group(rows, sums_of_groups, bags, total):
+    """<x_i, sum of its group> of every member, 0 for an empty one, (n_members,)."""
+    products = np.empty(bags.documents.shape[0])
+    for j in range(bags.starts.shape[0] - 1):
+        add(total, sums_of_groups, j, 1.0)
+        cosines(total, 1.0, rows, bags.documents, bags.starts[j], bags.starts[j + 1], products)
+        clear(total)
+    for i in range(products.shape[0]):
+        if rows.scale[bags.documents[i]] == 0:
+            products[i] = 0.0
+    return products
 
 
 @njit(cache=True, nogil=True)
@@ -115,15 +137,15 @@ def draw(scale, members, random):
 
 
 @njit(cache=True, nogil=True)
-def _elect(rows, members, firsts, e, factor, v, error, fresh, winners):
+def _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners):
     """The winner of every group; a group where v is not exact enough gets it anew and is marked in `fresh`."""
     nobody = np.zeros(v.shape[0], np.bool_)
     for j in range(winners.shape[0]):
         first, last = firsts[j], firsts[j + 1]
-        if error[j] > 0 and not _is_certain(v, first, last, error[j]):
+        if error[j] > 0 and not _is_certain(v, own, first, last, error[j]):
             cosines(e, factor, rows, members, first, last, v)
             error[j], fresh[j] = 0, True
-        winners[j] = _best(v, first, last, nobody)
+        winners[j] = _best(v, own, first, last, nobody)
 
 
 @njit(cache=True, nogil=True)
@@ -148,15 +170,22 @@ def _turn(rows, members, weights, old, new, total, change):
 
 
 @njit(cache=True, nogil=True)
-def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v):
+def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own, careful):
     """The steps of algorithm 1 on e, which stands for factor * e; returns the new factor. `v` ends up exact enough."""
     n_groups = firsts.shape[0] - 1
     u, winners, old = np.zeros_like(v), np.empty(n_groups, np.int64), np.full(n_groups, -1, np.int64)
     error, fresh = np.zeros(n_groups), np.ones(n_groups, np.bool_)  # of v; whether u is to be made anew
     path, since = 0.0, np.zeros(n_groups)  # how far g has come, and where it was when u was made
+    winners_share = np.zeros_like(v)  # <winner of the group, x>
     for _ in range(steps):
-        _elect(rows, members, firsts, e, factor, v, error, fresh, winners)
+        _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners)
         turned, length = _turn(rows, members, weights, old, winners, total, change)
+        if careful:
+            for j in range(n_groups):
+                if winners[j] != old[j]:
+                    add(change, rows, members[winners[j]], 1.0)
+                    cosines(change, 1.0, rows, members, firsts[j], firsts[j + 1], winners_share)
+                    clear(change)
         old[:] = winners
         path += turned
         sizes = 0.0
@@ -173,20 +202,22 @@ def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, chan
                 cosines(total, 1 / length, rows, members, firsts[j], firsts[j + 1], u)
                 fresh[j], since[j] = False, path
             for i in range(firsts[j], firsts[j + 1]):
-                v[i] = (v[i] + rate * u[i]) * shrink if v[i] > FAR else FAR
+                if v[i] > FAR:
+                    v[i] = (v[i] + rate * u[i]) * shrink
+                    own[i] = (own[i] + rate * weights[i] * winners_share[i] / length) * shrink
             error[j] = (error[j] + rate * (path - since[j])) * shrink
-    _elect(rows, members, firsts, e, factor, v, error, fresh, winners)
+    _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners)
     clear(total)
     return factor
 
 
 @njit(cache=True, nogil=True)
-def point(members, firsts, v, slots, documents):
-    """Write the best members of each group, as many as it has slots, to `documents`."""
+def point(members, firsts, v, own, slots, documents):
+    """Write the members of each group with the largest v - own, as many as it has slots, to `documents`."""
     taken = np.zeros(v.shape[0], np.bool_)
     for j in range(firsts.shape[0] - 1):
         for slot in range(slots[j], slots[j + 1]):
-            best = _best(v, firsts[j], firsts[j + 1], taken)
+            best = _best(v, own, firsts[j], firsts[j + 1], taken)
             taken[best] = True
             documents[slot] = members[best]
 
@@ -212,12 +243,13 @@ def _keep_largest(e, factor, mean, ids, values):
 
 @njit(cache=True, nogil=True)
 def assign(
-    rows, sums_of_groups, bags, carried, labels, slots, steps, rate, most_noise, random, sums, documents, kept_ids,
-    kept,
+    rows, sums_of_groups, own_sums, bags, carried, labels, slots, steps, rate, careful, random, sums, documents,
+    kept_ids, kept,
 ):  # fmt: skip
     """GRLR for `labels`, and the members it points at.
 
-    `sums_of_groups` are `Documents` too, one a group (see `sums.summed`). `carried` has the groups of each label and
+    `sums_of_groups` are `Documents` too, one a group (see `sums.summed`), and `own_sums` what `products_with_own_group`
+    returns. `carried` has the groups of each label and
     their weights (CSR, labels × groups); `slots` says which stretch of `documents` is for the members of each of its
     entries. The largest entries of the embedding of labels[at] go to row `at` of `kept_ids` and `kept`. `sums` are
     three empty ones to work with.
@@ -242,11 +274,18 @@ def assign(
             e,
         )  # fmt: skip
         cosines(e, factor, rows, members, 0, firsts[-1], v)
-        if noise > most_noise or rows.mean_square[0] == 0:
-            factor = _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v)
+        own = np.zeros_like(v)
+        if careful and end - begin > 1 and MOST_NOISE < noise <= 1 and steps > 0:
+            for i in range(own.shape[0]):
+                own[i] = factor * weights[i] * own_sums[members[i]]
+        if noise > MOST_NOISE or not careful:
+            factor = _descend(
+                rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own,
+                careful and end - begin > 1,
+            )  # fmt: skip
         for j in range(begin, end):
             if slots[j + 1] - slots[j] > 1:  # the order of several members asks for all of their products
                 cosines(e, factor, rows, members, firsts[j - begin], firsts[j - begin + 1], v)
-        point(members, firsts, v, slots[begin : end + 1], documents)
+        point(members, firsts, v, own, slots[begin : end + 1], documents)
         _keep_largest(e, factor, rows.mean, kept_ids[at], kept[at])
         clear(e)

@@ -219,5 +219,5 @@ def label_images(
     groups = groups_of(random_groups(train, group_size, seed=seed))
     single = groups_of(random_groups(train, 1))
     found = {"truth": assign_labels(train.X, single, steps=0, keep=None, seed=seed)}
-    found |= {f"{n} steps": assign_labels(train.X, groups, steps=n, most_noise=0, keep=None, seed=seed) for n in steps}
+    found |= {f"{n} steps": assign_labels(train.X, groups, steps=n, careful=False, keep=None, seed=seed) for n in steps}
     return {name: result.embeddings.toarray().reshape(-1, *shape) for name, result in found.items()}

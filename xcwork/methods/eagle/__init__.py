@@ -18,7 +18,7 @@ Training looks at the labels of groups alone. Where the documents carry labels o
 many assigned pairs are true.
 
 Differences from the paper: documents are centred before cosines are taken, which assigns far more labels right, and
-then only uncertain embeddings take steps (`centre=False` is the paper's way for text); the undefined Proj(0) and steps
+then steps are careful (`centre=False` is the paper's way for text); the undefined Proj(0) and steps
 that change nothing are handled (`xcwork.kernels.groups`); a label that a group carries c times may go to its c nearest
 members (`assign="top_c"`).
 
@@ -38,7 +38,7 @@ from xcwork.data.groups import MERGES, clustered_groups, groups_of, random_group
 from xcwork.device import CHOICES as DEVICES
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
-from xcwork.methods.eagle.grlr import ASSIGNMENTS, MOST_NOISE, assign_labels, assignment_precision
+from xcwork.methods.eagle.grlr import ASSIGNMENTS, assign_labels, assignment_precision
 from xcwork.methods.layout import Misfit, matrix, model, number, optional, stored
 from xcwork.methods.registry import METHODS, create, method_class
 from xcwork.progress import report
@@ -62,9 +62,9 @@ class Eagle(Method):
     learner_params: str = param("", "its parameters, such as trees=1,C=0.5")
     steps: int = param(20, "steps that refine the label embeddings; 0 is EAGLE-0", low=0, high=1000)
     rate: float = param(0.1, "length of a step", low=0.0, high=100.0, advanced=True)
-    most_noise: float = param(
-        MOST_NOISE, "a label takes steps if more of its first embedding than this is noise; 0: all do, as in the paper",
-        low=0.0, high=1.0, advanced=True,
+    careful: bool = param(
+        True, "with centred documents: steps for uncertain labels only, and no group has a say about itself; the "
+        "paper's steps are not careful", advanced=True,
     )  # fmt: skip
     assign: str = param(
         "one", "who gets a label of a group: the nearest member, the c nearest where it was merged in c times, all, "
@@ -131,7 +131,7 @@ class Eagle(Method):
             Y = groups.shared()
         else:
             found = assign_labels(
-                train.X, groups, steps=self.steps, rate=self.rate, most_noise=self.most_noise, assign=self.assign,
+                train.X, groups, steps=self.steps, rate=self.rate, careful=self.careful, assign=self.assign,
                 centre=self.centre, seed=self.seed, device=self.device,
             )  # fmt: skip
             Y, self.embeddings_ = found.Y, found.embeddings

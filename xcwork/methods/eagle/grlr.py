@@ -35,7 +35,6 @@ from xcwork.parallel import cpu_count, parallel_map
 from xcwork.search import unit_rows
 
 ASSIGNMENTS = ("one", "top_c")
-MOST_NOISE = 0.5  # of an embedding that is certain
 KEPT = 256  # entries of an embedding
 CHUNKS = 64  # steps of progress
 NOTHING = 1e-9  # the square of a length below which only rounding is left
@@ -61,13 +60,13 @@ class Problem:
     slots: np.ndarray  # (n_pairs + 1,): the stretch of results that belongs to each entry of `carried`
     steps: int
     rate: float
-    most_noise: float  # of an embedding that takes no steps
+    careful: bool  # steps for uncertain embeddings only, and no group has a say about itself
     random: np.ndarray  # (n_labels,) uint64
     keep: int  # entries kept of an embedding
 
     @classmethod
     def of(
-        cls, X: sparse.csr_array, groups: Groups, *, steps: int, rate: float, most_noise: float, assign: str,
+        cls, X: sparse.csr_array, groups: Groups, *, steps: int, rate: float, careful: bool, assign: str,
         centre: bool, keep: int, seed: int,
     ) -> Problem:  # fmt: skip
         carried = sparse.csr_array(groups.labels.T)
@@ -80,7 +79,9 @@ class Problem:
         random = np.random.default_rng(seed).integers(2**63, size=carried.shape[0], dtype=np.uint64)
         X = unit_rows(X)
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if centre else np.zeros(X.shape[1])
-        return cls(X, mean, groups.members, carried, slots, steps, rate, most_noise, random, min(keep, X.shape[1]))
+        return cls(
+            X, mean, groups.members, carried, slots, steps, rate, careful and centre, random, min(keep, X.shape[1])
+        )
 
     @cached_property
     def offset(self) -> np.ndarray:
@@ -92,6 +93,24 @@ class Problem:
         """What makes the length of a centred document one, (n_documents,); 0 where nothing is left of it."""
         return _scale(self.X, self.mean)
 
+    @cached_property
+    def products_with_own_groups(self) -> np.ndarray:
+        """<x_i, sum of its group> of every member, group after group, centred as the kernel does it, (n_members,)."""
+        group = np.repeat(np.arange(self.members.shape[0]), np.diff(self.members.indptr))
+        scaled = sparse.diags_array(self.scale) @ self.X
+        totals = sparse.csr_array(self.members @ scaled)
+        alpha, meeting = self.members @ self.scale, self.members @ (self.scale * self.offset)
+        i = self.members.indices
+        product = np.asarray(scaled[i].multiply(totals[group]).sum(axis=1)).ravel()
+        rest = self.mean @ self.mean * alpha[group] - alpha[group] * self.offset[i] - meeting[group]
+        return product + self.scale[i] * rest
+
+    def products(self, some: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """<x, x'> of centred documents side by side, (n,)."""
+        product = np.asarray(self.X[some].astype(np.float64).multiply(self.X[others]).sum(axis=1)).ravel()
+        product += self.mean @ self.mean - self.offset[some] - self.offset[others]
+        return self.scale[some] * self.scale[others] * product
+
     @property
     def costs(self) -> np.ndarray:
         """The members of all groups of each label, (n_labels,)."""
@@ -100,14 +119,14 @@ class Problem:
 
 
 def assign_labels(
-    X: sparse.csr_array, groups: Groups, *, steps: int = 20, rate: float = 0.1, most_noise: float = MOST_NOISE,
+    X: sparse.csr_array, groups: Groups, *, steps: int = 20, rate: float = 0.1, careful: bool = True,
     assign: str = "one", centre: bool = True, keep: int | None = KEPT, seed: int = 0, device: str = "cpu",
 ) -> Assigned:  # fmt: skip
     """Labels for the documents at the rows of `X`. Without steps this is EAGLE-0; keep=None keeps whole embeddings."""
     if assign not in ASSIGNMENTS:
         raise ConfigError(f"assign must be one of {', '.join(ASSIGNMENTS)}, got {assign!r}")
     problem = Problem.of(
-        X, groups, steps=steps, rate=rate, most_noise=most_noise, assign=assign, centre=centre,
+        X, groups, steps=steps, rate=rate, careful=careful, assign=assign, centre=centre,
         keep=X.shape[1] if keep is None else keep, seed=seed,
     )  # fmt: skip
     # MPS has neither double precision nor sparse products.
@@ -135,6 +154,7 @@ def solve(problem: Problem) -> tuple[np.ndarray, sparse.csr_array]:
     bags = kernel.Bags(np.arange(n_members, dtype=np.int32), starts)
     members = sparse.csr_array((np.ones(n_members), bags.documents, starts), shape=(len(starts) - 1, n_members))
     sums_of_groups = summed(rows, members)
+    own_sums = kernel.products_with_own_group(rows, sums_of_groups, bags, _empty_sum(len(mean)))
     carried = Rows(*_arrays(problem.carried))
     documents = np.empty(problem.slots[-1], np.int32)
     n_features = problem.X.shape[1]
@@ -144,8 +164,8 @@ def solve(problem: Problem) -> tuple[np.ndarray, sparse.csr_array]:
         kept_ids = np.zeros((len(labels), problem.keep), np.int32)
         kept = np.zeros((len(labels), problem.keep), np.float32)
         kernel.assign(
-            rows, sums_of_groups, bags, carried, labels, problem.slots, problem.steps, problem.rate,
-            problem.most_noise, problem.random, sums, documents, kept_ids, kept,
+            rows, sums_of_groups, own_sums, bags, carried, labels, problem.slots, problem.steps, problem.rate,
+            problem.careful, problem.random, sums, documents, kept_ids, kept,
         )  # fmt: skip
         return kept_ids, kept
 

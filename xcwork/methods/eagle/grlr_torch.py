@@ -12,7 +12,7 @@ import torch
 from scipy import sparse
 
 from xcwork.device import resolve
-from xcwork.kernels.groups import CANCELLED, TIE, draw, point
+from xcwork.kernels.groups import CANCELLED, MOST_NOISE, TIE, draw, point
 from xcwork.kernels.sums import FAR
 from xcwork.methods.eagle.grlr import Problem, gathered
 from xcwork.methods.landmarks.ridge import Product
@@ -49,7 +49,9 @@ class _Block:
         sizes = np.diff(members.indptr)[carried.indices[pairs]]
         first = np.repeat(members.indptr[carried.indices[pairs]] - np.cumsum(sizes) + sizes, sizes)
         column = np.repeat(np.arange(len(labels)), np.diff(carried.indptr)[labels])
-        self.members = members.indices[first + np.arange(sizes.sum())].astype(np.int32)
+        places = first + np.arange(sizes.sum())
+        self.members = members.indices[places].astype(np.int32)
+        self.has_others = np.diff(carried.indptr)[labels] > 1  # groups, (n_labels,)
         self.firsts = np.concatenate([[0], np.cumsum(sizes)])
         self.n_pairs, self.shape = len(pairs), (members.shape[1], len(labels))
 
@@ -57,13 +59,15 @@ class _Block:
             return torch.as_tensor(values, dtype=kind, device=place)
 
         self.document, self.column = tensor(self.members), tensor(np.repeat(column, sizes))
+        self.place = tensor(places)
+        self.is_careful = torch.zeros(len(places), dtype=torch.bool, device=place)
         self.pair = tensor(np.repeat(np.arange(len(pairs)), sizes))
         self.weight = tensor(np.repeat(carried.data[pairs], sizes), torch.float64)
         self.there = tensor(problem.scale[self.members] > 0, torch.float64)
 
-    def winners(self, similarity: torch.Tensor) -> torch.Tensor:
-        """The triple that wins each pair, the first of equal ones, (n_pairs,)."""
-        v = similarity[self.document, self.column]
+    def winners(self, similarity: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+        """The triple that wins each pair by its similarity without `own`, the first of equal ones, (n_pairs,)."""
+        v = similarity[self.document, self.column] - own
         best = torch.full((self.n_pairs,), -torch.inf, dtype=v.dtype, device=v.device)
         best = best.scatter_reduce(0, self.pair, v, "amax")
         place = torch.arange(len(v), device=v.device)
@@ -92,12 +96,14 @@ def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.
     kept = []
     for labels in track(blocks, "embedding labels"):
         block = _Block(problem, labels, place)
-        E, takes_steps = _start(problem, block, X, labels)
+        E, takes_steps, own = _start(problem, block, X, labels)
         for _ in range(problem.steps):
-            g = _unit(_sums(X, block, block.winners(X.cosines(E))))
-            E = torch.where(takes_steps, _unit(E + problem.rate * g), E)
+            winners = block.winners(X.cosines(E), own)
+            g, length = _directions(_sums(X, block, winners))
+            E, rho = _directions(torch.where(takes_steps, E + problem.rate * g, E))
+            own = _own_after_step(problem, block, own, winners, length, rho)
         v = X.cosines(E)[block.document, block.column].cpu().numpy()
-        point(block.members, block.firsts, v, problem.slots[block.begin : block.end + 1], documents)
+        point(block.members, block.firsts, v, own.cpu().numpy(), problem.slots[block.begin : block.end + 1], documents)
         ids = torch.sort(E.abs(), dim=0, descending=True, stable=True).indices[: problem.keep]
         kept.append((ids.T.cpu().numpy(), torch.gather(E, 0, ids).T.to(torch.float32).cpu().numpy()))
     return documents, gathered(blocks, kept, n_labels, n_features)
@@ -105,22 +111,31 @@ def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.
 
 def _start(
     problem: Problem, block: _Block, X: _Documents, labels: np.ndarray
-) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
     """The first embeddings: directions of all members' sums, or a random member where they cancel out.
 
-    And which of them are to take steps, (n_labels,).
+    And which of them are to take steps, (n_labels,), and what groups contributed to their own products, (n_triples,).
     """
     sums = _sums(X, block, slice(None))
     squares = block.totals(block.weight.square(), slice(None))
-    takes_steps = (squares > problem.most_noise * sums.square().sum(dim=0)) | (not problem.mean.any())
-    E = _unit(sums)
+    takes_steps = torch.ones_like(squares, dtype=torch.bool)
+    own = torch.zeros_like(block.weight)
+    E, length = _directions(sums)
+    if problem.careful:
+        takes_steps = squares > MOST_NOISE * length.square()
+        if problem.steps > 0:
+            asks_others = torch.as_tensor(takes_steps.cpu().numpy() & block.has_others, device=own.device)
+            block.is_careful = asks_others[block.column]
+            products = torch.as_tensor(problem.products_with_own_groups, device=own.device)
+            first = torch.where(length > 0, block.weight.new_tensor(1.0) / length, 0.0)[block.column]
+            own = torch.where(block.is_careful, first * block.weight * products[block.place], own)
     for column in torch.nonzero(E.abs().sum(dim=0) == 0).ravel().tolist():
         members = block.document[block.column == column].cpu().numpy()
         chosen = draw(problem.scale, members, problem.random[labels[column]])
         if chosen >= 0:
             row = (problem.X[[members[chosen]]].toarray().ravel() - problem.mean) * problem.scale[members[chosen]]
             E[:, column] = torch.as_tensor(row, dtype=E.dtype, device=E.device)
-    return E, takes_steps
+    return E, takes_steps, own
 
 
 def _sums(X: _Documents, block: _Block, triples: torch.Tensor | slice) -> torch.Tensor:
@@ -130,6 +145,21 @@ def _sums(X: _Documents, block: _Block, triples: torch.Tensor | slice) -> torch.
     return torch.where(torch.linalg.vector_norm(sums, dim=0) > CANCELLED * sizes, sums, 0.0)
 
 
-def _unit(columns: torch.Tensor) -> torch.Tensor:
+def _directions(columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(columns of unit length or zero, their lengths)."""
     length = torch.linalg.vector_norm(columns, dim=0)
-    return columns / torch.where(length > 0, length, 1.0)
+    return columns / torch.where(length > 0, length, 1.0), length
+
+
+def _own_after_step(
+    problem: Problem, block: _Block, own: torch.Tensor, winners: torch.Tensor, length: torch.Tensor, rho: torch.Tensor
+) -> torch.Tensor:
+    """What groups have contributed to their own products after a step towards the winners, (n_triples,)."""
+    careful = torch.nonzero(block.is_careful).ravel()
+    if len(careful) == 0:
+        return own
+    some, others = (block.document[at].cpu().numpy() for at in (careful, winners[block.pair[careful]]))
+    share = torch.as_tensor(problem.products(some, others), device=own.device) * block.weight[careful]
+    column = block.column[careful]
+    share = torch.where(length[column] > 0, share / length[column], 0.0)
+    return own.index_put((careful,), (own[careful] + problem.rate * share) / rho[column])
