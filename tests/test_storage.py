@@ -15,7 +15,7 @@ from scipy import sparse
 
 from xcwork.data import Features, LabelSpace
 from xcwork.errors import XcworkError
-from xcwork.storage import Checkpoint, new_folder, read_state, write_bytes, write_state
+from xcwork.storage import Checkpoint, new_folder, read_state, write_bytes, write_json, write_state
 
 texts = st.text(st.characters(exclude_categories=()), max_size=8)
 leaves = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | texts
@@ -185,6 +185,14 @@ def test_replacing_a_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None
     write_state(tmp_path / "s", {"version": 2})
     assert read_state(tmp_path / "s") == {"version": 2}
     assert [entry.name for entry in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_lone_surrogate_comes_back(tmp_path: Path) -> None:
+    tree = {"one": "\ud800", "two": ["ü", "\udfff x"]}
+    write_json(tmp_path / "tree.json", tree)
+    assert json.loads((tmp_path / "tree.json").read_text("utf-8")) == tree
+    write_json(tmp_path / "tree.json", {"two": "ü"})
+    assert "ü" in (tmp_path / "tree.json").read_text("utf-8")
 
 
 def test_a_file_is_replaced_in_one_step_without_litter(tmp_path: Path) -> None:

@@ -220,7 +220,15 @@ def write_text(path: str | Path, content: str) -> None:
 
 def write_json(path: str | Path, content: Any) -> None:
     """Replace the JSON file at `path` in one step."""
-    write_text(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    write_bytes(path, json_bytes(content, indent=2) + b"\n")
+
+
+def json_bytes(content: Any, *, indent: int | None = None) -> bytes:
+    """JSON in UTF-8, readable in any language."""
+    try:
+        return json.dumps(content, ensure_ascii=False, indent=indent).encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot hold, but JSON can escape
+        return json.dumps(content, indent=indent).encode("ascii")
 
 
 def write_state(folder: str | Path, state: Mapping[str, Any]) -> None:

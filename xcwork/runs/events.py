@@ -11,16 +11,18 @@ import math
 from pathlib import Path
 from typing import Any
 
+from xcwork.storage import json_bytes
+
 
 def append(path: Path, event: dict[str, Any]) -> None:
     """Add one event in a single write."""
-    line = json.dumps({key: _plain(value) for key, value in event.items()}, ensure_ascii=False) + "\n"
+    line = json_bytes({key: _plain(value) for key, value in event.items()}) + b"\n"
     with path.open("ab+") as file:
         if file.tell() > 0:
             file.seek(-1, 2)
             if file.read(1) != b"\n":
-                line = "\n" + line
-        file.write(line.encode("utf-8"))
+                line = b"\n" + line
+        file.write(line)
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ VALUES: tuple[Any, ...] = (
     {"": None},    {"$object": "os:system", "path": "", "state": {}}, [None] * 40, "9" * 30, "a" * 200,
 )  # fmt: skip
 BROKEN = (
+    TokenError,
     ValueError, LookupError, TypeError, OverflowError, RecursionError, EOFError, OSError, NotImplementedError,
     RuntimeError, zipfile.BadZipFile, zlib.error, struct.error, SafetensorError,
 )  # fmt: skip

@@ -1,0 +1,220 @@
+"""Training and prediction of xcwork and of other programs on the same matrices, each in a process of its own.
+
+`prepare` writes the features once: as scipy files, as a dataset of xcwork, and as the text file that omikuji reads.
+`in_own_process` runs one system on them, with the interpreter it needs, and computes its metrics here. A system is a
+function that trains and returns its time, a function that ranks the rows of a matrix, and one that saves the model.
+
+Times are those of training and of prediction alone. Reading the data is left out for all, and so is the compilation of
+kernels, which xcwork does once a machine. omikuji has no call for many documents: its calls, one a document and without
+the overhead of its Python wrapper, come from as many threads as there are cores, on weights made dense for speed.
+PECOS wants an old numpy, so it lives in an environment of its own, in which there is neither xcwork nor this program's
+other needs; nothing outside of the functions may be imported here but numpy and scipy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from _common import Timing, folder_bytes, peak_memory_mb, timed
+from scipy import sparse
+
+VECTORIZER = {"max_features": 50_000}  # words, and as many pairs
+K = 5  # labels a document
+WARM_UP = 2000  # documents on which kernels are compiled
+SINGLE = 200  # documents that are asked for one by one
+TEXT_FILE = "train.txt"  # the training part as omikuji reads it
+HINGE = {"loss": "l2", "liblinear_c": 1, "liblinear_max_iter": 20, "tree_search_type": "beam"}
+
+Ranking = np.ndarray  # (n_documents, K) label ids, -1 where there are fewer
+Trained = tuple[Timing, Callable[[sparse.csr_matrix], Ranking], Callable[[Path], object]]
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def matrix(place: Path, name: str) -> sparse.csr_matrix:
+    return sparse.load_npz(place / f"{name}.npz")
+
+
+def xcwork_method(place: Path, method: str, **params: Any) -> Trained:
+    import xcwork
+    from xcwork.data.dataset import Dataset
+
+    train = Dataset.load(place / "dataset").train
+    small = train.take(range(min(WARM_UP, len(train))))
+    quick = {"trees": 1, "leaf_size": 5} if method == "label_tree" else {}
+    for changed in (quick, quick | ({"leaf_size": 50} if quick else {})):  # so that every kind of node occurs
+        xcwork.create(method, **params | changed).fit(small).predict(small, k=K)
+    model = xcwork.create(method, **params)
+    with timed() as training:
+        model.fit(train)
+    return training, lambda X: model.predict(X, k=K).ids, model.save
+
+
+def omikuji(place: Path, trees: int = 3) -> Trained:
+    from omikuji import Model
+    from omikuji._libomikuji import ffi, lib
+
+    pool = lib.init_omikuji_thread_pool(cores())
+    data = lib.load_omikuji_data_set(ffi.new("char[]", str(place / TEXT_FILE).encode()), pool)
+    settings = Model.default_hyper_param()
+    settings.n_trees = trees
+    with timed() as training:
+        trained = lib.train_omikuji_model(data, settings, pool)
+    model = Model(trained)
+    model.densify_weights()
+
+    def predict(X: sparse.csr_matrix) -> Ranking:
+        terms, values = X.indices.astype(np.uint32), X.data.astype(np.float32)
+
+        def best(row: int) -> list[int]:
+            start, size = int(X.indptr[row]), int(X.indptr[row + 1] - X.indptr[row])
+            pointers = ffi.cast("uint32_t*", terms.ctypes.data) + start, ffi.cast("float*", values.ctypes.data) + start
+            labels, scores = ffi.new("uint32_t[]", K), ffi.new("float[]", K)
+            n = lib.omikuji_predict(trained, 10, size, *pointers, K, labels, scores, pool)
+            return [*list(labels)[:n], *[-1] * (K - n)]
+
+        if X.shape[0] == 1:
+            return np.array([best(0)])
+        with ThreadPoolExecutor(cores()) as threads:
+            return np.array(list(threads.map(best, range(X.shape[0]))))
+
+    return training, predict, lambda folder: model.save(str(folder))
+
+
+def napkinxc(place: Path, kind: str = "PLT", **params: Any) -> Trained:
+    from napkinxc import models
+
+    X, Y, folder = matrix(place, "X"), matrix(place, "Y"), place / f"napkinxc-{os.getpid()}"
+    model = getattr(models, kind)(str(folder), seed=1, threads=cores(), **params)
+    with timed() as training:
+        model.fit(X, Y)
+    model.load()
+    return training, lambda rows: filled(model.predict(rows, top_k=K)), folder.rename
+
+
+def pecos(place: Path) -> Trained:
+    from pecos.xmc import Indexer, LabelEmbeddingFactory
+    from pecos.xmc.xlinear.model import XLinearModel
+
+    X, Y = matrix(place, "X").astype(np.float32), matrix(place, "Y").astype(np.float32)
+    with timed() as training:
+        clusters = Indexer.gen(LabelEmbeddingFactory.create(Y, X, method="pifa"))
+        model = XLinearModel.train(X, Y, C=clusters)
+
+    def predict(rows: sparse.csr_matrix) -> Ranking:
+        found = model.predict(rows.astype(np.float32), only_topk=K, beam_size=10)
+        order = [found.indices[a:b][np.argsort(-found.data[a:b])] for a, b in zip(found.indptr, found.indptr[1:])]  # noqa: B905
+        return filled(order)
+
+    return training, predict, lambda folder: model.save(str(folder))
+
+
+def filled(rows: Any) -> Ranking:
+    return np.array([[*row, *[-1] * K][:K] for row in rows])
+
+
+SYSTEMS: dict[str, tuple[Callable[..., Trained], dict[str, Any]]] = {
+    "xcwork label_tree": (xcwork_method, {"method": "label_tree"}),
+    "xcwork one_vs_all": (xcwork_method, {"method": "one_vs_all"}),
+    "xcwork zestxml": (xcwork_method, {"method": "zestxml"}),
+    "omikuji": (omikuji, {}),
+    "PECOS XR-Linear": (pecos, {}),
+    "napkinXC, squared hinge": (napkinxc, HINGE),
+    "napkinXC, logistic": (napkinxc, {}),
+    "napkinXC, one-vs-all": (napkinxc, {"kind": "BR"}),
+}
+
+
+def prepare(source: str, place: Path) -> dict[str, int]:
+    """The features of a dataset for all systems; how large it is."""
+    from dataclasses import replace
+
+    import xcwork
+    from xcwork.data.writers import write_xc
+    from xcwork.search import unit_rows
+
+    dataset = xcwork.load_dataset(source)
+    if dataset.train.texts is not None:
+        dataset = xcwork.load_dataset(source, vectorizer=VECTORIZER)
+    train, test = (replace(part, texts=None, X=unit_rows(part.X)) for part in (dataset.train, dataset.test))
+    bare = replace(dataset, train=train, test=test)
+    bare.save(place / "dataset")
+    write_xc(bare, place / "text")
+    (place / "text" / "train.txt").rename(place / TEXT_FILE)
+    for name, part in {"X": train.X, "Y": train.Y, "test": test.X}.items():
+        sparse.save_npz(place / f"{name}.npz", sparse.csr_matrix(part.sorted_indices()))
+    return {"train": len(train), "test": len(test), "labels": len(dataset.labels), "features": train.X.shape[1]}
+
+
+def measure(system: str, place: Path, more: dict[str, Any]) -> dict[str, Any]:
+    """Train and predict in this process; rankings go to a file."""
+    run, params = SYSTEMS[system]
+    training, predict, save = run(place, **params, **more)
+    test = matrix(place, "test")
+    predict(test)  # once without a clock: threads start, pages are touched
+    with timed() as prediction:
+        ids = predict(test)
+    singles = []
+    for row in range(min(SINGLE, test.shape[0])):
+        one = test[row]
+        with timed() as single:
+            predict(one)
+        singles.append(single.seconds)
+    peak = peak_memory_mb()
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        save(Path(folder) / "model")
+        size = folder_bytes(Path(folder))
+    np.save(place / "ids.npy", ids.astype(np.int32))
+    return {
+        "train s": training.seconds, "train CPU s": training.cpu_seconds,
+        "ms/document": 1000 * prediction.seconds / test.shape[0],
+        "CPU ms/document": 1000 * prediction.cpu_seconds / test.shape[0], "ms alone": 1000 * median(singles),
+        "peak MB": peak, "model MB": size / 1e6,
+    }  # fmt: skip
+
+
+def in_own_process(
+    system: str, place: Path, more: dict[str, Any] | None = None, python: str = sys.executable
+) -> dict[str, Any]:
+    """A row measured in a process of its own; a system that is not installed or fails says so in its row."""
+    command = [python, __file__, system, str(place), json.dumps(more or {})]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        print(f"{system}: {reason}", file=sys.stderr)
+        return {"system": system, "failed": reason}
+    row = {"system": system, **metrics_of(place), **json.loads(done.stdout.splitlines()[-1])}
+    print(json.dumps(row), file=sys.stderr, flush=True)  # a long run that is cut short is not lost
+    return row
+
+
+def metrics_of(place: Path) -> dict[str, float]:
+    """P@k and PSP@k of the rankings that a system has written."""
+    from xcwork.data.dataset import Dataset
+    from xcwork.metrics import evaluate_topk
+    from xcwork.results import TopK
+
+    ids = np.load(place / "ids.npy")
+    dataset = Dataset.load(place / "dataset")
+    ranking = TopK(ids, np.where(ids < 0, -np.inf, -np.arange(K)).astype(np.float32))
+    found = evaluate_topk(
+        ranking, dataset.test.Y, frequencies=dataset.train.label_frequencies, n_train=len(dataset.train),
+        propensity=dataset.propensity,
+    )  # fmt: skip
+    return {f"{metric}@{k}": found[f"{metric}@{k}"] for metric in ("P", "PSP") for k in (1, 3, 5)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3]))))
