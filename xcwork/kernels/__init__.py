@@ -2,9 +2,27 @@
 
 A kernel that uses several threads is called under `one_at_a_time`: where numba finds neither OpenMP nor TBB, its own
 threading layer ends the whole process when two Python threads, such as two sessions of a dashboard, meet in it.
-Nothing is lost by waiting, because each call uses all cores.
+Nothing is lost by waiting, because each call uses all cores. `cores_for` takes as many of them as are worth waking: on
+a busy machine another thread may come after ten milliseconds only, and one document is ranked in less than one.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 
 one_at_a_time = Lock()
+ENOUGH = 2**16  # numbers to go through that keep a thread busy for longer than it takes to wake it
+
+
+@contextmanager
+def cores_for(numbers: int) -> Iterator[None]:
+    """Run kernels that go through so many numbers, one kernel at a time, on as many cores as are worth it."""
+    from numba import get_num_threads, set_num_threads
+
+    usual = get_num_threads()
+    with one_at_a_time:
+        set_num_threads(max(1, min(usual, numbers // ENOUGH)))
+        try:
+            yield
+        finally:
+            set_num_threads(usual)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.errors import DataError
-from xcwork.kernels import one_at_a_time
-from xcwork.kernels.product import product_top_k
+from xcwork.kernels import ENOUGH, cores_for
+from xcwork.kernels.product import CHUNK, product_top_k
 from xcwork.kernels.topk import csr_top_k, dense_top_k
 from xcwork.results import TopK
 
@@ -25,11 +25,11 @@ def top_k_rows(scores: sparse.sparray | np.ndarray, k: int) -> TopK:
     best = TopK.empty(scores.shape[0], k)
     if sparse.issparse(scores):
         matrix = sparse.csr_array(scores)
-        with one_at_a_time:
+        with cores_for(matrix.nnz):
             csr_top_k(matrix.data, matrix.indices, matrix.indptr, k, best.ids, best.scores)
     else:
         matrix = np.ascontiguousarray(scores)
-        with one_at_a_time:
+        with cores_for(matrix.size):
             dense_top_k(matrix, k, best.ids, best.scores)
     return best
 
@@ -54,7 +54,7 @@ def top_k_product(
         base[outside] = np.nan
     best = TopK.empty(X.shape[0], min(k, n_columns))
     rows, columns = _plain(X), _plain(terms)
-    with one_at_a_time:
+    with cores_for(X.shape[0] // CHUNK * ENOUGH):  # a chunk of rows is not divided
         product_top_k(*rows, *columns, base, start is not None, best.ids, best.scores)
     return best
 

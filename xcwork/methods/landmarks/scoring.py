@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Split
-from xcwork.kernels import one_at_a_time
+from xcwork.kernels import cores_for
 from xcwork.kernels.landmarks import Sparse, score_rows
 from xcwork.methods.landmarks.ridge import Product, accelerator
 from xcwork.metrics.ranking import document_ratios, place
@@ -63,7 +63,7 @@ class Scorer:
         """Scores of all labels, (n_rows, n_labels)."""
         out = np.empty((X.shape[0], self.decoder.shape[1]), dtype)
         matrices = [_arrays(matrix) for matrix in (X, self.direct, self.decoder, self.own)]
-        with one_at_a_time:
+        with cores_for(out.size):
             score_rows(*matrices, self.own_labels, out)
         return out
 

@@ -24,7 +24,7 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
-from xcwork.kernels import one_at_a_time
+from xcwork.kernels import cores_for
 from xcwork.kernels.grid import grid_top_k
 from xcwork.methods.multihead.codes import BitSlices, MixedRadix
 from xcwork.methods.multihead.heads import Heads, Reading, Targets, binary_loss, carriers, first_biases, ranked
@@ -82,7 +82,7 @@ class ProductHeads(Heads):
         values = np.hstack([np.take_along_axis(part, at, 1) for part, at in zip(heads, order, strict=True)])
         found = TopK.empty(len(values), min(k, len(codes)))
         sums = np.full(found.ids.shape, -np.inf)
-        with one_at_a_time:
+        with cores_for(values.size):
             grid_top_k(
                 values, np.hstack(order), self.starts, self.radix.places,
                 np.where(allowed, label_of, MISSING).astype(np.int64), found.ids, sums,

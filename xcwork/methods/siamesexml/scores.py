@@ -29,7 +29,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.kernels import one_at_a_time
+from xcwork.kernels import cores_for
 from xcwork.kernels.pairs import pair_dots, pair_matches
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.graphs import Neighbourhood, graphs_of, united
@@ -111,7 +111,7 @@ def score(
         view.add_to(values, ids, needs)
     values /= len(views)
     if needs[-1]:
-        with one_at_a_time:
+        with cores_for(x.nnz * ids.shape[1]):
             pair_matches(x.data, x.indices, x.indptr, Z.data, Z.indices, Z.indptr, x.shape[1], ids, values[-1])
     return Scored(ids, values)
 
@@ -138,7 +138,7 @@ class _View:
         for place, vectors in enumerate((self.member.classifiers, around.text, around.centroids)):
             if needs[place]:
                 rows = self.member.encoder.finish(self.f) if place == 0 else self.f
-                with one_at_a_time:
+                with cores_for(ids.size * vectors.shape[1]):
                     pair_dots(rows, vectors, ids, dots)
                 values[place] += dots
         if needs[3]:
