@@ -49,3 +49,20 @@ def test_a_glance_asks_another_process_about_an_accelerator(monkeypatch: pytest.
     answer = type("Answer", (), {"stdout": "Apple GPU (MPS)\n"})
     monkeypatch.setattr(device.subprocess, "run", lambda *_, **__: answer)
     assert device.glance() == "Apple GPU (MPS)"
+
+
+def test_many_sessions_may_ask_for_one_thread_at_once():
+    import torch
+
+    usual = torch.get_num_threads()
+    first, second = device.one_thread(), device.one_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert torch.get_num_threads() == 1
+    second.__exit__(None, None, None)
+    assert torch.get_num_threads() == usual
+    with device.threads_for(1000):
+        assert torch.get_num_threads() == usual
+    with device.threads_for(1):
+        assert torch.get_num_threads() == 1

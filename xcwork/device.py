@@ -9,8 +9,9 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from xcwork.errors import ConfigError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 CHOICES = ("auto", "cpu", "cuda", "mps")
+FEW_DOCUMENTS = 16
 
 
 def resolve(name: str = "auto") -> torch.device:
@@ -65,9 +67,30 @@ def one_thread() -> Iterator[None]:
     """Torch works on one thread meanwhile: small tensors cost more to hand around than to work on."""
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    with _alone.lock:
+        if _alone.inside == 0:
+            _alone.usual = torch.get_num_threads()
+        _alone.inside += 1
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _alone.lock:
+            _alone.inside -= 1
+            if _alone.inside == 0:
+                torch.set_num_threads(_alone.usual)
+
+
+class _Alone:
+    """Who is in `one_thread` now: the number of threads is one setting for all sessions of a dashboard."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.usual = Lock(), 0, 1
+
+
+_alone = _Alone()
+
+
+def threads_for(n_documents: int) -> AbstractContextManager[None]:
+    """One thread of torch, if torch is there at all, for so few documents that another would be waited for."""
+    return one_thread() if n_documents <= FEW_DOCUMENTS and "torch" in sys.modules else nullcontext()

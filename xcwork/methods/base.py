@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.device import threads_for
 from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.methods import registry
 from xcwork.methods.layout import Check, Misfit, check_stored
@@ -240,7 +241,7 @@ class Method(ABC):
         wanted = min(k + spare, len(self.labels_) if candidates is None else len(candidates))
         if X.shape[0] == 0 or wanted == 0:
             return replace(TopK.empty(X.shape[0], k), labels=self.labels_)
-        with listening(callbacks):
+        with listening(callbacks), threads_for(X.shape[0]):
             found = self._predict(X, wanted) if candidates is None else self._predict_among(X, wanted, candidates)
         if spare:
             found = found.without(pairs)
@@ -253,7 +254,8 @@ class Method(ABC):
         if x.shape[0] != 1:
             raise DataError(f"explain takes one document, got {x.shape[0]}")
         label = self.labels_.id_of(label)
-        return replace(self._explain(x, label), label=self.labels_.names[label])
+        with threads_for(1):
+            return replace(self._explain(x, label), label=self.labels_.names[label])
 
     def add_labels(self, texts: Sequence[str], names: Sequence[str] | None = None) -> np.ndarray:
         """New labels from their texts, without training; returns their ids. Zero-shot methods only."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -72,6 +72,8 @@ class MultiHead(Method):
         "heads_": listing(whole), "order_": array("labels", kind="i", below="labels"), "backbone_": text,
         "n_inputs_": whole, "curve_": history, "weights_": arrays,
     }  # fmt: skip
+
+    _ready: ClassVar[tuple[Any, Any]] = (None, None)  # weights, and the network that was made of them
 
     @abstractmethod
     def _choose_heads(self, train: Split) -> list[int]:
@@ -148,10 +150,14 @@ class MultiHead(Method):
             raise Misfit("weights_ are not those of its network")
 
     def _network(self) -> Network:
-        """The trained network, ready to answer."""
-        network = self._skeleton()
-        network.set_weights(self.weights_)
-        return network.to(resolve(self.device)).eval().precise()
+        """The trained network, ready to answer; made once for these weights."""
+        made_for, network = self._ready
+        if made_for is not self.weights_:
+            network = self._skeleton()
+            network.set_weights(self.weights_)
+            network.to(resolve(self.device)).eval().precise()
+            self._ready = (self.weights_, network)
+        return network
 
     def _measured(self, network: Network, X: sparse.csr_array, Y: sparse.csr_array) -> dict[str, float]:
         """On held-out documents the mean of P@1 to P@5, and P@1."""
