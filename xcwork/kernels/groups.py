@@ -10,14 +10,10 @@ and v_i = <e, x_i>:
 
 *Careful* steps, for centred documents, differ from this in two ways.
 
-Only uncertain embeddings take them. The sum of documents that have nothing in common has the squared length Σ w_i² on
-average, so of the first embedding the share
-
-    ν = Σ w_i² / ‖Σ w_i x_i‖²      (at most 1)
-
-is noise, which falls as the groups of a label grow in number. Steps remove noise, by leaving out members that have
-nothing to do with the label; but they also draw the embedding to the largest of the topics that a label has. So a label
-takes them where most of it is noise, ν > 0.7. (Without centring all documents have much in common, and ν says nothing.)
+Only labels with few groups take them. The first embedding averages the members of all groups, and what is wrong with
+that, the members that have nothing to do with the label, averages out as the groups grow in number. Steps leave those
+members out; but they also draw the embedding to the largest of the topics that a label has, and in a label with many
+groups that is all they do.
 
 And no group has a say about itself: its members are compared with e without what the group has contributed, that is by
 v_i - o_i, where o follows e as v does: at first o_i = w_j <Σ of the group, x_i> / ‖Σ w x‖, and a step adds λ w_j times
@@ -49,7 +45,7 @@ from xcwork.kernels.sums import FAR, add, add_sum, clear, cosines, length_of, pr
 from xcwork.kernels.topk import push, sort_best_first
 
 TIE = 1e-6  # cosines that differ by less are equal
-MOST_NOISE = 0.7  # of an embedding that is certain
+FEW_GROUPS = 20  # of a label whose embedding is uncertain
 CANCELLED = 1e-5  # a sum shorter than this share of its terms is rounding
 
 
@@ -88,22 +84,20 @@ def _is_certain(v, own, first, last, error):
 
 @njit(cache=True, nogil=True)
 def _start(rows, sums_of_groups, groups, group_weights, members, weights, random, e):
-    """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one, and ν or infinity."""
+    """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one, and if it was zero."""
     for j in range(groups.shape[0]):
         add(e, sums_of_groups, groups[j], group_weights[j])
-    sizes, squares = 0.0, 0.0
+    sizes = 0.0
     for i in range(members.shape[0]):
-        if rows.scale[members[i]] > 0:
-            sizes += weights[i]
-            squares += weights[i] * weights[i]
+        sizes += weights[i] if rows.scale[members[i]] > 0 else 0
     length = length_of(e, rows.mean_square[0])
     if length > CANCELLED * sizes:
-        return 1 / length, min(1.0, squares / (length * length))
+        return 1 / length, False
     chosen = draw(rows.scale, members, random)
     clear(e)
     if chosen >= 0:
         add(e, rows, members[chosen], 1.0)
-    return 1.0, np.inf
+    return 1.0, True
 
 
 @njit(cache=True, nogil=True)
@@ -170,7 +164,7 @@ def _turn(rows, members, weights, old, new, total, change):
 
 
 @njit(cache=True, nogil=True)
-def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own, careful):
+def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own, leave_out):
     """The steps of algorithm 1 on e, which stands for factor * e; returns the new factor. `v` ends up exact enough."""
     n_groups = firsts.shape[0] - 1
     u, winners, old = np.zeros_like(v), np.empty(n_groups, np.int64), np.full(n_groups, -1, np.int64)
@@ -180,7 +174,7 @@ def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, chan
     for _ in range(steps):
         _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners)
         turned, length = _turn(rows, members, weights, old, winners, total, change)
-        if careful:
+        if leave_out:
             for j in range(n_groups):
                 if winners[j] != old[j]:
                     add(change, rows, members[winners[j]], 1.0)
@@ -269,19 +263,18 @@ def assign(
             members[stretch] = bags.documents[bags.starts[group] : bags.starts[group + 1]]
             weights[stretch] = carried.data[j]
         v = np.empty(firsts[-1], np.float64)
-        factor, noise = _start(
+        factor, cancelled = _start(
             rows, sums_of_groups, carried.indices[begin:end], carried.data[begin:end], members, weights, random[label],
             e,
         )  # fmt: skip
         cosines(e, factor, rows, members, 0, firsts[-1], v)
-        own = np.zeros_like(v)
-        if careful and end - begin > 1 and MOST_NOISE < noise <= 1 and steps > 0:
-            for i in range(own.shape[0]):
-                own[i] = factor * weights[i] * own_sums[members[i]]
-        if noise > MOST_NOISE or not careful:
+        own, leave_out = np.zeros_like(v), careful and end - begin > 1
+        if steps > 0 and (not careful or end - begin <= FEW_GROUPS):
+            if leave_out and not cancelled:
+                for i in range(own.shape[0]):
+                    own[i] = factor * weights[i] * own_sums[members[i]]
             factor = _descend(
-                rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own,
-                careful and end - begin > 1,
+                rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own, leave_out
             )  # fmt: skip
         for j in range(begin, end):
             if slots[j + 1] - slots[j] > 1:  # the order of several members asks for all of their products

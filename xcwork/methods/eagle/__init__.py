@@ -63,7 +63,7 @@ class Eagle(Method):
     steps: int = param(20, "steps that refine the label embeddings; 0 is EAGLE-0", low=0, high=1000)
     rate: float = param(0.1, "length of a step", low=0.0, high=100.0, advanced=True)
     careful: bool = param(
-        True, "with centred documents: steps for uncertain labels only, and no group has a say about itself; the "
+        True, "with centred documents: steps for labels with few groups only, and no group has a say about itself; the "
         "paper's steps are not careful", advanced=True,
     )  # fmt: skip
     assign: str = param(

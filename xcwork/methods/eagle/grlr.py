@@ -60,7 +60,7 @@ class Problem:
     slots: np.ndarray  # (n_pairs + 1,): the stretch of results that belongs to each entry of `carried`
     steps: int
     rate: float
-    careful: bool  # steps for uncertain embeddings only, and no group has a say about itself
+    careful: bool  # steps for labels with few groups only, and no group has a say about itself
     random: np.ndarray  # (n_labels,) uint64
     keep: int  # entries kept of an embedding
 

@@ -12,7 +12,7 @@ import torch
 from scipy import sparse
 
 from xcwork.device import resolve
-from xcwork.kernels.groups import CANCELLED, MOST_NOISE, TIE, draw, point
+from xcwork.kernels.groups import CANCELLED, FEW_GROUPS, TIE, draw, point
 from xcwork.kernels.sums import FAR
 from xcwork.methods.eagle.grlr import Problem, gathered
 from xcwork.methods.landmarks.ridge import Product
@@ -51,7 +51,6 @@ class _Block:
         column = np.repeat(np.arange(len(labels)), np.diff(carried.indptr)[labels])
         places = first + np.arange(sizes.sum())
         self.members = members.indices[places].astype(np.int32)
-        self.has_others = np.diff(carried.indptr)[labels] > 1  # groups, (n_labels,)
         self.firsts = np.concatenate([[0], np.cumsum(sizes)])
         self.n_pairs, self.shape = len(pairs), (members.shape[1], len(labels))
 
@@ -59,7 +58,7 @@ class _Block:
             return torch.as_tensor(values, dtype=kind, device=place)
 
         self.document, self.column = tensor(self.members), tensor(np.repeat(column, sizes))
-        self.place = tensor(places)
+        self.place, self.n_groups = tensor(places), tensor(np.diff(carried.indptr)[labels])
         self.is_careful = torch.zeros(len(places), dtype=torch.bool, device=place)
         self.pair = tensor(np.repeat(np.arange(len(pairs)), sizes))
         self.weight = tensor(np.repeat(carried.data[pairs], sizes), torch.float64)
@@ -117,15 +116,13 @@ def _start(
     And which of them are to take steps, (n_labels,), and what groups contributed to their own products, (n_triples,).
     """
     sums = _sums(X, block, slice(None))
-    squares = block.totals(block.weight.square(), slice(None))
-    takes_steps = torch.ones_like(squares, dtype=torch.bool)
     own = torch.zeros_like(block.weight)
     E, length = _directions(sums)
+    takes_steps = torch.ones_like(length, dtype=torch.bool)
     if problem.careful:
-        takes_steps = squares > MOST_NOISE * length.square()
+        takes_steps = block.n_groups <= FEW_GROUPS
         if problem.steps > 0:
-            asks_others = torch.as_tensor(takes_steps.cpu().numpy() & block.has_others, device=own.device)
-            block.is_careful = asks_others[block.column]
+            block.is_careful = (takes_steps & (block.n_groups > 1))[block.column]
             products = torch.as_tensor(problem.products_with_own_groups, device=own.device)
             first = torch.where(length > 0, block.weight.new_tensor(1.0) / length, 0.0)[block.column]
             own = torch.where(block.is_careful, first * block.weight * products[block.place], own)
