@@ -23,12 +23,7 @@ STATES = {
     "kill": ("lost", "finished"), "term": ("cancelled", "finished"), "oom": ("failed", "finished", "lost"),
     "disk": ("failed", "finished", "lost"), "readonly": ("failed", "finished", "lost"), "clock": ("finished",),
 }  # fmt: skip
-# Compiled code of a library may lose the error on its way, which Python then reports in these words.
-WORDS = {
-    "oom": ("memory", "error return without exception set"),
-    "disk": ("No space left",),
-    "readonly": ("Read-only file system",),
-}
+WORDS = {"oom": ("memory",), "disk": ("No space left",), "readonly": ("Read-only file system",)}
 JUMPS = (-10 * 365 * 86400, -86400, -120, 120, 86400, 10 * 365 * 86400)  # seconds
 MEMORY_LEFT = (0, 0, 2**16, 2**18, 2**20, 2**22)  # bytes
 CHAIN = 0.3  # share of trials in which the resumed worker is killed too

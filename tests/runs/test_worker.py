@@ -66,6 +66,7 @@ def test_nothing_in_a_run_is_a_pickle(new_run):
     ("error", "sentence"),
     [
         ("memory", "there was not enough memory (unable to allocate 8 TiB); use a smaller"),
+        ("library", "there was not enough memory (error return without exception set); use a smaller"),
         ("bug", "unexpected error, see log.txt: ZeroDivisionError: by <nothing>"),
         ("disk", "[Errno 28] No space left on device; check the disk space"),
     ],

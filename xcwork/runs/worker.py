@@ -45,8 +45,11 @@ logger = logging.getLogger(__name__)
 LOCK_PATIENCE, LOCK_POLL = 10.0, 0.05  # seconds; a launcher holds the lock for a moment while it starts the worker
 LITTER = re.compile(r"\.(model|eval|config\.json|status\.json|README\.md|\d{6})\.\w+\.(tmp|old)")
 DETAIL_LINES = 20
-# torch and Python's threads tell of missing memory with a RuntimeError.
-MEMORY_WORDS = ("OutOfMemoryError", "can't allocate memory", "can't start new thread", "bad_alloc")
+# torch and Python's threads tell of missing memory with a RuntimeError; compiled code may lose the error on its way,
+# which Python then reports as a SystemError in the last of these words.
+MEMORY_WORDS = (
+    "OutOfMemoryError", "can't allocate memory", "can't start new thread", "bad_alloc", "return without exception set",
+)  # fmt: skip
 
 
 def main(folder: str | Path) -> int:

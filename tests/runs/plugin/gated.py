@@ -19,7 +19,8 @@ from xcwork.methods.layout import array, stored
 from xcwork.progress import report, track
 
 ERRORS = {
-    "memory": MemoryError("unable to allocate 8 TiB"), "bug": ZeroDivisionError("by <nothing>"),
+    "memory": MemoryError("unable to allocate 8 TiB"),
+    "library": SystemError("error return without exception set"), "bug": ZeroDivisionError("by <nothing>"),
     "disk": OSError(errno.ENOSPC, "No space left on device"),
 }  # fmt: skip
 
