@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -41,6 +42,14 @@ def sleeper():
 def observed(folder, status: Status) -> str:
     write_status(folder, status)
     return observe(folder).state
+
+
+@pytest.mark.parametrize("name", ["peak_memory_mb", "model_bytes", "predict_ms_per_document", "step"])
+def test_a_number_beyond_all_counting_is_damage(tmp_path, name):
+    (tmp_path / "status.json").write_text(json.dumps({"state": "finished", name: 10**400}))
+    status = read_status(tmp_path)
+    assert status.state == "lost"
+    assert f"{name} is larger than anything that is counted" in status.message
 
 
 def test_a_status_survives_its_file(tmp_path, running):

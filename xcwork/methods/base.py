@@ -95,6 +95,8 @@ class Parameter:
             raise ConfigError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, got {value!r}")
         if self.type is float and not np.isfinite(value):
             raise ConfigError(f"{self.name} must be a finite number, got {value!r}")
+        if self.type is int and abs(value) > LARGEST:
+            raise ConfigError(f"{self.name} must be at most {LARGEST:,}")
         if self.low is not None and value < self.low:
             raise ConfigError(f"{self.name} must be at least {self.low}, got {value}")
         if self.high is not None and value > self.high:
@@ -102,6 +104,7 @@ class Parameter:
         return value
 
 
+LARGEST = 2**53  # whole number: what every format and every kernel can hold
 _TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 

@@ -25,6 +25,7 @@ TERMINAL = ("finished", "cancelled", "failed")
 RESUMABLE = ("lost", "cancelled", "failed")
 STATES = (*ACTIVE, *TERMINAL, "lost")
 SILENCE = 60.0  # seconds without a heartbeat after which a worker that cannot be asked counts as gone
+LARGEST = 2**63  # number that a status may hold
 
 _NUMBER, _TEXT = (int, float), (str, type(None))
 _TYPES: dict[str, Any] = {
@@ -101,6 +102,8 @@ class Status:
         for name, value in known.items():
             if not isinstance(value, _TYPES[name]) or isinstance(value, bool):
                 raise ValueError(f"{name} is {value!r}")
+            if isinstance(value, int) and abs(value) > LARGEST:
+                raise ValueError(f"{name} is larger than anything that is counted")
         if known.get("state") not in STATES:
             raise ValueError(f"state is {known.get('state')!r}")
         return cls(**{**known, "history": tuple(known.get("history", ()))})

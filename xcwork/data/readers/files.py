@@ -23,7 +23,9 @@ from xcwork.errors import DataError
 GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 MAX_EXPANSION = 250  # honest text stays below 20; a file of one repeated byte reaches 1000
 EXPANSION_MATTERS = 64 * 2**20  # below this many bytes any ratio is harmless
-_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+_DAMAGE = (
+    EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError, RuntimeError, UnicodeDecodeError,
+)  # fmt: skip
 
 
 def available_memory() -> int:

@@ -22,7 +22,7 @@ from xcwork.data.readers.files import bare_name
 from xcwork.data.readers.label_table import read_labels
 from xcwork.data.readers.tables import Table, is_table, read_table
 from xcwork.data.readers.texts import Documents, build_text_dataset, check_text_choice, joined_text
-from xcwork.errors import DataError
+from xcwork.errors import ConfigError, DataError
 
 TITLE = "a table with a text and a labels column: .csv, .tsv, .jsonl or .parquet; or train.*, test.* and labels.*"
 
@@ -114,6 +114,8 @@ def find_text_columns(table: Table, option: str | list[str] | None, choice: str)
     """(title columns, body columns)."""
     if option is not None:
         names = option.split(",") if isinstance(option, str) else list(option)
+        if not all(isinstance(name, str) for name in names):
+            raise ConfigError(f"text_column takes names of columns, got {str(option)[:100]}")
         return [], [table.require(name.strip()) for name in names]
     title, body = table.find(*TITLE_COLUMNS), table.find(*BODY_COLUMNS)
     if title is None and body is None:

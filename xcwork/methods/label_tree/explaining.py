@@ -30,8 +30,9 @@ def pass_score(margin: float) -> float:
 
 def secant(function: Callable[[float], float], a: float, b: float) -> float:
     """The mean slope of `function` between a and b."""
-    if abs(b - a) < 1e-9:
-        a, b = a - 1e-5, a + 1e-5
+    size = max(1.0, abs(a))
+    if abs(b - a) < 1e-9 * size:
+        a, b = a - 1e-5 * size, a + 1e-5 * size
     return (function(b) - function(a)) / (b - a)
 
 

@@ -62,7 +62,7 @@ class Scorer:
     def scores(self, X: sparse.csr_array, dtype: type = np.float32) -> np.ndarray:
         """Scores of all labels, (n_rows, n_labels)."""
         out = np.empty((X.shape[0], self.decoder.shape[1]), dtype)
-        matrices = [_arrays(matrix) for matrix in (X, self.direct, self.decoder, self.own)]
+        matrices = [_arrays(matrix, dtype) for matrix in (X, self.direct, self.decoder, self.own)]
         with cores_for(out.size):
             score_rows(*matrices, self.own_labels, out)
         return out
@@ -94,6 +94,7 @@ class Scorer:
         }
 
 
-def _arrays(matrix: sparse.csr_array) -> Sparse:
-    """The arrays of a CSR matrix, with the index types that the kernel is compiled for."""
-    return Sparse(matrix.data, matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False))
+def _arrays(matrix: sparse.csr_array, dtype: type) -> Sparse:
+    """The arrays of a CSR matrix, with the types that the kernel is compiled for."""
+    data, indices = matrix.data.astype(dtype, copy=False), matrix.indices.astype(np.int32, copy=False)
+    return Sparse(data, indices, matrix.indptr.astype(np.int64, copy=False))

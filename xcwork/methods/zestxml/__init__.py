@@ -118,6 +118,10 @@ class ZestXML(Method):
     def _check_learned(self) -> None:
         if self.Z_.shape[1] != len(self.identities_) + len(self.terms_):
             raise Misfit("identities_ and terms_ are not the columns of Z_")
+        if not self.plain:
+            counts = (self.documents_with_, self.labels_with_, self.voter_counts_)
+            if not all(np.isfinite(part).all() for part in counts) or len(self.voter_counts_) != self.voters_.nnz:
+                raise Misfit("what was counted of its pairs does not fit them")
 
     def _fit(self, train: Split) -> None:
         if not self.label_frequencies_.any():

@@ -110,6 +110,8 @@ def _counts(model: ZestXML, feature: int, label_feature: int) -> dict[str, Any]:
     if model.plain or at == stop or model.voters_.indices[at] != label_feature:
         return {}
     n_pairs = int(model.documents_with_[feature] * model.labels_with_[label_feature])
+    if n_pairs <= 0:
+        return {}
     n_relevant = int(model.voter_counts_[at])
     return {"pairs": n_pairs, "relevant": n_relevant, "share_relevant": n_relevant / n_pairs}
 
