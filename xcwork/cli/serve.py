@@ -55,6 +55,9 @@ def app(
     # Settings of the user or of the folder must not open what config.toml closes.
     command += ["--server.enableCORS", "true", "--server.enableXsrfProtection", "true"]
     command += ["--server.enableAgentApi", "false"]
+    # A full collection after every run looks at every object of libraries, datasets and models: with several visitors
+    # the server did little else. Python collects garbage by itself.
+    command += ["--runner.postScriptGC", "false"]
     for name in (*LOCAL_NAMES, *(allow_host or ())):
         command += ["--server.allowedHosts", name]
     sys.stdout.flush()
