@@ -52,8 +52,6 @@ def test_a_glance_asks_another_process_about_an_accelerator(monkeypatch: pytest.
 
 
 def test_many_sessions_may_ask_for_one_thread_at_once():
-    import torch
-
     usual = torch.get_num_threads()
     first, second = device.one_thread(), device.one_thread()
     first.__enter__()

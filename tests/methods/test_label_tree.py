@@ -12,6 +12,7 @@ import xcwork
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.label_tree import LabelTree, training
+from xcwork.methods.label_tree.explaining import secant
 from xcwork.progress import Callback
 from xcwork.search import unit_rows
 from xcwork.storage import Checkpoint
@@ -202,3 +203,9 @@ def test_the_tree_as_a_table(model, topics):
         assert (leaves.labels <= 10).all()
     with pytest.raises(ConfigError, match="there is no tree 2; they go from 0 to 1"):
         model.tree_frame(2)
+
+
+@pytest.mark.parametrize("at", [0.0, 1.0, -3e12, 1e200])
+def test_the_slope_between_equal_margins_is_a_number(at: float):
+    """A weight from a damaged file may be so large that a small step changes nothing."""
+    assert abs(secant(lambda margin: 2 * margin, at, at) - 2) < 1e-3

@@ -73,7 +73,7 @@ class MultiHead(Method):
         "n_inputs_": whole, "curve_": history, "weights_": arrays,
     }  # fmt: skip
 
-    _ready: ClassVar[tuple[Any, Any]] = (None, None)  # weights, and the network that was made of them
+    _ready: ClassVar[tuple[Any, ...]] = (None, None, None)  # of an instance: weights, device, and their network
 
     @abstractmethod
     def _choose_heads(self, train: Split) -> list[int]:
@@ -151,12 +151,12 @@ class MultiHead(Method):
 
     def _network(self) -> Network:
         """The trained network, ready to answer; made once for these weights."""
-        made_for, network = self._ready
-        if made_for is not self.weights_:
+        weights, device, network = self._ready
+        if weights is not self.weights_ or device != self.device:
             network = self._skeleton()
             network.set_weights(self.weights_)
             network.to(resolve(self.device)).eval().precise()
-            self._ready = (self.weights_, network)
+            self._ready = (self.weights_, self.device, network)
         return network
 
     def _measured(self, network: Network, X: sparse.csr_array, Y: sparse.csr_array) -> dict[str, float]:
