@@ -8,13 +8,15 @@ import platform
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+ALONE = 200  # documents that are asked for one by one
 PACKAGES = ("xcwork", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -76,6 +78,31 @@ def timed() -> Iterator[Timing]:
         timing.seconds, timing.cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
 
 
+def median_alone(predict: Callable[[Any], object], rows: Any) -> float:
+    """Milliseconds for a document that is asked for alone: the median over the first rows of a matrix."""
+    times = []
+    for row in range(min(ALONE, rows.shape[0])):
+        one = rows[[row]]
+        with timed() as single:
+            predict(one)
+        times.append(single.seconds)
+    return 1000 * median(times)
+
+
+def combined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Repeated measurements as one row of medians, with the spread of training (largest over smallest)."""
+    ended = [row for row in rows if "failed" not in row]
+    if not ended:
+        return dict(rows[0])
+    times = [row["train s"] for row in ended]
+    middle = {name: median(row[name] for row in ended) if _number(value) else value for name, value in ended[0].items()}
+    return middle | ({"spread": max(times) / min(times)} if len(ended) > 1 else {})
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
 def markdown_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
     """Rows as a Markdown table; numbers to the right, floats with two decimals, what is missing as a dash."""
     columns = list(rows[0]) if columns is None else list(columns)
@@ -86,7 +113,7 @@ def markdown_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | N
 
 
 def _cell(value: Any) -> str:
-    if value is None:
+    if value is None or value != value:
         return "–"
     if isinstance(value, float):
         return f"{value:.2f}"

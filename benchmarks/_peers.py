@@ -21,17 +21,15 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
-from _common import Timing, folder_bytes, peak_memory_mb, timed
+from _common import Timing, folder_bytes, median_alone, peak_memory_mb, timed
 from scipy import sparse
 
 VECTORIZER = {"max_features": 50_000}  # words, and as many pairs
 K = 5  # labels a document
 WARM_UP = 2000  # documents on which kernels are compiled
-SINGLE = 200  # documents that are asked for one by one
 TEXT_FILE = "train.txt"  # the training part as omikuji reads it
 HINGE = {"loss": "l2", "liblinear_c": 1, "liblinear_max_iter": 20, "tree_search_type": "beam"}
 
@@ -166,12 +164,7 @@ def measure(system: str, place: Path, more: dict[str, Any]) -> dict[str, Any]:
     predict(test)  # once without a clock: threads start, pages are touched
     with timed() as prediction:
         ids = predict(test)
-    singles = []
-    for row in range(min(SINGLE, test.shape[0])):
-        one = test[row]
-        with timed() as single:
-            predict(one)
-        singles.append(single.seconds)
+    alone = median_alone(predict, test)
     peak = peak_memory_mb()
     with tempfile.TemporaryDirectory(dir=place) as folder:
         save(Path(folder) / "model")
@@ -180,7 +173,7 @@ def measure(system: str, place: Path, more: dict[str, Any]) -> dict[str, Any]:
     return {
         "train s": training.seconds, "train CPU s": training.cpu_seconds,
         "ms/document": 1000 * prediction.seconds / test.shape[0],
-        "CPU ms/document": 1000 * prediction.cpu_seconds / test.shape[0], "ms alone": 1000 * median(singles),
+        "CPU ms/document": 1000 * prediction.cpu_seconds / test.shape[0], "ms alone": alone,
         "peak MB": peak, "model MB": size / 1e6,
     }  # fmt: skip
 

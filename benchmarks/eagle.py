@@ -73,7 +73,7 @@ def table_of(rows: list[dict[str, Any]]) -> str:
         }
         for row in rows
     ]  # fmt: skip
-    return markdown_table([{k: None if v != v else v for k, v in row.items()} for row in shown])
+    return markdown_table(shown)
 
 
 def main() -> None:

@@ -16,10 +16,9 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-from _common import conditions, described, markdown_table, versions, write_json
+from _common import combined, conditions, described, markdown_table, versions, write_json
 from _peers import SYSTEMS, in_own_process, prepare
 
 COLUMNS = (
@@ -27,16 +26,6 @@ COLUMNS = (
     "predict ×", "ms alone", "peak MB", "model MB", "spread",
 )  # fmt: skip
 REFERENCE = "xcwork label_tree"
-
-
-def combined(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Several measurements of one system as one row."""
-    ended = [row for row in rows if "failed" not in row]
-    if not ended:
-        return rows[0]
-    times = [row["train s"] for row in ended]
-    numbers = {name: median(row[name] for row in ended) for name in ended[0] if name != "system"}
-    return {"system": ended[0]["system"], **numbers, "spread": max(times) / min(times)}
 
 
 def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,0 +1,133 @@
+"""All methods of the workbench on the same data, beside published figures: precision, time, memory and size.
+
+    python benchmarks/methods.py pyseealso [DATA …] [--methods a,b] [--set name=value …] [--option name=value …]
+                                 [--repeats 1] [--budget SECONDS] [--out FILE.json]
+
+Every method runs in a process of its own with default parameters, so that its peak memory is its own and one that
+fails, or takes longer than the budget, does not end the table. Kernels are compiled on a small part of the data before
+the clock starts. *ms/document* is a batch of all test documents, *ms alone* the median of documents asked for one by
+one. With repeats the median is shown, and the spread of training (largest over smallest). Times are those of this
+machine at this load; the processor seconds beside them are less sensitive to what else runs.
+
+Published figures come from their papers' own splits and features: for orientation, not a race.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from _common import (
+    combined,
+    conditions,
+    described,
+    folder_bytes,
+    markdown_table,
+    median_alone,
+    peak_memory_mb,
+    timed,
+    write_json,
+)
+
+PRECISIONS = tuple(f"{metric}@{k}" for metric in ("P", "PSP") for k in (1, 3, 5))
+COLUMNS = (
+    "method", *PRECISIONS, "unseen P@5", "train s", "train CPU s", "ms/document", "ms alone", "model MB", "peak MB",
+    "spread",
+)  # fmt: skip
+WARM_UP = 200  # documents
+
+
+def measure(method: str, data: str, settings: list[str], options: list[str]) -> dict[str, Any]:
+    """One row of the table, in this process."""
+    import xcwork
+    from xcwork.cli.common import data_options
+    from xcwork.methods import method_class
+
+    dataset = xcwork.load_dataset(data, **data_options(options))
+    known = method_class(method).parameters()
+    params = {
+        name: known[name].parse(value) for name, value in (one.split("=", 1) for one in settings) if name in known
+    }
+    small = dataset.train.take(range(min(WARM_UP, len(dataset.train))))
+    xcwork.create(method, **params).fit(small).predict(small, k=5)
+    model = xcwork.create(method, **params)
+    with timed() as training:
+        model.fit(dataset.train)
+    report = xcwork.evaluate(model, dataset)
+    alone = median_alone(lambda row: model.predict(row, k=5), dataset.test.X)
+    peak = peak_memory_mb()
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model")
+        size = folder_bytes(Path(folder))
+    unseen = report.unseen["P@5"] if (dataset.train.label_frequencies == 0).any() else None
+    return {
+        "method": method, **{name: report.metrics[name] for name in PRECISIONS}, "unseen P@5": unseen,
+        "train s": training.seconds, "train CPU s": training.cpu_seconds,
+        "ms/document": report.predict_ms_per_document, "ms alone": alone, "model MB": size / 1e6, "peak MB": peak,
+    }  # fmt: skip
+
+
+def row_of(method: str, data: str, options: argparse.Namespace) -> dict[str, Any]:
+    """One row, measured in a process of its own; or why there is none."""
+    command = [sys.executable, __file__, data, "--one", method]
+    for flag in ("set", "option"):
+        command += [part for one in getattr(options, flag) for part in (f"--{flag}", one)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=options.budget)
+    except subprocess.TimeoutExpired:
+        return {"method": method, "failed": f"more than {options.budget:.0f} s"}
+    if done.returncode:
+        return {"method": method, "failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def published(data: str) -> list[dict[str, Any]]:
+    """What papers report for this dataset."""
+    from xcwork.published import published_results
+
+    table = published_results(Path(data).name)
+    table = table[["method", "setting", *PRECISIONS, "source"]].astype(object)
+    return table.where(table.notna(), None).to_dict("records")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="+", help="built-in names or paths")
+    parser.add_argument("--methods", help="names separated by commas; all registered ones without it")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for methods that have NAME")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="for the reader")
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--budget", type=float, help="seconds that one row may take")
+    parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(options.one, options.data[0], options.set, options.option)))
+        return
+
+    from xcwork.methods import METHODS
+
+    methods = options.methods.split(",") if options.methods else list(METHODS)
+    facts, tables = conditions(), {}
+    for data in options.data:
+        rows = []
+        for method in methods:
+            rows.append(combined([row_of(method, data, options) for _ in range(options.repeats)]))
+            print(json.dumps(rows[-1]), file=sys.stderr, flush=True)  # a long run that is cut short is not lost
+        tables[data] = {"measured": rows, "published": published(data)}
+        measured, failed = ([row for row in rows if ("failed" in row) is which] for which in (False, True))
+        print(f"\n### {Path(data).name}\n\n{markdown_table(measured, COLUMNS)}\n\n{described(facts)}", flush=True)
+        print(*(f"\nNo figures of {row['method']}: {row['failed']}" for row in failed), sep="")
+        if tables[data]["published"]:
+            print(f"\nPublished:\n\n{markdown_table(tables[data]['published'])}", flush=True)
+        if options.out:
+            write_json(options.out, {"conditions": facts, "tables": tables})
+
+
+if __name__ == "__main__":
+    main()
