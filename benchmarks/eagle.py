@@ -8,8 +8,8 @@ R-g puts g training documents drawn at random into a group, C-d makes 2^d groups
 documents are never grouped. The learner sees the true labels (oracle), all labels of the group (baseline), or those
 that EAGLE assigns, without steps (EAGLE-0), with 20 (EAGLE), and with documents centred first. *precision* is the share
 of the pairs a learner was given that are true. `--idf` weighs ready-made features by their inverse document frequency.
-Every row is the mean over `--seeds` runs. Kernels are compiled before the clock starts; times are those of this machine
-at this load.
+Every row is the mean over `--seeds` runs, ± the standard deviation of P@1 over them. Kernels are compiled before the
+clock starts; times are those of this machine at this load.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def rows_of(
             split = grouped(dataset.train, grouping, seed)
         clock += grouping_time.seconds / seeds
         frames.append(compare(dataset, split, variants=variants, seed=seed, **options))
-    means = pd.concat(frames).groupby("method", sort=False)[list(MEASURED)].mean(numeric_only=True)
+    runs = pd.concat(frames).groupby("method", sort=False)
+    means = runs[list(MEASURED)].mean(numeric_only=True)
+    means = means.assign(deviation=runs["P@1"].std(), each=runs["P@1"].agg(list))
     print(f"{grouping}: grouped in {clock:.1f} s, at most {peak_memory_mb():.0f} MB so far", flush=True)
     return [{"groups": grouping, "method": name, **row} for name, row in means.to_dict("index").items()]
 
@@ -67,7 +69,8 @@ def rows_of(
 def table_of(rows: list[dict[str, Any]]) -> str:
     shown = [
         {
-            "groups": row["groups"], "method": row["method"], **{k: row[k] for k in ("P@1", "P@3", "P@5")},
+            "groups": row["groups"], "method": row["method"],
+            "P@1": row["P@1"], "±": row["deviation"], "P@3": row["P@3"], "P@5": row["P@5"],
             "precision": row["assignment_precision"], "pairs": round(row["pairs"]),
             "preprocessing s": row["preprocessing_seconds"], "training s": row["training_seconds"],
         }
