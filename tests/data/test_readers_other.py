@@ -163,6 +163,7 @@ def test_multi_instance_arff_keeps_bags_together(tmp_path):
         ("{0 2.5,2 1}", "{0 2.5,2 7}", 7, "'l1' is '7'"),
         ("{0 2.5,2 1}", "{0 ?,2 1}", 7, "'a' is missing"),
         ("{0 2.5,2 1}", "{0 nan,2 1}", 7, "'a' is 'nan'"),
+        ("{0 2.5,2 1}", "{0 1e39,2 1}", 7, "'a' is '1e39'"),  # more than single precision holds
         ("{0 2.5,2 1}", "{0 2.5,0 1}", 7, "occurs twice"),
         ("{0 2.5,2 1}", "{0 2.5 2}", 7, "'a' is '2.5 2'"),
         ("{0 2.5,2 1}", "0,1,1", 7, "3 values for 4 attributes"),
@@ -170,6 +171,7 @@ def test_multi_instance_arff_keeps_bags_together(tmp_path):
         ("@DATA", "@DATUM", 6, "not an ARFF declaration"),
     ],
 )
+@pytest.mark.filterwarnings("error")  # one sentence, and nothing beside it
 def test_broken_arff(tmp_path, old, new, line, part):
     (tmp_path / "set.arff").write_text(SPARSE.replace(old, new, 1))
     (tmp_path / "set.xml").write_text(XML)

@@ -185,6 +185,7 @@ class _Rows:
         return sparse.csr_array((data, indices, np.array(self.ends)), shape=(len(self.ends) - 1, columns))
 
 
+@np.errstate(over="ignore")  # a number too large for single precision is refused with a sentence
 def _read_part(arff: Arff, labels: list[int]) -> Part:
     features = _feature_attributes(arff, labels)
     starts = np.cumsum([0, *(len(_columns_of(attribute)) for attribute in features)]).tolist()
