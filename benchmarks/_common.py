@@ -71,11 +71,17 @@ class Timing:
 @contextmanager
 def timed() -> Iterator[Timing]:
     """Measure the block."""
-    timing, clock, cpu = Timing(), time.perf_counter(), time.process_time()
+    timing, clock, cpu = Timing(), time.perf_counter(), cpu_seconds()
     try:
         yield timing
     finally:
-        timing.seconds, timing.cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
+        timing.seconds, timing.cpu_seconds = time.perf_counter() - clock, cpu_seconds() - cpu
+
+
+def cpu_seconds() -> float:
+    """Processor time of this process so far; unlike `time.process_time` it is fine-grained under a limit, too."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 def median_alone(predict: Callable[[Any], object], rows: Any) -> float:
@@ -89,12 +95,12 @@ def median_alone(predict: Callable[[Any], object], rows: Any) -> float:
     return 1000 * median(times)
 
 
-def combined(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Repeated measurements as one row of medians, with the spread of training (largest over smallest)."""
+def combined(rows: Sequence[Mapping[str, Any]], spread_of: str = "train s") -> dict[str, Any]:
+    """Repeated measurements as one row of medians, with the spread of a column (largest over smallest)."""
     ended = [row for row in rows if "failed" not in row]
     if not ended:
         return dict(rows[0])
-    times = [row["train s"] for row in ended]
+    times = [row[spread_of] for row in ended]
     middle = {name: median(row[name] for row in ended) if _number(value) else value for name, value in ended[0].items()}
     return middle | ({"spread": max(times) / min(times)} if len(ended) > 1 else {})
 
@@ -137,6 +143,11 @@ def described(facts: Mapping[str, Any]) -> str:
 
 def _arguments() -> list[str]:
     return [f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]
+
+
+def earlier(path: Path | None) -> dict[str, Any]:
+    """What a run that was cut short, or measured other rows, has written to `path`."""
+    return json.loads(path.read_text("utf-8")) if path is not None and path.is_file() else {}
 
 
 def write_json(path: str | Path, content: Any) -> None:
