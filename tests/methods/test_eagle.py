@@ -10,10 +10,11 @@ from eagle_helpers import planted
 from scipy import sparse
 
 from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
-from xcwork.data.groups import aggregated
+from xcwork.data.groups import aggregated, random_groups
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Method
-from xcwork.methods.registry import create
+from xcwork.methods.eagle import LEARNERS
+from xcwork.methods.registry import create, method_class
 from xcwork.progress import Callback
 
 
@@ -84,6 +85,19 @@ def test_it_can_do_what_its_learner_can(checkerboard, tmp_path):
     assert model.explain("green triangle", 9) == model.learner_.explain("green triangle", 9)
     rows = model.label_embeddings()
     assert rows is None or rows.shape[0] == 10
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_any_learner_sees_the_assigned_labels_as_ordinary_data(learner: str, checkerboard: Dataset, tmp_path):
+    grouped = random_groups(checkerboard.train, 3, seed=0)
+    short = "epochs=3" if "epochs" in method_class(learner).parameters() else ""
+    model = create("eagle", learner=learner, learner_params=short).fit(grouped)
+    alone = model.new_learner().fit(model.assigned(grouped))
+    model.save(tmp_path / "model")
+    for wrapped in (model, Method.load(tmp_path / "model")):
+        a, b = (some.predict(checkerboard.test, k=4) for some in (alone, wrapped))
+        assert a.ids.tobytes() == b.ids.tobytes()
+        assert a.scores.tobytes() == b.scores.tobytes()
 
 
 def test_ordinary_data_are_left_to_the_learner(jumble):
