@@ -15,7 +15,7 @@ from scipy import sparse
 
 from xcwork.data.dataset import Split
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK
-from xcwork.methods.layout import stored, whole
+from xcwork.methods.layout import Misfit, stored, whole
 from xcwork.search import top_k_rows
 
 
@@ -29,6 +29,10 @@ class Popularity(Method):
 
     def _fit(self, train: Split) -> None:
         self.n_documents_ = train.n_documents
+
+    def _check_learned(self) -> None:
+        if self.n_documents_ < self.label_frequencies_.max(initial=1):
+            raise Misfit("n_documents_ is less than the documents of a label")
 
     def _predict(self, X: sparse.csr_array, k: int) -> TopK:
         return self._predict_among(X, k, np.arange(len(self.labels_)))

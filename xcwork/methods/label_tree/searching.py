@@ -34,7 +34,7 @@ class Searcher:
         self._rank = rank  # (n_features,)
         self._forest = forest
         self._nodes = forest.nodes()._replace(features=rank[forest.features])
-        self._n_labels, self._beam = n_labels, beam
+        self._n_labels, self._beam = n_labels, min(beam, forest.n_nodes)  # no level has more
         label_slots = np.concatenate([[0], np.cumsum(forest.targets < 0)])
         self._has_labels = np.diff(label_slots[forest.first_slot]) > 0  # (n_nodes,)
 
