@@ -12,6 +12,7 @@ from landmarks_helpers import every_score, make_families, split_of
 from xcwork.data.dataset import Dataset
 from xcwork.errors import Cancelled, DataError
 from xcwork.kernels import one_at_a_time
+from xcwork.kernels.landmarks import score_rows
 from xcwork.methods import one_vs_all
 from xcwork.methods.landmarks import Landmarks, predictors
 from xcwork.methods.landmarks.ridge import Ridge
@@ -124,6 +125,16 @@ def test_blocks_of_documents_do_not_matter(jumble, monkeypatch):
     monkeypatch.setattr("xcwork.methods.landmarks.scoring.BLOCK_SCORES", 20)
     parts = model.predict(jumble.test, k=5)
     np.testing.assert_array_equal(parts.ids, whole.ids)
+
+
+def test_a_stored_model_with_numbers_of_another_size_compiles_nothing(jumble):
+    """Otherwise a strange file keeps the first prediction waiting for seconds."""
+    model = Landmarks(landmarks=5, outlier_threshold=0.0).fit(jumble.train)
+    expected, compiled = model.predict(jumble.test, k=5), list(score_rows.signatures)
+    model.outliers_ = model.outliers_.astype(np.int32)
+    found = model.predict(jumble.test, k=5)
+    assert found.ids.tobytes() == expected.ids.tobytes()
+    assert score_rows.signatures == compiled
 
 
 def test_memory_of_weights_is_bounded(jumble, monkeypatch):

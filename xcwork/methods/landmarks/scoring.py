@@ -64,7 +64,7 @@ class Scorer:
         out = np.empty((X.shape[0], self.decoder.shape[1]), dtype)
         matrices = [_arrays(matrix, dtype) for matrix in (X, self.direct, self.decoder, self.own)]
         with cores_for(out.size):
-            score_rows(*matrices, self.own_labels, out)
+            score_rows(*matrices, self.own_labels.astype(np.int64, copy=False), out)
         return out
 
     def torch_scores(self, X: sparse.csr_array, device: torch.device) -> np.ndarray:
