@@ -2,7 +2,7 @@
 
 `prepare` writes the features once: as scipy files, as a dataset of xcwork, and as the text file that omikuji reads.
 `in_own_process` runs one system on them, with the interpreter it needs, and computes its metrics here. A system is a
-function that trains and returns its time, a function that ranks the rows of a matrix, and one that saves the model.
+function that trains and returns its time, how to rank the rows of a matrix, and how to save and to load the model.
 
 Times are those of training and of prediction alone. Reading the data is left out for all, and so is the compilation of
 kernels, which xcwork does once a machine. omikuji has no call for many documents: its calls, one a document and without
@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from _common import Timing, folder_bytes, median_alone, peak_memory_mb, timed
@@ -34,7 +34,16 @@ TEXT_FILE = "train.txt"  # the training part as omikuji reads it
 HINGE = {"loss": "l2", "liblinear_c": 1, "liblinear_max_iter": 20, "tree_search_type": "beam"}
 
 Ranking = np.ndarray  # (n_documents, K) label ids, -1 where there are fewer
-Trained = tuple[Timing, Callable[[sparse.csr_matrix], Ranking], Callable[[Path], object]]
+Ranker = Callable[[sparse.csr_matrix], Ranking]
+
+
+class Trained(NamedTuple):
+    """What a system gives back."""
+
+    training: Timing
+    predict: Ranker
+    save: Callable[[Path], object]
+    load: Callable[[Path], Ranker]
 
 
 def cores() -> int:
@@ -57,7 +66,11 @@ def xcwork_method(place: Path, method: str, **params: Any) -> Trained:
     model = xcwork.create(method, **params)
     with timed() as training:
         model.fit(train)
-    return training, lambda X: model.predict(X, k=K).ids, model.save
+
+    def ranker(model: xcwork.Method) -> Ranker:
+        return lambda X: model.predict(X, k=K).ids
+
+    return Trained(training, ranker(model), model.save, lambda folder: ranker(xcwork.load_method(folder)))
 
 
 def omikuji(place: Path, trees: int = 3) -> Trained:
@@ -73,22 +86,35 @@ def omikuji(place: Path, trees: int = 3) -> Trained:
     model = Model(trained)
     model.densify_weights()
 
-    def predict(X: sparse.csr_matrix) -> Ranking:
-        terms, values = X.indices.astype(np.uint32), X.data.astype(np.float32)
+    def ranker(trained: Any) -> Ranker:
+        def predict(X: sparse.csr_matrix) -> Ranking:
+            terms, values = X.indices.astype(np.uint32), X.data.astype(np.float32)
+            first_term, first_value = (ffi.cast(kind, at.ctypes.data) for kind, at in
+                                       (("uint32_t*", terms), ("float*", values)))  # fmt: skip
 
-        def best(row: int) -> list[int]:
-            start, size = int(X.indptr[row]), int(X.indptr[row + 1] - X.indptr[row])
-            pointers = ffi.cast("uint32_t*", terms.ctypes.data) + start, ffi.cast("float*", values.ctypes.data) + start
-            labels, scores = ffi.new("uint32_t[]", K), ffi.new("float[]", K)
-            n = lib.omikuji_predict(trained, 10, size, *pointers, K, labels, scores, pool)
-            return [*list(labels)[:n], *[-1] * (K - n)]
+            def best(row: int) -> list[int]:
+                start, size = int(X.indptr[row]), int(X.indptr[row + 1] - X.indptr[row])
+                labels, scores = ffi.new("uint32_t[]", K), ffi.new("float[]", K)
+                n = lib.omikuji_predict(
+                    trained, 10, size, first_term + start, first_value + start, K, labels, scores, pool
+                )
+                return [*list(labels)[:n], *[-1] * (K - n)]
 
-        if X.shape[0] == 1:
-            return np.array([best(0)])
-        with ThreadPoolExecutor(cores()) as threads:
-            return np.array(list(threads.map(best, range(X.shape[0]))))
+            if X.shape[0] == 1:
+                return np.array([best(0)])
+            with ThreadPoolExecutor(cores()) as threads:
+                return np.array(list(threads.map(best, range(X.shape[0]))))
 
-    return training, predict, lambda folder: model.save(str(folder))
+        return predict
+
+    def load(folder: Path) -> Ranker:
+        loaded = Model.load(str(folder))
+        loaded.densify_weights()
+        kept.append(loaded)  # it frees its trees when it goes
+        return ranker(loaded._model_ptr)
+
+    kept: list[Any] = []
+    return Trained(training, ranker(trained), lambda folder: model.save(str(folder)), load)
 
 
 def napkinxc(place: Path, kind: str = "PLT", **params: Any) -> Trained:
@@ -99,7 +125,16 @@ def napkinxc(place: Path, kind: str = "PLT", **params: Any) -> Trained:
     with timed() as training:
         model.fit(X, Y)
     model.load()
-    return training, lambda rows: filled(model.predict(rows, top_k=K)), folder.rename
+
+    def ranker(model: Any) -> Ranker:
+        return lambda rows: filled(model.predict(rows, top_k=K))
+
+    def load(folder: Path) -> Ranker:
+        loaded = getattr(models, kind)(str(folder), seed=1, threads=cores(), **params)
+        loaded.load()
+        return ranker(loaded)
+
+    return Trained(training, ranker(model), folder.rename, load)
 
 
 def pecos(place: Path) -> Trained:
@@ -111,12 +146,18 @@ def pecos(place: Path) -> Trained:
         clusters = Indexer.gen(LabelEmbeddingFactory.create(Y, X, method="pifa"))
         model = XLinearModel.train(X, Y, C=clusters)
 
-    def predict(rows: sparse.csr_matrix) -> Ranking:
-        found = model.predict(rows.astype(np.float32), only_topk=K, beam_size=10)
-        order = [found.indices[a:b][np.argsort(-found.data[a:b])] for a, b in zip(found.indptr, found.indptr[1:])]  # noqa: B905
-        return filled(order)
+    def ranker(model: Any) -> Ranker:
+        def predict(rows: sparse.csr_matrix) -> Ranking:
+            found = model.predict(rows.astype(np.float32), only_topk=K, beam_size=10)
+            ends = zip(found.indptr, found.indptr[1:])  # noqa: B905 - by intention
+            return filled(found.indices[a:b][np.argsort(-found.data[a:b])] for a, b in ends)
 
-    return training, predict, lambda folder: model.save(str(folder))
+        return predict
+
+    def load(folder: Path) -> Ranker:
+        return ranker(XLinearModel.load(str(folder), is_predict_only=True))
+
+    return Trained(training, ranker(model), lambda folder: model.save(str(folder)), load)
 
 
 def filled(rows: Any) -> Ranking:
@@ -124,14 +165,17 @@ def filled(rows: Any) -> Ranking:
 
 
 SYSTEMS: dict[str, tuple[Callable[..., Trained], dict[str, Any]]] = {
-    "xcwork label_tree": (xcwork_method, {"method": "label_tree"}),
+    "xcwork label_tree, 1 tree": (xcwork_method, {"method": "label_tree", "trees": 1}),
+    "omikuji, 1 tree": (omikuji, {"trees": 1}),
+    "napkinXC, 1 tree, squared hinge": (napkinxc, HINGE),
+    "napkinXC, 1 tree, logistic": (napkinxc, {}),
+    "PECOS XR-Linear, 1 tree": (pecos, {}),
+    "xcwork label_tree, 3 trees": (xcwork_method, {"method": "label_tree", "trees": 3}),
+    "omikuji, 3 trees": (omikuji, {"trees": 3}),
+    "napkinXC, 3 trees, squared hinge": (napkinxc, HINGE | {"ensemble": 3}),
     "xcwork one_vs_all": (xcwork_method, {"method": "one_vs_all"}),
+    "napkinXC, one-vs-all": (napkinxc, {"kind": "BR", "loss": "l2", "liblinear_c": 1}),
     "xcwork zestxml": (xcwork_method, {"method": "zestxml"}),
-    "omikuji": (omikuji, {}),
-    "PECOS XR-Linear": (pecos, {}),
-    "napkinXC, squared hinge": (napkinxc, HINGE),
-    "napkinXC, logistic": (napkinxc, {}),
-    "napkinXC, one-vs-all": (napkinxc, {"kind": "BR"}),
 }
 
 
@@ -159,7 +203,7 @@ def prepare(source: str, place: Path) -> dict[str, int]:
 def measure(system: str, place: Path, more: dict[str, Any]) -> dict[str, Any]:
     """Train and predict in this process; rankings go to a file."""
     run, params = SYSTEMS[system]
-    training, predict, save = run(place, **params, **more)
+    training, predict, save, load = run(place, **params | more)
     test = matrix(place, "test")
     predict(test)  # once without a clock: threads start, pages are touched
     with timed() as prediction:
@@ -167,23 +211,30 @@ def measure(system: str, place: Path, more: dict[str, Any]) -> dict[str, Any]:
     alone = median_alone(predict, test)
     peak = peak_memory_mb()
     with tempfile.TemporaryDirectory(dir=place) as folder:
-        save(Path(folder) / "model")
-        size = folder_bytes(Path(folder))
+        model = Path(folder) / "model"
+        save(model)
+        size = folder_bytes(model)
+        with timed() as loading:
+            load(model)(test[[0]])
     np.save(place / "ids.npy", ids.astype(np.int32))
     return {
         "train s": training.seconds, "train CPU s": training.cpu_seconds,
         "ms/document": 1000 * prediction.seconds / test.shape[0],
         "CPU ms/document": 1000 * prediction.cpu_seconds / test.shape[0], "ms alone": alone,
-        "peak MB": peak, "model MB": size / 1e6,
+        "load ms": 1000 * loading.seconds, "peak MB": peak, "model MB": size / 1e6,
     }  # fmt: skip
 
 
 def in_own_process(
-    system: str, place: Path, more: dict[str, Any] | None = None, python: str = sys.executable
-) -> dict[str, Any]:
-    """A row measured in a process of its own; a system that is not installed or fails says so in its row."""
+    system: str, place: Path, more: dict[str, Any] | None = None, python: str = sys.executable,
+    budget: float | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """A row measured in a process of its own; one that is not installed, fails or takes too long says so."""
     command = [python, __file__, system, str(place), json.dumps(more or {})]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, timeout=budget)
+    except subprocess.TimeoutExpired:
+        return {"system": system, "failed": f"more than {budget:.0f} s"}
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
         print(f"{system}: {reason}", file=sys.stderr)

@@ -1,34 +1,41 @@
 """xcwork beside the programs people would use instead: precision, time, memory and size, in one run.
 
     pip install .[peers]
-    python benchmarks/peers.py DATA … [--systems a;b] [--repeats 3] [--pecos PYTHON] [--out FILE.json]
+    python benchmarks/peers.py DATA … [--systems "a;b"] [--repeats 3] [--once-above 30] [--budget SECONDS]
+                               [--pecos PYTHON] [--prepared FOLDER] [--out FILE.json]
 
 Every system gets the same unit rows (of texts 50,000 words and 50,000 pairs) and trains and predicts in a process of
-its own on all cores: label trees with three trees, a beam of 10 and at most 100 labels a leaf, PECOS XR-Linear,
-omikuji and napkinXC with their defaults, napkinXC also with squared hinge and a beam. `--pecos` names the interpreter
+its own on all cores: label trees with one and with three trees, a beam of 10 and at most 100 labels a leaf; PECOS
+XR-Linear and napkinXC with their defaults, napkinXC also with squared hinge and a beam. `--pecos` names the interpreter
 of an environment with `pip install libpecos "numpy<2"`. *ms/document* is a batch of all test documents on all cores,
-*ms alone* the median of documents asked for one by one. *×* is the time of the system over that of `xcwork label_tree`.
-With repeats the median is shown, and the spread of training (largest over smallest) as the last column.
+*ms alone* the median of documents asked for one by one, *load ms* the time from a saved model to the first answer.
+*×* is the time of the system over that of `xcwork label_tree` with one tree. A system that trains in less than
+`--once-above` seconds is repeated; the median is shown, and the spread of training (largest over smallest).
+
+`--prepared` keeps the features, so that another run does not make them again. Rows that FILE has are not measured
+again, so a run that was cut short goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from _common import combined, conditions, described, markdown_table, versions, write_json
+from _common import combined, conditions, described, earlier, machine, markdown_table, versions, write_json
 from _peers import SYSTEMS, in_own_process, prepare
 
 COLUMNS = (
-    "system", "P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "train s", "train CPU s", "train ×", "ms/document",
-    "predict ×", "ms alone", "peak MB", "model MB", "spread",
+    "system", "P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "train s", "train CPU s", "train ×", "spread",
+    "ms/document", "predict ×", "ms alone", "load ms", "peak MB", "model MB",
 )  # fmt: skip
-REFERENCE = "xcwork label_tree"
+REFERENCE = "xcwork label_tree, 1 tree"
 
 
 def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every row with its times over those of the reference."""
     reference = next((row for row in rows if row["system"] == REFERENCE and "failed" not in row), None)
     if reference is None:
         return rows
@@ -38,32 +45,60 @@ def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+def features_of(source: str, folder: Path) -> dict[str, int]:
+    """How large the data are; their features are in the folder afterwards."""
+    size = folder / "size.json"
+    if not size.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(size, prepare(source, folder))
+    return earlier(size)
+
+
+def measured(system: str, folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """All repeats of a system; one is enough for what takes long, or fails."""
+    how = {"budget": options.budget} | ({"python": options.pecos} if system.startswith("PECOS") else {})
+    rows = [in_own_process(system, folder, **how) | {"load": machine()["load"]}]
+    while len(rows) < options.repeats and rows[0].get("train s", options.once_above) < options.once_above:
+        rows.append(in_own_process(system, folder, **how) | {"load": machine()["load"]})
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="+", help="built-in names or paths")
     parser.add_argument("--systems", default=";".join(SYSTEMS), help="separated by semicolons")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--once-above", type=float, default=30, help="seconds of training that are not repeated")
+    parser.add_argument("--budget", type=float, help="seconds that one process may take")
     parser.add_argument("--pecos", help="the interpreter of an environment with libpecos")
+    parser.add_argument("--prepared", type=Path, help="keep the features of all data in this folder")
     parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
     options = parser.parse_args()
-    facts, tables = conditions(versions=versions("omikuji", "napkinxc")), {}
+    facts = conditions(versions=versions("omikuji", "napkinxc") | pecos_version(options.pecos))
+    tables = earlier(options.out).get("tables", {})
     systems = [name for name in options.systems.split(";") if options.pecos or not name.startswith("PECOS")]
     for source in options.data:
-        with tempfile.TemporaryDirectory() as folder:
-            size = prepare(source, Path(folder))
-            found: dict[str, list[dict[str, Any]]] = {name: [] for name in systems}
-            for _ in range(options.repeats):
-                for name, rows in found.items():
-                    python = {"python": options.pecos} if name.startswith("PECOS") else {}
-                    rows.append(in_own_process(name, Path(folder), **python))
-        rows = with_ratios([combined(rows) for rows in found.values()])
-        tables[source] = {"size": size, "rows": rows, "raw": found}
-        about = ", ".join(f"{number:,} {name}" for name, number in size.items())
-        print(
-            f"\n### {Path(source).name}: {about}\n\n{markdown_table(rows, COLUMNS)}\n\n{described(facts)}", flush=True
-        )
-        if options.out:
-            write_json(options.out, {"conditions": facts, "tables": tables})
+        with tempfile.TemporaryDirectory() as place:
+            folder = (options.prepared or Path(place)) / Path(source).name
+            table = tables.setdefault(Path(source).name, {"size": features_of(source, folder), "raw": {}})
+            for name in systems:
+                if name not in table["raw"]:
+                    table["raw"][name] = measured(name, folder, options)
+                    table["rows"] = with_ratios([combined(rows) for rows in table["raw"].values()])
+                    if options.out:
+                        write_json(options.out, {"conditions": facts, "tables": tables})
+    for name, table in tables.items():
+        about = ", ".join(f"{number:,} {what}" for what, number in table["size"].items())
+        print(f"\n### {name}: {about}\n\n{markdown_table(table['rows'], COLUMNS)}\n\n{described(facts)}", flush=True)
+
+
+def pecos_version(python: str | None) -> dict[str, str]:
+    """The version of PECOS in its environment."""
+    if python is None:
+        return {}
+    question = "from importlib.metadata import version; print(version('libpecos'))"
+    done = subprocess.run([python, "-c", question], capture_output=True, text=True, encoding="utf-8", check=True)
+    return {"libpecos": done.stdout.strip()}
 
 
 if __name__ == "__main__":
