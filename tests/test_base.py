@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
 from xcwork.methods.label_match import TfidfMatch
+from xcwork.methods.layout import compact
+from xcwork.methods.one_vs_all import OneVsAll
 from xcwork.methods.popularity import Popularity
 from xcwork.storage import write_state
 
@@ -188,3 +191,21 @@ def test_methods_do_not_share_what_they_learned(jumble, checkerboard):
     a, b = Popularity().fit(jumble.train), Popularity().fit(checkerboard.train)
     assert (len(a.labels_), len(b.labels_)) == (11, 9)
     assert Capabilities() == Declared.capabilities
+
+
+def test_learned_matrices_have_indices_of_32_bits_where_these_suffice() -> None:
+    wide = sparse.csr_array(
+        (np.ones(2, np.float32), np.array([1, 3], np.int64), np.array([0, 2, 2], np.int64)), shape=(2, 5)
+    )
+    assert wide.indices.dtype == np.int64
+    kept = compact({"a": wide, "b": np.arange(3)})
+    assert kept["a"].indices.dtype == kept["a"].indptr.dtype == np.int32
+    assert (kept["a"] != wide).nnz == 0
+    assert kept["b"].dtype == np.int64
+    huge = sparse.csr_array((np.ones(1), np.array([2**33]), np.array([0, 1])), shape=(1, 2**34))
+    assert compact(huge) is huge
+
+
+def test_a_trained_model_holds_compact_matrices() -> None:
+    data = make_synthetic(n_documents=100, n_labels=20, n_topics=2, labels_per_document=2)
+    assert OneVsAll().fit(data.train).weights_.indices.dtype == np.int32

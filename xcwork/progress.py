@@ -84,6 +84,6 @@ def batches(X: Any, size: int, phase: str) -> Iterator[Any]:
     from xcwork.mapped import release  # numpy and scipy, which the command line's help can do without
 
     for start in track(range(0, X.shape[0], size), phase):
-        yield X[start : start + size]
+        yield X if X.shape[0] <= size else X[start : start + size]
         if hasattr(X, "indptr"):
             release(X)  # pages of a matrix on disk that are done with

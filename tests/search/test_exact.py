@@ -51,3 +51,16 @@ def test_threads_may_search_at_once_whatever_numba_finds():
     environment = {**os.environ, "NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", THREADS], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "1", done.stderr
+
+
+@pytest.mark.parametrize("density", [0.001, 0.05, 0.4])
+def test_one_row_alone_becomes_a_unit_row_to_the_same_bits(density: float) -> None:
+    X = sparse.csr_array(sparse.random(60, 2000, density, format="csr", dtype=np.float32, random_state=1))
+    together = unit_rows(X)
+    for row in range(60):
+        assert (unit_rows(X[[row]]).data == together[[row]].data).all()
+
+
+def test_entries_of_one_row_that_occur_twice_count_as_their_sum() -> None:
+    twice = sparse.csr_array((np.float32([1, 2, 4]), np.int32([0, 0, 1]), np.int32([0, 3])), shape=(1, 2))
+    assert unit_rows(twice).toarray() == pytest.approx(np.array([[0.6, 0.8]]))

@@ -97,8 +97,8 @@ class Words:
     def names(self) -> list[str]:
         names: list[str] = []
         for order, codes in enumerate(self.codes, start=1):
-            ids = terms.split_codes(codes, order, self.bits).tolist()
-            names += [" ".join([self.words[i] for i in gram]) for gram in ids]
+            places = terms.split_codes(codes, order, self.bits).T.tolist()  # the first words of all terms, the second …
+            names += map(" ".join, zip(*([self.words[i] for i in place] for place in places), strict=True))
         return names
 
     def to_state(self) -> dict[str, Any]:

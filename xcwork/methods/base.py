@@ -28,7 +28,7 @@ from xcwork.data.dataset import Features, LabelSpace, Split
 from xcwork.device import threads_for
 from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.methods import registry
-from xcwork.methods.layout import Check, Misfit, check_stored
+from xcwork.methods.layout import Check, Misfit, check_stored, compact
 from xcwork.progress import Callback, listening
 from xcwork.results import Explanation, Part, TopK
 from xcwork.storage import Checkpoint, read_state, write_state
@@ -219,6 +219,9 @@ class Method(ABC):
         try:
             with listening(callbacks):
                 self._fit(train)
+            for name in self.layout:
+                if hasattr(self, name):
+                    setattr(self, name, compact(getattr(self, name)))
         except BaseException:
             self._forget()
             raise
@@ -285,6 +288,8 @@ class Method(ABC):
         """Documents in any accepted form as rows of the features this model was trained on."""
         if isinstance(documents, Split):
             X = documents.X
+        elif isinstance(documents, sparse.csr_array):
+            X = documents
         elif isinstance(documents, str):
             X = self.features_.transform([documents])
         elif sparse.issparse(documents) or isinstance(documents, np.ndarray):

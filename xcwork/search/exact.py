@@ -65,16 +65,24 @@ def unit_rows(matrix: Matrix) -> Matrix:
         dense = np.asarray(matrix, np.float32)
         lengths = np.linalg.norm(dense, axis=1, keepdims=True)
         return np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 0)
-    rows = sparse.csr_array(matrix, dtype=np.float32)
-    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64)).ravel()
+    ready = isinstance(matrix, sparse.csr_array) and matrix.dtype == np.float32
+    rows = matrix if ready else sparse.csr_array(matrix, dtype=np.float32)
+    lengths = np.sqrt(_square_sums(rows).astype(np.float64))
     factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
     values = rows.data * np.repeat(factors, np.diff(rows.indptr))
     return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
 
 
+def _square_sums(rows: sparse.csr_array) -> np.ndarray:
+    """The sum of the squares of every row, (n_rows,)."""
+    if rows.shape[0] == 1 and rows.nnz and rows.has_canonical_format:  # one document should not wait for scipy
+        return np.add.reduceat(rows.data * rows.data, [0])
+    return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+
+
 def _plain(matrix: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The arrays of a CSR matrix in the one combination of types that the kernels are compiled for."""
-    matrix = sparse.csr_array(matrix)
+    matrix = matrix if isinstance(matrix, sparse.csr_array) else sparse.csr_array(matrix)
     return (
         matrix.data.astype(np.float32, copy=False),
         matrix.indices.astype(np.int32, copy=False),

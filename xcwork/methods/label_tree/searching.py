@@ -45,8 +45,8 @@ class Searcher:
             return self._top_k(unit_rows(X[start : start + BLOCK]), k)
 
         starts = range(0, X.shape[0], BLOCK)
-        if len(starts) == 1:  # one document should not pay for starting threads
-            return TopK.concatenate([work(start) for start in track(starts, "searching")])
+        if len(starts) == 1:  # one document should not pay for starting threads, nor for being cut out
+            return TopK.concatenate([self._top_k(unit_rows(X), k) for _ in track(starts, "searching")])
         return TopK.concatenate(parallel_map(work, starts, "searching"))
 
     def nodes_reached(self, x: sparse.csr_array) -> set[int]:

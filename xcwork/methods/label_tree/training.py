@@ -27,6 +27,7 @@ LEAST_ENTRY = 0.01  # smaller entries of a unit centroid are most of its entries
 MOST_SLOTS = 128  # whose weights are in memory before they are pruned
 FEW_SLOTS = 8  # too few to pay for the inner products of all pairs of documents
 FEW_DOCUMENTS = 5000  # whose inner products take 100 MB
+FEW_A_TERM = 25  # documents for each term of one: with more, a step over the terms is shorter than one over documents
 MAX_SWEEPS = 200  # descent by inner products has cheap ones
 MAX_ROUNDS = 30  # of working sets
 
@@ -116,7 +117,8 @@ class Trainer:
         problem = (local, n_features, positive, self.C, self.tolerance)
         if len(positive) <= FEW_SLOTS:
             return one_by_one(*problem, self.max_passes, random)
-        if positive.shape[1] <= FEW_DOCUMENTS:
+        n_documents = positive.shape[1]
+        if n_documents <= FEW_DOCUMENTS and n_documents**2 <= FEW_A_TERM * len(local.data):
             return by_inner_products(*problem, MAX_SWEEPS, random)
         return from_negatives(*problem, MAX_ROUNDS, random)
 
