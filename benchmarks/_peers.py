@@ -29,7 +29,7 @@ from scipy import sparse
 
 VECTORIZER = {"max_features": 50_000}  # words, and as many pairs
 K = 5  # labels a document
-WARM_UP = 2000  # documents on which kernels are compiled
+WARM_UP = 1000  # documents on which kernels are compiled
 TEXT_FILE = "train.txt"  # the training part as omikuji reads it
 HINGE = {"loss": "l2", "liblinear_c": 1, "liblinear_max_iter": 20, "tree_search_type": "beam"}
 
@@ -60,8 +60,8 @@ def xcwork_method(place: Path, method: str, **params: Any) -> Trained:
 
     train = Dataset.load(place / "dataset").train
     small = train.take(range(min(WARM_UP, len(train))))
-    quick = {"trees": 1, "leaf_size": 5} if method == "label_tree" else {}
-    for changed in (quick, quick | ({"leaf_size": 50} if quick else {})):  # so that every kind of node occurs
+    sizes = ({"trees": 1, "leaf_size": 5}, {"trees": 1, "leaf_size": 50})  # so that every kind of node occurs
+    for changed in sizes if method == "label_tree" else ({},):
         xcwork.create(method, **params | changed).fit(small).predict(small, k=K)
     model = xcwork.create(method, **params)
     with timed() as training:

@@ -148,7 +148,7 @@ def run(options: argparse.Namespace, place: Path, facts: dict[str, Any]) -> list
     rows: list[dict[str, Any]] = earlier(file).get("rows", [])
     for method in options.methods:
         for series in ("labels", "documents"):
-            had = [row for row in rows if row["method"] == method and row["series"] == series]
+            had = measured_before(rows, method, series, options)
             sizes = [one for one in sizes_of(options) if one[0] == series]
             wanted = [one for one in sizes if one[1:] not in {(row["labels"], row["documents"]) for row in had}]
             if not wanted or any(row.get("stopped") for row in had):
@@ -159,6 +159,21 @@ def run(options: argparse.Namespace, place: Path, facts: dict[str, Any]) -> list
             print(*map(json.dumps, new), sep="\n", file=sys.stderr, flush=True)
             write_json(file, {"rows": rows, **facts})
     return rows
+
+
+def measured_before(rows: list[dict[str, Any]], method: str, series: str, options: argparse.Namespace) -> list:
+    """The rows that there are of a series; one size may be part of both, and is then measured once."""
+    had = [row for row in rows if row["method"] == method and row["series"] == series]
+    sizes = {one[1:] for one in sizes_of(options) if one[0] == series} - {
+        (row["labels"], row["documents"]) for row in had
+    }
+    shared = [
+        row | {"series": series}
+        for row in rows
+        if row["method"] == method and row["series"] != series and (row["labels"], row["documents"]) in sizes
+    ]
+    rows += shared
+    return had + shared
 
 
 def data_of(n_labels: int, n_documents: int, place: Path) -> Path:

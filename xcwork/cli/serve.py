@@ -18,6 +18,7 @@ from xcwork.errors import ConfigError, XcworkError
 
 ADDRESS = "127.0.0.1"
 LOCAL_NAMES = (ADDRESS, "localhost")
+ALSO_CALLED = {"app": "dashboard"}  # a file app.py beside the benchmarks would hide the package
 ROOT = Path(__file__).resolve().parents[2]  # the checkout, or the folder of installed packages
 
 
@@ -122,6 +123,7 @@ def bench(
     if name is None:
         show(as_json, {"benchmarks": list(found)}, *found)
         return
+    name = ALSO_CALLED.get(name, name)
     if name not in found:
         raise ConfigError(f"there is no benchmark called {name!r}; choose one of {', '.join(found)}")
     # With --json the benchmark's own tables become part of the document.
