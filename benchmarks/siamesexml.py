@@ -5,11 +5,11 @@
     python benchmarks/siamesexml.py speed DATA [--text title] [--out FILE.json]
     python benchmarks/siamesexml.py growth --labels 10000,100000,1000000 [--out FILE.json]
 
-`accuracy` trains every method in a process of its own on the same features. `ablation` removes parts of one model with
-and one without classifiers: candidates and scores from label text alone, with centroids, and with everything. `speed`
-trains the same batches with a plain torch implementation (dense gradients, one gather for each pair) in the same
-process, in turns. `growth` predicts synthetic documents among more and more labels with search graphs, and compares the
-best 100 labels with those of exact search.
+`accuracy` trains every method in a process of its own on the same features. `ablation` takes the searches for
+candidates away from models without classifiers, with them, and with classifiers over words as well. `speed` trains the
+same batches with a plain torch implementation (dense gradients, one gather for each pair) in the same process, in
+turns. `growth` predicts synthetic documents among more and more labels with search graphs, and compares the best 100
+labels with those of exact search.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RIVALS = ("one_vs_all", "zestxml", "label_tree", "siamesexml")
 STEPS = 20  # timed for each side and module
 REPEATS = 3
 GROWTH = {"dimension": 64, "epochs": 1, "classifier_epochs": 0, "batch": 2048, "search": "hnsw", "start": "random",
-          "shortlist": 200, "words": 0.1, "held_out": 0.0}  # fmt: skip
+          "shortlist": 200, "terms": False, "held_out": 0.0}  # fmt: skip
 COMPARED, TIMED = 200, 2000  # documents
 
 
@@ -82,48 +82,34 @@ def accuracy(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def ablation(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Two models, one without classifiers; of each, what remains when searches and their scores are taken away."""
+    """Models with more and more classifiers; of each, what remains when searches for candidates are taken away."""
     import xcwork
 
     dataset, rows = load(options.data, options.text), []
-    for with_classifiers in (False, True):
-        params = parsed("siamesexml", options.set) | ({} if with_classifiers else {"classifier_epochs": 0})
-        model = xcwork.create("siamesexml", **params).fit(dataset.train)
-        chosen = model.weights_
-        for name, graphs, scores in (
-            ("label text", ("text",), ("text",)),
-            ("+ centroids", ("text", "centroids"), ("text", "centroid")),
-            ("full", ("text", "centroids", "documents"), ("text", "centroid", "documents", "words")),
-        ):
-            report, recall = _restricted(model, dataset, chosen, graphs, (*scores, "classifier"))
+    for classifiers, changes in (
+        ("none", {"classifier_epochs": 0, "terms": False}),
+        ("dense, the paper's", {"likelihood": "exponential", "token_dropout": 0.0, "terms": False}),
+        ("dense", {"terms": False}),
+        ("dense and over words", {}),
+    ):
+        model = xcwork.create("siamesexml", **parsed("siamesexml", options.set) | changes).fit(dataset.train)
+        for graphs in ("text", "text,centroids", "text,centroids,documents"):
+            report = xcwork.evaluate(changed(model, {"graphs": graphs}), dataset)
             rows.append({
-                "candidates and scores": name, "classifiers": "yes" if with_classifiers else "no",
+                "classifiers": classifiers, "candidates from": graphs.replace(",", ", "),
                 **{metric: report.metrics[metric] for metric in METRICS}, "unseen P@5": report.unseen["P@5"],
-                "candidate recall": recall,
+                "candidate recall": report.diagnostics["candidate recall"],
             })  # fmt: skip
     return rows
 
 
-def _restricted(model: Any, dataset: Any, chosen: list[float], graphs: tuple[str, ...], scores: tuple[str, ...]) -> Any:
-    """Evaluate with some searches and scores only; the chosen weights keep their proportions."""
-    import xcwork
-    from xcwork.methods.siamesexml.scores import NAMES
-
-    kept = [weight if name in scores else 0.0 for name, weight in zip(NAMES, chosen, strict=True)]
-    if not any(kept):
-        kept = [float(name in scores and name != "classifier") for name in NAMES]
-    weights = [weight / sum(kept) for weight in kept]
-    report = xcwork.evaluate(changed(model, {"graphs": ",".join(graphs)}, {"weights_": weights}), dataset)
-    return report, report.diagnostics["candidate recall"]
-
-
-def changed(model: Any, params: dict[str, Any], learned: dict[str, Any]) -> Any:
-    """A copy of a trained model with other parameters or learned values; search graphs are built when needed."""
+def changed(model: Any, params: dict[str, Any]) -> Any:
+    """A copy of a trained model with other parameters; search graphs are built when needed."""
     from xcwork.methods.base import Method
 
     state = model.to_state()
     members = [member | {"indices": {}} for member in state["learned"]["members_"]]
-    learned = state["learned"] | {"members_": members} | learned
+    learned = state["learned"] | {"members_": members}
     return Method.from_state(state | {"params": state["params"] | params, "learned": learned})
 
 
@@ -182,7 +168,7 @@ def growth_row(n_labels: int) -> dict[str, Any]:
     model.predict(X[:10], k=100)
     with timed() as predicting:
         found = model.predict(X, k=100)
-    exact = changed(model, {"search": "exact"}, {})
+    exact = changed(model, {"search": "exact"})
     exact.predict(X[:10], k=100)
     with timed() as searching:
         true = exact.predict(X[:COMPARED], k=100)

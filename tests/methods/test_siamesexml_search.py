@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.methods.siamesexml import fusion
 from xcwork.methods.siamesexml.classifiers import Classifiers, ClassifierTraining
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.graphs import GRAPHS, Neighbourhood, label_correlation, label_vectors, united
-from xcwork.methods.siamesexml.likelihood import CLASSIFIERS
-from xcwork.methods.siamesexml.scores import NAMES, Member, Scored, lookup, score, without
+from xcwork.methods.siamesexml.likelihood import CLASSIFIERS, Logistic
+from xcwork.methods.siamesexml.scores import Member, lookup, score, without
+from xcwork.methods.siamesexml.terms import Terms
 from xcwork.search import unit_rows
 
 CPU = torch.device("cpu")
@@ -162,12 +162,13 @@ def test_barred_pairs_are_left_out(Y):
 
 def classifier_training(encoder, around, Y, **changes) -> ClassifierTraining:
     values = {"classifier_batch": 16, "classifier_rate": 0.01, "classifier_epochs": 6, "plus": False}
-    values |= {"token_rate": 1.0, "dropout": 0.0, "margin": 0.05}
+    values |= {"token_rate": 1.0, "dropout": 0.0, "token_dropout": 0.0}
     X = texts(N_DOCUMENTS, 2)
     near = without(np.argsort(-(around.documents @ (around.text + around.centroids).T))[:, :20], Y)
     classifiers = Classifiers(encoder.finish(around.text), 0.0, CPU)
+    likelihood = changes.pop("likelihood", CLASSIFIERS)
     settings = SimpleNamespace(**values | changes)
-    return ClassifierTraining(encoder, classifiers, X, Y, near, CLASSIFIERS, settings, 0, dict)
+    return ClassifierTraining(encoder, classifiers, X, Y, near, likelihood, settings, 0, dict)
 
 
 def test_a_batch_has_its_labels_and_its_negatives_in_place(encoder, around, Y):
@@ -183,10 +184,11 @@ def test_a_batch_has_its_labels_and_its_negatives_in_place(encoder, around, Y):
         assert set(labels[place[row, chosen & ~is_positive[row]]].tolist()) == set(negatives[negatives >= 0].tolist())
 
 
+@pytest.mark.parametrize("likelihood", [CLASSIFIERS, Logistic()], ids=["exponential", "logistic"])
 @pytest.mark.parametrize("plus", [False, True])
-def test_module_four_lowers_its_loss_and_moves_tokens_only_with_plus(encoder, around, Y, plus):
+def test_module_four_lowers_its_loss_and_moves_tokens_only_with_plus(encoder, around, Y, plus, likelihood):
     before = encoder.table.clone()
-    trainer = classifier_training(encoder, around, Y, plus=plus, dropout=0.5)
+    trainer = classifier_training(encoder, around, Y, plus=plus, dropout=0.5, token_dropout=0.1, likelihood=likelihood)
     losses = []
     for epoch in range(6):
         trainer.begin(epoch)
@@ -195,6 +197,16 @@ def test_module_four_lowers_its_loss_and_moves_tokens_only_with_plus(encoder, ar
     assert torch.equal(before, encoder.table) == (not plus)
     assert encoder.residual.radius.item() != 0
     assert np.linalg.norm(trainer.classifiers.all(), axis=1) == pytest.approx(np.ones(N_LABELS), rel=1e-5)
+
+
+def test_the_rate_of_module_four_falls_to_zero_in_a_line(encoder, around, Y):
+    trainer = classifier_training(encoder, around, Y)
+    rates = []
+    for epoch in range(6):
+        trainer.begin(epoch)
+        rates += [trainer._rate(number) for number in range(trainer.steps)]
+    n = 6 * trainer.steps
+    np.testing.assert_allclose(rates, 0.01 * (1 - np.arange(n) / n))
 
 
 def test_a_far_negative_has_no_gradient(encoder, around, Y):
@@ -213,15 +225,17 @@ def test_scores_of_members_are_averaged_over_united_candidates(encoder, Y, aroun
         for e, n in ((encoder, around), (other, neighbourhood(other, Y)))
     ]
     x, Z = texts(5, 10), texts(N_LABELS, 3)
-    both = score(members, x, Z, size=4, neighbours=5)
-    alone = [score([member], x, Z, size=N_LABELS, neighbours=5) for member in members]
-    small = [score([member], x, Z, size=4, neighbours=5).ids for member in members]
+    terms = Terms(texts(N_LABELS, 11), np.linspace(-1, 0, N_LABELS, dtype=np.float32))
+    both = score(members, x, Z, terms, size=4, neighbours=5)
+    alone = [score([member], x, Z, terms, size=N_LABELS, neighbours=5) for member in members]
+    small = [score([member], x, Z, terms, size=4, neighbours=5).ids for member in members]
     for row in range(5):
         ids = both.ids[row][both.ids[row] >= 0]
         assert set(ids.tolist()) == {label for part in small for label in part[row].tolist()} - {-1}
         expected = np.mean([part.values[:, row, ids] for part in alone], axis=0)
         np.testing.assert_allclose(both.values[:, row, : len(ids)], expected, atol=1e-6)
     np.testing.assert_allclose(alone[0].values[4], (x @ Z.T).toarray(), atol=1e-6)
+    np.testing.assert_allclose(alone[0].values[5], (x @ terms.weights.T).toarray() + terms.bias, atol=1e-6)
 
 
 def test_lookup_is_indexing(Y):
@@ -229,43 +243,3 @@ def test_lookup_is_indexing(Y):
     expected = np.where(ids < 0, 0, np.take_along_axis(Y.toarray(), np.maximum(ids, 0), axis=1))
     np.testing.assert_array_equal(lookup(Y, ids), expected)
     assert not lookup(sparse.csr_array(Y.shape, dtype=np.float32), ids).any()
-
-
-def scored_with(informative: int, seed: int = 0) -> tuple[Scored, sparse.csr_array]:
-    """Five random scores, one of which is high for the relevant labels."""
-    rng = np.random.default_rng(seed)
-    truth = (rng.random((50, 12)) < 0.2).astype(np.float32)
-    values = rng.random((len(NAMES), 50, 12), np.float32)
-    values[informative] = truth + 0.1 * values[informative]
-    return Scored(np.tile(np.arange(12, dtype=np.int32), (50, 1)), values), sparse.csr_array(truth)
-
-
-@pytest.mark.parametrize("informative", range(len(NAMES)))
-def test_the_informative_score_gets_the_weight(informative):
-    scored, truth = scored_with(informative)
-    chosen = fusion.choose(scored, truth, np.zeros(12, bool), {})
-    assert sum(chosen.weights) == pytest.approx(1)
-    assert np.argmax(chosen.weights) == informative
-
-
-def test_fixed_weights_stay_and_the_others_fill_up():
-    scored, truth = scored_with(1)
-    chosen = fusion.choose(scored, truth, np.zeros(12, bool), {0: 0.3, 4: 0.1})
-    assert chosen.weights[0] == 0.3
-    assert chosen.weights[4] == 0.1
-    assert sum(chosen.weights) == pytest.approx(1)
-    assert fusion.normalised(fusion.USUAL, {0: 1.0}) == (1.0, 0.0, 0.0, 0.0, 0.0)
-    assert fusion.normalised(fusion.USUAL, {0: 0.0})[0] == 0.0
-
-
-def test_unseen_labels_get_a_bonus_that_helps():
-    scored, truth = scored_with(0)
-    is_unseen = np.arange(12) < 4
-    scored.values[0][:, is_unseen] -= 2.0  # their scores are too low by the same amount
-    truth = sparse.csr_array(np.hstack([np.ones((50, 4)), np.zeros((50, 8))]).astype(np.float32))
-    assert fusion.choose(scored, truth, is_unseen, {}).unseen_bonus > 0
-
-
-def test_missing_candidates_never_win():
-    scored = Scored(np.array([[2, -1]], np.int32), np.full((len(NAMES), 1, 2), -1, np.float32))
-    assert scored.total((1, 0, 0, 0, 0), np.zeros(3, np.float32)).tolist() == [[-1, -np.inf]]

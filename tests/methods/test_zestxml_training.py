@@ -56,7 +56,7 @@ def test_own_weights_are_those_of_a_dense_solver(seed: int, C: float, logistic: 
         sparse.csr_array(X.astype(np.float32)), pairs, offsets[signs != 0].astype(np.float32), logistic,
         C=C, passes=5000, tolerance=1e-6, smallest=0.0, keep=n_features, seed=0,
     )  # fmt: skip
-    weights, bias = problem.solve(np.array([0, 2]), no_checkpoint())
+    weights, bias = problem.solve(np.array([0, 2]), no_checkpoint(), "own")
     for label in (0, 2):
         here = signs[:, label] != 0
 
@@ -79,7 +79,7 @@ def test_small_own_weights_are_dropped_and_only_the_largest_kept(logistic: bool)
 
     def solve(smallest: float, keep: int) -> np.ndarray:
         problem = OwnProblem(X, pairs, np.zeros(40, np.float32), logistic, smallest=smallest, keep=keep, **settings)
-        return problem.solve(np.array([0]), no_checkpoint())[0].toarray().ravel()
+        return problem.solve(np.array([0]), no_checkpoint(), "own")[0].toarray().ravel()
 
     whole = solve(0.0, 8)
     limit = np.sort(np.abs(whole))[4]

@@ -8,7 +8,7 @@ II.  Labels get smoothed text embeddings and centroids; searches over them find 
 III. Classifiers w_l = N(z̃_l + η_l) start at η = 0, where they equal the label's text.
 IV.  η and a residual block learn against each document's hard negatives; with `plus` the tokens too (`classifiers`).
 
-Prediction searches candidates and adds five scores of each with weights chosen on validation documents (`scores`,
+Prediction searches candidates and adds the scores of each with weights learned on validation documents (`scores`,
 `fusion`). A label added later is known by its text at once. Every score is linear in the tokens once the activations of
 this document are given, therefore explanations add up exactly (`explain`).
 
@@ -18,8 +18,10 @@ O(D² + D log L) a document. Memory: three vectors a label and one a training do
 Differences from the paper (camera-ready; `siamesexml.supplement()` gives the parameters of the earlier variant):
 
 - Candidates of all searches are united and every score is computed exactly; scores add linearly, so that they can be
-  explained; nearest documents and words in common have weights of their own. All weights come from validation documents
-  taken from the training part, which afterwards serve in centroids and searches.
+  explained; nearest documents, words in common and a second classifier over the words themselves (`terms`) take part.
+  Weights depend on how frequent a label is and come from validation documents taken from the training part, which
+  afterwards serve in centroids and searches. `alpha` asks for the paper's sum of three instead.
+- `likelihood=logistic` lets module IV let go of pairs that are right already, which helps where labels are frequent.
 - The residual block starts as the identity (radius 0), so that Lemma 2's assumption L²(0) = L¹ holds.
 - Tokens start from the data's own singular vectors; a file of word vectors can replace them.
 
@@ -61,11 +63,12 @@ class SiameseXML(Method):
     classifier_epochs: int = param(20, "most epochs of the classifiers (module IV); 0 leaves them out", low=0)
     plus: bool = param(True, "SiameseXML++: classifiers and tokens learn together")
     members: int = param(1, "encoders trained from different seeds and averaged; 3 is SiameseXML-3", low=1, high=20)
-    shortlist: int = param(200, "candidates from each search", low=1)
+    shortlist: int = param(300, "candidates from each search", low=1)
     neighbours: int = param(20, "training documents that vote", low=1, high=10_000)
-    alpha: float | None = param(None, "weight of the classifiers; none: chosen on validation", low=0.0, high=1.0)
-    votes: float | None = param(None, "weight of the nearest documents; none: chosen on validation", low=0.0, high=1.0)
-    words: float | None = param(None, "weight of words in common; none: chosen on validation", low=0.0, high=1.0)
+    terms: bool = param(True, "classifiers over the words themselves, too")
+    tail: float = param(0.2, "how much rarer labels are preferred among likely ones", low=0.0, high=2.0)
+    alpha: float | None = param(None, "the paper's weight of the classifiers; none: weights are learned", low=0.0,
+                                high=1.0)  # fmt: skip
     search: str = param("auto", "search all vectors or a graph of them", choices=("auto", "exact", "hnsw"))
     start: str = param("svd", "where token embeddings start", choices=initial.CHOICES)
     vectors: str | None = param(None, "file of word vectors to start from instead; sets the dimension")
@@ -82,10 +85,14 @@ class SiameseXML(Method):
     classifier_rate: float = param(0.002, "step size of module IV", low=1e-7, high=1.0, advanced=True)
     token_rate: float = param(1.0, "step size of tokens in module IV, relative to it", low=0.0, advanced=True)
     negatives: int = param(500, "hard negatives of a document in module IV", low=1, advanced=True)
+    likelihood: str = param("exponential", "likelihood of module IV; logistic suits frequent labels",
+                            choices=("exponential", "logistic"), advanced=True)  # fmt: skip
     c: float = param(0.75, "c of the classifiers' likelihood c exp(d (v - 1))", low=0.01, high=0.999, advanced=True)
     d: float = param(3.0, "d of the classifiers' likelihood", low=0.1, high=100.0, advanced=True)
     margin: float = param(0.05, "loss over d below which a negative no longer counts", low=0.0, advanced=True)
     dropout: float = param(0.5, "dropout on the residual branch", low=0.0, high=0.95, advanced=True)
+    token_dropout: float = param(0.2, "tokens left out at random in module IV", low=0.0, high=0.95, advanced=True)
+    C: float = param(1.0, "weight of the errors of classifiers over words", low=1e-4, high=1e4, advanced=True)
     patience: int = param(5, "epochs without progress after which a module stops", low=1, advanced=True)
     held_out: float = param(0.05, "share of the documents that validate", low=0.0, high=0.5, advanced=True)
     device: str = param("auto", "where tensors live", choices=CHOICES, advanced=True)
@@ -94,8 +101,8 @@ class SiameseXML(Method):
     paper = "Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021"
     layout = stored(
         Z_=matrix("labels", "tokens"), label_tokens_=array("label_features", kind="i", below="tokens"),
-        Y_=matrix("documents", "labels"), weights_=listing(number, 5), unseen_bonus_=number,
-        curves_=history,
+        Y_=matrix("documents", "labels"), weights_=array(7, 3), unseen_bonus_=number,
+        terms_=matrix("labels", "tokens"), terms_bias_=array("labels"), curves_=history,
         members_=listing(
             record(
                 encoder=record(
@@ -133,7 +140,8 @@ class SiameseXML(Method):
         progress = Progress(self._checkpoint, train, self.get_params())
         trained = train_members(self, self.tokens, train, self.Z_, progress)
         self.members_ = [member.state() for member in trained.members]
-        self.weights_, self.unseen_bonus_ = list(trained.fusion.weights), trained.fusion.unseen_bonus
+        self.terms_, self.terms_bias_ = trained.terms.weights, trained.terms.bias
+        self.weights_, self.unseen_bonus_ = trained.fusion.table, trained.fusion.unseen_bonus
         self.curves_ = trained.curves
 
     @property
@@ -165,6 +173,8 @@ class SiameseXML(Method):
     def _add_labels(self, Z: sparse.csr_array) -> None:
         rows = self.tokens.of_labels(Z)
         self.members_ = [member.extended(rows) for member in self.runtime.members]
+        terms = self.runtime.terms.extended(rows.shape[0])
+        self.terms_, self.terms_bias_ = terms.weights, terms.bias
         self.Z_ = sparse.csr_array(sparse.vstack([self.Z_, rows]))
         self.Y_ = sparse.csr_array(
             (self.Y_.data, self.Y_.indices, self.Y_.indptr), shape=(self.Y_.shape[0], self.Z_.shape[0])
@@ -194,5 +204,5 @@ class SiameseXML(Method):
 def supplement(**params: Any) -> SiameseXML:
     """The earlier variant of the paper's supplement: two searches, ReLU, N_ν, offline negatives, frozen tokens."""
     variant = {"graphs": "text,centroids", "activation": "relu", "nu": 0.1, "offline_negatives": True,
-               "hard_negatives": 3, "plus": False, "correlated": 0}  # fmt: skip
+               "hard_negatives": 3, "plus": False, "correlated": 0, "terms": False}  # fmt: skip
     return SiameseXML.from_params(variant | params)

@@ -4,8 +4,10 @@
 
 Module IV moves η, the residual block of the encoder and, with `plus` (SiameseXML++), the token table as well. A batch
 is some documents; each meets its labels (at most 20, at random) and its hardest negatives: the labels that the searches
-of module II put nearest to it without being its own. The loss is divided by d, summed over labels and averaged over
-documents; a negative whose share is below 0.05, that is with a cosine below 0.4388, is far enough and counts nothing.
+of module II put nearest to it without being its own. The loss (`likelihood`) is summed over labels and averaged over
+documents. With the paper's likelihood it is divided by d, and a negative whose share is below 0.05, that is with a
+cosine below 0.4388, is far enough and counts nothing. The step size falls to zero in a straight line, and with `plus`
+some tokens of a document are left out at random, so that no classifier depends on a single one.
 
 All labels that a batch needs are gathered once and multiplied with all its documents: more products than needed, but
 one dense matrix product is faster than many small gathers. A batch costs O(B D² + B D * labels of the batch).
@@ -22,7 +24,7 @@ from scipy import sparse
 
 from xcwork.methods.siamesexml.adam import RowAdam
 from xcwork.methods.siamesexml.encoder import Bags, Encoder, normalised
-from xcwork.methods.siamesexml.likelihood import Likelihood
+from xcwork.methods.siamesexml.likelihood import Likelihood, Logistic
 from xcwork.results import MISSING
 
 MOST_POSITIVES = 20  # labels of a document in one batch
@@ -58,7 +60,7 @@ class ClassifierTraining:
 
     def __init__(
         self, encoder: Encoder, classifiers: Classifiers, X: sparse.csr_array, Y: sparse.csr_array,
-        negatives: np.ndarray, likelihood: Likelihood, settings: Any, seed: int,
+        negatives: np.ndarray, likelihood: Likelihood | Logistic, settings: Any, seed: int,
         measure: Callable[[], dict[str, float]],
     ) -> None:  # fmt: skip
         self.encoder, self.classifiers, self.likelihood = encoder, classifiers, likelihood
@@ -75,8 +77,7 @@ class ClassifierTraining:
     def begin(self, epoch: int) -> None:
         self.rng = np.random.default_rng((self.seed, 4, epoch))
         self.order = self.rng.permutation(self.documents)
-        share = epoch / max(1, self.settings.classifier_epochs)
-        self.rate = self.settings.classifier_rate * (1.0 if share < 0.7 else 0.5)
+        self.steps_before = epoch * self.steps
 
     def step(self, number: int) -> float:
         size = self.settings.classifier_batch
@@ -95,25 +96,33 @@ class ClassifierTraining:
         v = (x @ self.classifiers.of(labels, eta).T).gather(1, place.clamp_min(0))
         loss = self._loss(v, is_positive, place >= 0)
         loss.backward()
-        self.optimisers["eta"].step(eta.grad, self.rate, labels)
+        rate = self._rate(number)
+        self.optimisers["eta"].step(eta.grad, rate, labels)
         for name, parameter in residual.items():
-            self.optimisers[name].step(parameter.grad, self.rate)
+            self.optimisers[name].step(parameter.grad, rate)
         if bags is not None:
-            self.optimisers["table"].step_bags(bags, sums.grad, self.rate * self.settings.token_rate)
+            self.optimisers["table"].step_bags(bags, sums.grad, rate * self.settings.token_rate)
         return loss.item()
+
+    def _rate(self, number: int) -> float:
+        done = (self.steps_before + number) / (self.steps * max(1, self.settings.classifier_epochs))
+        return self.settings.classifier_rate * max(0.0, 1 - done)
 
     def _embed(self, documents: np.ndarray) -> tuple[torch.Tensor, Bags | None, torch.Tensor | None]:
         """f of the documents; with `plus` also their bags and the sums of these, which receive a gradient."""
         if self.f is not None:
             return torch.from_numpy(self.f[documents]).to(self.encoder.device), None, None
-        bags, sums = self.encoder.sums(self.X[documents])
+        X = self.X[documents]
+        if self.settings.token_dropout:
+            X.data = X.data * (self.rng.random(X.nnz, np.float32) >= self.settings.token_dropout)
+        bags, sums = self.encoder.sums(X)
         return self.encoder.intermediate(sums), bags, sums
 
     def _loss(self, v: torch.Tensor, is_positive: torch.Tensor, is_present: torch.Tensor) -> torch.Tensor:
         negative = self.likelihood.negative(v)
-        counts = is_present & ~is_positive & (negative.detach() > self.settings.margin * self.likelihood.d)
+        counts = is_present & ~is_positive & (negative.detach() > self.likelihood.negligible)
         total = torch.where(is_positive, self.likelihood.positive(v), 0).sum() + torch.where(counts, negative, 0).sum()
-        return total / (len(v) * self.likelihood.d)
+        return total / (len(v) * self.likelihood.unit)
 
     def _pairs(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(the labels of the batch, each document's places among them or -1, which of those are its own)."""

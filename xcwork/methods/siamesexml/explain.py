@@ -8,7 +8,8 @@ adds its own vector to the embedding,
 and the embedding of a label is a sum over its tokens (and those of correlated labels) in the same way. Hence a cosine
 is the sum of a_t · b_u over pairs of tokens: nothing is approximated, though a token's part depends on the company it
 is in, as the gates and lengths do. Centroids and classifiers are one vector each, so there a token meets "its
-documents" or "its classifier". What belongs to no token (biases, the ν of N_ν) is the part of "(any document)".
+documents" or "its classifier". A classifier over words adds value * weight for each. What belongs to no token (biases,
+the ν of N_ν, what a label's frequency is worth) is the part of "(any document)".
 """
 
 from __future__ import annotations
@@ -81,16 +82,16 @@ def explain(method: SiameseXML, x: sparse.csr_array, label: int) -> Explanation:
     """The parts of the score of one document (1, n_features) and one label."""
     runtime = method.runtime
     row = runtime.tokens.of_documents(x)
-    weights = dict(zip(NAMES, runtime.fusion.weights, strict=True))
+    weights = dict(zip(NAMES, runtime.weights.of_scores[:, label].tolist(), strict=True))
     parts = []
     for member in runtime.members:
         share = 1 / len(runtime.members)
         parts += list(_Reader(method, member, row, label).parts({n: share * w for n, w in weights.items()}))
-    parts += _words(method, row, label, weights["words"])
-    if runtime.bonus[label]:
-        parts.append(Part(NO_TOKEN, "no training document", float(runtime.bonus[label])))
+    parts += _words(method, row, label, weights["words"]) + _terms(method, row, label, weights["terms"])
+    if constant := float(runtime.weights.constant[label]):
+        parts.append(Part(NO_TOKEN, "how frequent the label is", constant))
     scored = runtime.scored(x, 1, np.array([label]))
-    predicted = float(scored.total(runtime.fusion.weights, runtime.bonus)[0, 0])
+    predicted = float(scored.total(runtime.weights)[0, 0])
     exact = abs(sum(part.value for part in parts) - predicted) <= CLOSE
     return Explanation.of(parts, exact=exact, predicted=predicted)
 
@@ -100,6 +101,17 @@ def _words(method: SiameseXML, row: sparse.csr_array, label: int, weight: float)
     names = [_name(method, token) for token in values.coords[1].tolist()]
     products = zip(names, values.data.tolist(), strict=True)
     return [Part(name, name, weight * value, {"score": "words"}) for name, value in products if value]
+
+
+def _terms(method: SiameseXML, row: sparse.csr_array, label: int, weight: float) -> list[Part]:
+    """What each word means to the label's classifier over words."""
+    terms, details = method.runtime.terms, {"score": "terms"}
+    if not weight:
+        return []
+    values = (row * terms.weights[[label]]).tocoo()
+    products = zip(values.coords[1].tolist(), values.data.tolist(), strict=True)
+    parts = [Part(_name(method, token), "its words", weight * value, details) for token, value in products if value]
+    return [*parts, Part(NO_TOKEN, "its words", weight * float(terms.bias[label]), details)]
 
 
 def _name(method: SiameseXML, token: int) -> str:

@@ -4,7 +4,8 @@ Documents without known tokens or without labels teach nothing; labels without t
 in module I. They keep their ids, and the log says how many they are.
 
 A share of the documents is held out to stop the modules in time and to choose the weights of the scores. A dataset too
-small to spare any trains on everything. In the end the held-out documents join centroids and searches.
+small to spare any trains on everything. In the end the held-out documents join centroids and searches, and classifiers
+over words, which are quickly learned, are learned once more from all documents.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from xcwork.methods.siamesexml.classifiers import Classifiers, ClassifierTrainin
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.graphs import Neighbourhood, graphs_of, label_correlation, label_vectors
 from xcwork.methods.siamesexml.initial import initial_table, recognisable, table_from_file
-from xcwork.methods.siamesexml.likelihood import Likelihood
+from xcwork.methods.siamesexml.likelihood import Likelihood, Logistic
 from xcwork.methods.siamesexml.module_one import EncoderTraining, Sampler
-from xcwork.methods.siamesexml.scores import NAMES, Member, score, without
+from xcwork.methods.siamesexml.scores import Member, score, without
+from xcwork.methods.siamesexml.terms import Terms, learn_terms
 from xcwork.methods.siamesexml.tokens import Tokens
 from xcwork.metrics.ranking import evaluate_topk
 from xcwork.progress import batches, report, track
@@ -78,6 +80,7 @@ class Trained:
     """The result of a training."""
 
     members: list[Member]
+    terms: Terms
     fusion: fusion.Fusion
     curves: dict[str, Curve]
 
@@ -94,24 +97,48 @@ def train_members(settings: Any, tokens: Tokens, train: Split, Z: sparse.csr_arr
         training = _MemberTraining(settings, fitted, validation, progress, number)
         members.append(training.run(names))
         curves |= training.curves
-    chosen = _chosen_weights(members, settings, fitted, validation)
+    terms = _terms(members[0], fitted, settings, progress, "")
+    chosen = _chosen_weights(members, terms, settings, fitted, validation)
     for number, member in enumerate(track(members, "placing documents")):
         member.around = _neighbourhood(member.encoder, whole, settings, settings.seed + number)
         member.around.build()
-    return Trained(members, chosen, curves)
+    if len(held):
+        terms = _terms(members[0], whole, settings, progress, " of all documents")
+    return Trained(members, terms, chosen, curves)
 
 
-def _chosen_weights(members: list[Member], settings: Any, fitted: Corpus, validation: Corpus) -> fusion.Fusion:
-    fixed = fusion.fixed_weights(settings)
-    if validation.X.shape[0] == 0:
-        return fusion.usual(fixed)
-    is_unseen = np.bincount(fitted.Y.indices, minlength=fitted.Y.shape[1]) == 0
+def _terms(member: Member, corpus: Corpus, settings: Any, progress: Progress, whose: str) -> Terms:
+    """Classifiers over words from the documents of `corpus`, which `member` has placed."""
+    if not settings.terms or not corpus.is_useful.any():
+        return Terms.none(*corpus.Z.shape)
+    near = _near(member.around, corpus, settings.shortlist, settings, f"finding rivals{whose}")
+    return learn_terms(corpus.X, corpus.Y, near, settings, progress, f"terms{whose}")
+
+
+def _chosen_weights(
+    members: list[Member], terms: Terms, settings: Any, fitted: Corpus, validation: Corpus
+) -> fusion.Fusion:
+    frequencies, scored = np.bincount(fitted.Y.indices, minlength=fitted.Y.shape[1]), None
     for _ in track(range(1), "choosing weights"):
-        scored = score(members, validation.X, fitted.Z, size=settings.shortlist, neighbours=settings.neighbours)
-        scored = replace(scored, ids=without(scored.ids, validation.filtered))
-        chosen = fusion.choose(scored, validation.Y, is_unseen, fixed)
-    report("choosing weights", **dict(zip(NAMES, chosen.weights, strict=True)), unseen=chosen.unseen_bonus)
+        if validation.X.shape[0]:
+            scored = score(
+                members, validation.X, fitted.Z, terms, size=settings.shortlist, neighbours=settings.neighbours
+            )
+            scored = replace(scored, ids=without(scored.ids, validation.filtered))
+        chosen = fusion.learned(scored, validation.Y, frequencies, settings)
+    report("choosing weights", **chosen.summary())
     return chosen
+
+
+def _near(around: Neighbourhood, corpus: Corpus, size: int, settings: Any, phase: str) -> np.ndarray:
+    """Labels near each document that are not its own, (n_documents, ≤ size), -1 for none."""
+    # cos(f, z̃) + cos(f, v) = f · (z̃ + v): one search ranks by both.
+    index = make_index(around.text + around.centroids, settings.search, space="ip", seed=around.seed)
+    found = [index.query(f, size).ids for f in batches(around.documents, DOCUMENTS, phase)]
+    near = without(np.vstack(found), corpus.Y + corpus.filtered)
+    # A label that is nobody's positive would only be pushed away; it stays where its text puts it.
+    near[np.bincount(corpus.Y.indices, minlength=corpus.Y.shape[1])[near] == 0] = MISSING
+    return near
 
 
 def _parts(whole: Corpus, settings: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -199,15 +226,10 @@ class _MemberTraining:
 
     def _train_classifiers(self, encoder: Encoder, around: Neighbourhood, classifiers: Classifiers) -> None:
         s = self.settings
-        # cos(f, z̃) + cos(f, v) = f · (z̃ + v): one search ranks by both.
-        index = make_index(around.text + around.centroids, s.search, space="ip", seed=self.seed)
-        phase = f"finding hard negatives{self.suffix}"
-        near = [index.query(f, s.negatives).ids for f in batches(around.documents, DOCUMENTS, phase)]
-        negatives = without(np.vstack(near), self.corpus.Y + self.corpus.filtered)
-        # A label that is nobody's positive would only be pushed away; it stays where its text puts it.
-        negatives[np.bincount(self.corpus.Y.indices, minlength=self.corpus.Y.shape[1])[negatives] == 0] = MISSING
+        negatives = _near(around, self.corpus, s.negatives, s, f"finding hard negatives{self.suffix}")
+        likelihood = Logistic() if s.likelihood == "logistic" else Likelihood(s.c, s.d, s.margin)
         trainer = ClassifierTraining(
-            encoder, classifiers, self.corpus.X, self.corpus.Y, negatives, Likelihood(s.c, s.d), s, self.seed,
+            encoder, classifiers, self.corpus.X, self.corpus.Y, negatives, likelihood, s, self.seed,
             self._measure(lambda: encoder.finish(encoder.encode(self.validation.X)) @ classifiers.all().T),
         )  # fmt: skip
         self._train(trainer, "training the classifiers", s.classifier_epochs)

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from xcwork.device import resolve
 from xcwork.methods.siamesexml.fusion import Fusion
-from xcwork.methods.siamesexml.scores import Member, Scored, score
+from xcwork.methods.siamesexml.scores import LabelWeights, Member, Scored, score
+from xcwork.methods.siamesexml.terms import Terms
 from xcwork.results import MISSING, TopK
 from xcwork.search import top_k_rows
 
@@ -28,23 +29,25 @@ class Runtime:
             Member.from_state(state, method.Y_, method, method.seed + number, device)
             for number, state in enumerate(method.members_)
         ]
-        self.fusion = Fusion(tuple(method.weights_), method.unseen_bonus_)
+        self.terms = Terms(method.terms_, method.terms_bias_)
 
     @cached_property
-    def bonus(self) -> np.ndarray:
-        return self.fusion.bonus(self.method.label_frequencies_ == 0)
+    def weights(self) -> LabelWeights:
+        m = self.method
+        tail = m.tail if m.alpha is None else 0.0
+        return Fusion(m.weights_, m.unseen_bonus_, tail).of_labels(m.label_frequencies_)
 
     def scored(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> Scored:
         """Candidates of the rows of `X` (n, n_features) and their scores."""
         m = self.method
         return score(
-            self.members, self.tokens.of_documents(X), m.Z_, size=max(m.shortlist, k), neighbours=m.neighbours,
-            among=among, needs=[weight > 0 for weight in self.fusion.weights],
+            self.members, self.tokens.of_documents(X), m.Z_, self.terms, size=max(m.shortlist, k),
+            neighbours=m.neighbours, among=among, needs=self.weights.needs,
         )  # fmt: skip
 
     def best(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         """The k best labels of every row."""
         found = self.scored(X, k, among)
-        best = top_k_rows(found.total(self.fusion.weights, self.bonus), k)
+        best = top_k_rows(found.total(self.weights), k)
         ids = np.take_along_axis(found.ids, np.maximum(best.ids, 0), axis=1)
         return TopK(np.where(best.ids == MISSING, MISSING, ids).astype(np.int32), best.scores)

@@ -1,6 +1,6 @@
-"""What speaks for a label: five scores of a (document, label) pair, and their weighted sum.
+"""What speaks for a label: six scores of a (document, label) pair, and their weighted sum.
 
-    s(x, l) = Σ_c weight_c * score_c(x, l)
+    s(x, l) = Σ_c weight_c(l) * score_c(x, l) + constant(l)
 
 | c | score |
 | --- | --- |
@@ -9,14 +9,13 @@
 | centroid | cos(f(x), v_l), the mean of the label's documents |
 | documents | votes of the nearest training documents, in [0, 1] |
 | words | tf-idf cosine of the two texts themselves: exact matches, which embeddings blur |
+| terms | margin of a linear classifier over the words themselves (`terms`), -1 where there is none |
 
-All five lie on the same scale, and the sum is linear: so its parts explain it exactly, and an ensemble is the mean over
-its members. The paper has classifier, text and centroid with weights α, (1 - α)/2 and (1 - α)/2 (up to scale); its
-program adds 2.5 % of the documents' votes. `words` is ours: rare words that occur in no training document mean nothing
-to a trained embedding but often decide between unseen labels.
-
-A label without training documents gets no votes and was never calibrated against the others: a constant, chosen like
-the weights on validation documents, is added to its score.
+The sum is linear: so its parts explain it exactly, and an ensemble is the mean over its members. The paper has
+classifier, text and centroid with weights α, (1 - α)/2 and (1 - α)/2 (up to scale); its program adds 2.5 % of the
+documents' votes. `words` and `terms` are ours: rare words that occur in no training document mean nothing to a trained
+embedding but often decide between unseen labels, and what a frequent label needs to know does not always fit into a few
+hundred numbers. How weights depend on the label is said in `fusion`.
 """
 
 from __future__ import annotations
@@ -33,9 +32,10 @@ from xcwork.kernels import cores_for
 from xcwork.kernels.pairs import pair_dots, pair_matches
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.graphs import Neighbourhood, graphs_of, united
+from xcwork.methods.siamesexml.terms import Terms
 from xcwork.results import MISSING
 
-NAMES = ("classifier", "text", "centroid", "documents", "words")
+NAMES = ("classifier", "text", "centroid", "documents", "words", "terms")
 
 
 @dataclass(eq=False)
@@ -77,24 +77,37 @@ class Member:
 
 
 @dataclass(frozen=True, eq=False)
+class LabelWeights:
+    """What each score counts for each label, and what a label has besides."""
+
+    of_scores: np.ndarray  # (n_scores, n_labels) float32
+    constant: np.ndarray  # (n_labels,) float32
+
+    @property
+    def needs(self) -> list[bool]:
+        """Which scores count at all."""
+        return self.of_scores.any(axis=1).tolist()
+
+
+@dataclass(frozen=True, eq=False)
 class Scored:
-    """Candidates of some documents and the five scores of each."""
+    """Candidates of some documents and the scores of each."""
 
     ids: np.ndarray  # (n_documents, n_candidates), -1 where there is none
     values: np.ndarray  # (n_scores, n_documents, n_candidates) float32
 
-    def total(self, weights: Sequence[float], bonus: np.ndarray) -> np.ndarray:
-        """The weighted sum plus `bonus` (n_labels,) of each label, (n_documents, n_candidates); -inf for none."""
-        total = np.zeros(self.ids.shape, np.float32)
-        for weight, values in zip(weights, self.values, strict=True):
-            if weight:
-                total += np.float32(weight) * values
-        return np.where(self.ids == MISSING, -np.inf, total + bonus[self.ids]).astype(np.float32)
+    def total(self, weights: LabelWeights) -> np.ndarray:
+        """The weighted sum, (n_documents, n_candidates); -inf where there is no candidate."""
+        total = weights.constant[self.ids]
+        for weight, values in zip(weights.of_scores, self.values, strict=True):
+            if weight.any():
+                total += weight[self.ids] * values
+        return np.where(self.ids == MISSING, -np.inf, total).astype(np.float32)
 
 
 def score(
-    members: Sequence[Member], x: sparse.csr_array, Z: sparse.csr_array, *, size: int, neighbours: int,
-    among: np.ndarray | None = None, needs: Sequence[bool] = (True,) * len(NAMES),
+    members: Sequence[Member], x: sparse.csr_array, Z: sparse.csr_array, terms: Terms, *, size: int,
+    neighbours: int, among: np.ndarray | None = None, needs: Sequence[bool] = (True,) * len(NAMES),
 ) -> Scored:  # fmt: skip
     """Candidates of the rows of `x` (n, n_tokens) and their scores, averaged over `members`.
 
@@ -110,9 +123,14 @@ def score(
     for view in views:
         view.add_to(values, ids, needs)
     values /= len(views)
-    if needs[-1]:
-        with cores_for(x.nnz * ids.shape[1]):
-            pair_matches(x.data, x.indices, x.indptr, Z.data, Z.indices, Z.indptr, x.shape[1], ids, values[-1])
+    for place, rows in ((NAMES.index("words"), Z), (NAMES.index("terms"), terms.weights)):
+        if needs[place]:
+            with cores_for(x.nnz * ids.shape[1]):
+                pair_matches(
+                    x.data, x.indices, x.indptr, rows.data, rows.indices, rows.indptr, x.shape[1], ids, values[place]
+                )
+    if needs[NAMES.index("terms")]:
+        values[NAMES.index("terms")] += terms.bias[ids]
     return Scored(ids, values)
 
 

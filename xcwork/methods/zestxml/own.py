@@ -47,14 +47,17 @@ class OwnProblem:
     keep: int
     seed: int
 
-    def solve(self, labels: np.ndarray, progress: Progress) -> tuple[sparse.csr_array, np.ndarray]:
-        """Weights (n_features, n_labels) and biases (n_labels,) for all labels; those not in `labels` stay empty."""
+    def solve(self, labels: np.ndarray, progress: Progress, name: str) -> tuple[sparse.csr_array, np.ndarray]:
+        """Weights (n_features, n_labels) and biases (n_labels,) for all labels; those not in `labels` stay empty.
+
+        `progress` remembers under `name` what is done.
+        """
         rows, columns = _by_frequency(self.X)
         curvature = (np.asarray(self.X.multiply(self.X).sum(axis=1)) + 1).astype(np.float32)
         pairs = self._by_label()
         # The most costly labels come first, so that no thread is left with one at the end.
         order = labels[np.argsort(-np.diff(pairs.others.indptr)[labels], kind="stable")]
-        blocks, width = Blocks(progress, "own"), min(self.keep, self.X.shape[1])
+        blocks, width = Blocks(progress, name), min(self.keep, self.X.shape[1])
         size = int(np.clip(BLOCK_BYTES // (8 * width), FEWEST_LABELS, MOST_LABELS))
         if at_once() > 1:  # on a cluster every worker should get some
             size = int(np.clip(len(order) // (4 * at_once()), FEWEST_LABELS, size))

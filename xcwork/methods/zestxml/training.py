@@ -147,7 +147,7 @@ class Tuning:
             self.X, pairs, offsets, self._logistic, C=method.C, passes=method.passes,
             tolerance=method.tolerance, smallest=method.prune, keep=method.own_weights, seed=method.seed,
         )  # fmt: skip
-        own, bias = problem.solve(self.features.identities, self.progress)
+        own, bias = problem.solve(self.features.identities, self.progress, "own")
         return own, bias + np.float32(self._prior)
 
     def _calibrated(

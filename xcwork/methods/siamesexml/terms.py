@@ -1,0 +1,65 @@
+"""Classifiers over the words themselves: what a label must know that a few hundred numbers cannot hold.
+
+    score(x, l) = w_l · x + b_l,   min over w, b of  ½‖w‖² + ½b² + C Σ_i max(0, 1 - y_i (w·x_i + b))²
+
+over the documents that carry the label and those for which the searches of module II take it to be near: the same hard
+negatives that teach the dense classifiers, the same solver as ZestXML's own weights (`xcwork.methods.zestxml.own`). A
+dense classifier generalises from similar words, a sparse one is exact about each of them; their errors differ, and
+`fusion` learns how far to trust either. A label that no document carries, or that was added later, has margin -1.
+
+Cost: O(passes * pairs * words of a document); weights below `SMALLEST` are dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.methods.resume import Progress
+from xcwork.methods.zestxml.own import OwnProblem
+from xcwork.methods.zestxml.pairs import training_pairs
+from xcwork.results import TopK
+
+PRIOR = -1.0  # the margin of a label that nothing speaks for
+SMALLEST, MOST = 0.03, 30_000  # weights of a label: by size, by number
+PASSES, TOLERANCE = 16, 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A linear classifier over tokens for every label."""
+
+    weights: sparse.csr_array  # (n_labels, n_tokens)
+    bias: np.ndarray  # (n_labels,) float32
+
+    @classmethod
+    def none(cls, n_labels: int, n_tokens: int) -> Terms:
+        """No classifier for any label."""
+        return cls(sparse.csr_array((n_labels, n_tokens), dtype=np.float32), np.full(n_labels, PRIOR, np.float32))
+
+    def extended(self, n_new: int) -> Terms:
+        """With labels added that have no classifier."""
+        added = Terms.none(n_new, self.weights.shape[1])
+        return Terms(
+            sparse.csr_array(sparse.vstack([self.weights, added.weights])), np.concatenate([self.bias, added.bias])
+        )
+
+
+def learn_terms(
+    X: sparse.csr_array, Y: sparse.csr_array, near: np.ndarray, settings: Any, progress: Progress, name: str
+) -> Terms:
+    """Classifiers from documents X (n_documents, n_tokens), their labels Y and labels `near` them, -1 for none.
+
+    `progress` remembers what is done under `name`.
+    """
+    pairs = training_pairs(TopK(near, np.zeros(near.shape, np.float32)), Y, add_missed=True)
+    problem = OwnProblem(
+        X, pairs, np.full(pairs.nnz, PRIOR, np.float32), logistic=False, C=settings.C, passes=PASSES,
+        tolerance=TOLERANCE, smallest=SMALLEST, keep=MOST, seed=settings.seed,
+    )  # fmt: skip
+    labels = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+    by_token, bias = problem.solve(labels, progress, name)
+    return Terms(sparse.csr_array(by_token.T), (bias + PRIOR).astype(np.float32))
