@@ -78,6 +78,29 @@ def test_a_worker_that_cannot_write_its_status_ends_with_a_sentence(run, monkeyp
     assert run.state == "finished"
 
 
+def test_a_finished_run_has_no_checkpoint_left(store, corpus, monkeypatch):
+    """A file system that is read-only for a moment, just when the checkpoint is to go: the resumed run removes it."""
+    run = store.create("one_vs_all", {}, corpus)
+
+    remove = shutil.rmtree
+
+    def rmtree(path: Path, **options: bool) -> None:
+        if path.name == "checkpoint":
+            raise OSError(errno.EROFS, "Read-only file system")
+        remove(path, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", rmtree)
+        assert worker.main(run.folder) == 2
+    assert run.state == "failed"
+    assert "Read-only file system" in run.status.message
+    assert (run.folder / "checkpoint").is_dir()
+    status.write_status(run.folder, run.next_attempt(run.status))
+    assert worker.main(run.folder) == 0
+    assert run.state == "finished"
+    assert not (run.folder / "checkpoint").exists()
+
+
 def test_not_even_standard_error_has_room(run, monkeypatch):
     class Full:
         write = flush = staticmethod(disk_full)

@@ -196,7 +196,8 @@ def _evaluate(run: Run, method: Method, dataset: Dataset, reporter: Reporter) ->
         model_bytes=sum(file.stat().st_size for file in (run.folder / "model").rglob("*") if file.suffix != ".md"),
     )  # fmt: skip
     card.write_card(run)
-    shutil.rmtree(run.folder / "checkpoint", ignore_errors=True)
+    if (run.folder / "checkpoint").is_dir():  # it may be large: a run that cannot remove it is not finished
+        shutil.rmtree(run.folder / "checkpoint")
 
 
 class _Outcome:
