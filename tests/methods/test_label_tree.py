@@ -11,6 +11,7 @@ from scipy import sparse
 import xcwork
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
+from xcwork.kernels.tree_search import best_labels, expand, keep_best
 from xcwork.methods.label_tree import LabelTree, training
 from xcwork.methods.label_tree.explaining import secant
 from xcwork.progress import Callback
@@ -172,6 +173,17 @@ def test_a_wider_search_applies_to_a_trained_model(model, topics):
     narrow.set_params(beam=50)
     many = narrow.predict(topics.test, k=80).ids
     assert (many >= 0).sum() > (few >= 0).sum()
+
+
+def test_a_stored_model_with_numbers_of_another_size_compiles_nothing(topics):
+    """Otherwise a strange file keeps the first prediction waiting for seconds."""
+    model = LabelTree(**SMALL).fit(topics.train)
+    expected = model.predict(topics.test, k=5)
+    compiled = [list(kernel.signatures) for kernel in (expand, keep_best, best_labels)]
+    wide = {np.dtype(np.int32): np.int64, np.dtype(np.float32): np.float64}
+    model.forest_ = {name: part.astype(wide.get(part.dtype, np.int32)) for name, part in model.forest_.items()}
+    assert model.predict(topics.test, k=5).ids.tobytes() == expected.ids.tobytes()
+    assert [kernel.signatures for kernel in (expand, keep_best, best_labels)] == compiled
 
 
 def test_a_model_that_does_not_fit_together_is_refused(model, topics):

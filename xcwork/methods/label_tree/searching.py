@@ -34,6 +34,7 @@ class Searcher:
         self._rank = rank  # (n_features,)
         self._forest = forest
         self._nodes = forest.nodes()._replace(features=rank[forest.features])
+        self._roots = forest.roots.astype(np.int32, copy=False)
         self._n_labels, self._beam = n_labels, min(beam, forest.n_nodes)  # no level has more
         label_slots = np.concatenate([[0], np.cumsum(forest.targets < 0)])
         self._has_labels = np.diff(label_slots[forest.first_slot]) > 0  # (n_nodes,)
@@ -74,7 +75,7 @@ class Searcher:
         n_trees, n_documents = self._forest.n_trees, X.shape[0]
         row_of = np.full(self._n_used, NOT_HERE, np.int32)
         places = Places(
-            np.arange(n_documents * n_trees, dtype=np.int32), np.tile(self._forest.roots, n_documents),
+            np.arange(n_documents * n_trees, dtype=np.int32), np.tile(self._roots, n_documents),
             np.zeros(n_documents * n_trees, np.float32),
         )  # fmt: skip
         levels = []
