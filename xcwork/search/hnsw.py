@@ -1,7 +1,9 @@
 """Approximate nearest vectors with a hierarchical navigable small-world graph (hnswlib).
 
-A vector has about M neighbours in the graph; a search walks it keeping the `ef` best vectors met so far. Larger M,
-`ef_construction` and `ef` find more of the true neighbours and cost more memory, building time and query time.
+A vector has about M neighbours in the graph; a search for k vectors walks it keeping the best ones met so far, `ef` of
+them or four times k, whichever is more. Larger M, `ef_construction` and `ef` find more of the true neighbours and cost
+more memory, building time and query time. (Among 100,000 barely trained label embeddings M = 16 and k vectors kept find
+0.78 of the nearest 200, M = 32 and four times as many 0.985.)
 
 hnswlib forgets `ef` when it saves, so all settings live in a JSON file beside the graph. With one thread the graph is
 the same for the same seed; with more it is built sooner, but then depends on which thread came first.
@@ -29,6 +31,7 @@ from xcwork.storage import new_folder, write_json
 GRAPH_FILE, SETTINGS_FILE = "graph.bin", "index.json"
 SETTINGS = ("space", "M", "ef_construction", "ef", "seed", "threads")
 ADDED_AT_ONCE = 5_000
+KEPT_PER_RESULT = 4  # vectors that a walk keeps in mind for each one it is asked for
 QUERIES = 1_000
 
 
@@ -38,7 +41,7 @@ class HnswIndex(Index):
     kind = "hnsw"
 
     def __init__(
-        self, space: str = "cosine", *, M: int = 16, ef_construction: int = 200, ef: int = 100, seed: int = 0,
+        self, space: str = "cosine", *, M: int = 32, ef_construction: int = 200, ef: int = 100, seed: int = 0,
         threads: int = 1,
     ) -> None:  # fmt: skip
         super().__init__(space)
@@ -68,7 +71,7 @@ class HnswIndex(Index):
     def _query(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
         if among is not None and len(among) < EXACT_BELOW:
             return self._exact(queries, k, among)
-        self._graph.set_ef(max(self.ef, k))
+        self._graph.set_ef(max(self.ef, KEPT_PER_RESULT * k))
         blocks = [queries[start : start + QUERIES] for start in range(0, len(queries), QUERIES)]
         return TopK.concatenate([self._walk(block, k, among) for block in track(blocks, "searching")])
 
