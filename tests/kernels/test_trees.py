@@ -65,12 +65,13 @@ def test_planted_clusters_are_found():
     assert found.tolist() == [0] * 5 + [1] * 5 + [2] * 5
 
 
-@given(st.integers(0, 1000))
-def test_gathered_rows_are_the_rows_without_unused_columns(seed):
+@given(st.integers(0, 1000), st.sampled_from([14, 5000]))
+def test_gathered_rows_are_the_rows_without_unused_columns(seed, n_features):
     rng = np.random.default_rng(seed)
-    X = rng.random((9, 14)) * (rng.random((9, 14)) < 0.2)
+    X = np.zeros((9, n_features))
+    X[:, -14:] = rng.random((9, 14)) * (rng.random((9, 14)) < 0.2)
     documents = np.flatnonzero(rng.random(9) < 0.5)
-    local, features = gather(rows_of(X), 14, documents)
+    local, features = gather(rows_of(X), n_features, documents)
     chosen = X[documents].astype(np.float32)
     assert features.tolist() == np.flatnonzero(chosen.any(axis=0)).tolist()
     found = sparse.csr_array(local, shape=(len(documents), len(features))).toarray()

@@ -10,6 +10,8 @@ from numba import njit
 
 from xcwork.kernels.linear import Rows
 
+FEW_ENTRIES = 30  # sorting the entries of a node is quicker than a look at all features, when it has 30 times fewer
+
 
 @njit(cache=True, nogil=True)
 def cluster(rows, n_features, members, starts, balanced, least_gain, max_rounds):
@@ -21,14 +23,15 @@ def cluster(rows, n_features, members, starts, balanced, least_gain, max_rounds)
     may end up empty.
     """
     n_members, k = members.shape[0], starts.shape[0]
-    means = np.zeros((n_features, k), np.float32)
+    rows, features = gather(rows, n_features, members)  # a small node should not pay for the features of all labels
+    means = np.zeros((features.shape[0], k), np.float32)
     found = np.empty(n_members, np.int32)
     similarity = np.empty((n_members, k), np.float32)
     for c in range(k):
-        _add_to_mean(rows, members[starts[c]], means, c)
+        _add_to_mean(rows, starts[c], means, c)
     before = -np.inf
     for _ in range(max_rounds):
-        _similarities(rows, members, means, similarity)
+        _similarities(rows, means, similarity)
         if balanced:
             order = np.argsort(similarity[:, 1] - similarity[:, 0], kind="mergesort")
             for place in range(n_members):
@@ -44,7 +47,7 @@ def cluster(rows, n_features, members, starts, balanced, least_gain, max_rounds)
         before = total / n_members
         means[:] = 0
         for i in range(n_members):
-            _add_to_mean(rows, members[i], means, found[i])
+            _add_to_mean(rows, i, means, found[i])
         _unit_columns(means)
     return found
 
@@ -56,12 +59,12 @@ def _add_to_mean(rows, i, means, c):
 
 
 @njit(cache=True, nogil=True)
-def _similarities(rows, members, means, similarity):
+def _similarities(rows, means, similarity):
     """Fill `similarity` (n_members, k) with mean·v."""
     similarity[:] = 0
-    for i in range(members.shape[0]):
+    for i in range(similarity.shape[0]):
         row = similarity[i]
-        for at in range(rows.indptr[members[i]], rows.indptr[members[i] + 1]):
+        for at in range(rows.indptr[i], rows.indptr[i + 1]):
             value = rows.data[at]
             mean = means[rows.indices[at]]
             for c in range(row.shape[0]):
@@ -85,23 +88,23 @@ def _unit_columns(means):
 @njit(cache=True, nogil=True)
 def gather(rows, n_features, documents):
     """(the rows `documents` in columns of their own, the feature behind each of those columns in ascending order)."""
-    n_entries = 0
-    number = np.zeros(n_features, np.int32)
-    for i in documents:
-        n_entries += rows.indptr[i + 1] - rows.indptr[i]
-        for at in range(rows.indptr[i], rows.indptr[i + 1]):
-            number[rows.indices[at]] = 1
-    features = np.flatnonzero(number).astype(np.int32)
-    for column in range(features.shape[0]):
-        number[features[column]] = column
-    data, indices = np.empty(n_entries, np.float32), np.empty(n_entries, np.int32)
     indptr = np.zeros(documents.shape[0] + 1, np.int64)
-    filled = 0
     for row in range(documents.shape[0]):
-        for at in range(rows.indptr[documents[row]], rows.indptr[documents[row] + 1]):
-            data[filled], indices[filled] = rows.data[at], number[rows.indices[at]]
-            filled += 1
-        indptr[row + 1] = filled
+        indptr[row + 1] = indptr[row] + rows.indptr[documents[row] + 1] - rows.indptr[documents[row]]
+    data, indices = np.empty(indptr[-1], np.float32), np.empty(indptr[-1], np.int32)
+    for row in range(documents.shape[0]):
+        first, last = rows.indptr[documents[row]], rows.indptr[documents[row] + 1]
+        data[indptr[row] : indptr[row + 1]] = rows.data[first:last]
+        indices[indptr[row] : indptr[row + 1]] = rows.indices[first:last]
+    if indices.shape[0] * FEW_ENTRIES < n_features:
+        features = np.unique(indices)
+        indices = np.searchsorted(features, indices).astype(np.int32)
+    else:
+        number = np.zeros(n_features, np.int32)
+        number[indices] = 1
+        features = np.flatnonzero(number).astype(np.int32)
+        number[features] = np.arange(features.shape[0])
+        indices = number[indices]
     return Rows(data, indices, indptr), features
 
 
