@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.pairs import pair_dots, pair_matches
+from xcwork.kernels.pairs import pair_dots, pair_matches, pair_products
 
 
 def partners_of(rng: np.random.Generator, n: int, k: int, n_partners: int) -> np.ndarray:
@@ -33,6 +33,10 @@ def test_matches_are_the_sparse_product(seed: int, n: int) -> None:
     pair_matches(X.data, X.indices, X.indptr, Z.data, Z.indices, Z.indptr, 30, partners, scores)
     product = (X @ Z.T).toarray()
     expected = np.where(partners < 0, 0, product[np.arange(n)[:, None], partners])
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
+    T = sparse.csr_array(Z.T)
+    scores[:] = np.nan
+    pair_products(X.data, X.indices, X.indptr, T.data, T.indices, T.indptr, 9, partners, scores)
     np.testing.assert_allclose(scores, expected, atol=1e-6)
 
 

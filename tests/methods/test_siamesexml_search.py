@@ -225,7 +225,7 @@ def test_scores_of_members_are_averaged_over_united_candidates(encoder, Y, aroun
         for e, n in ((encoder, around), (other, neighbourhood(other, Y)))
     ]
     x, Z = texts(5, 10), texts(N_LABELS, 3)
-    terms = Terms(texts(N_LABELS, 11), np.linspace(-1, 0, N_LABELS, dtype=np.float32))
+    terms = Terms(sparse.csr_array(texts(N_LABELS, 11).T), np.linspace(-1, 0, N_LABELS, dtype=np.float32))
     both = score(members, x, Z, terms, size=4, neighbours=5)
     alone = [score([member], x, Z, terms, size=N_LABELS, neighbours=5) for member in members]
     small = [score([member], x, Z, terms, size=4, neighbours=5).ids for member in members]
@@ -235,7 +235,7 @@ def test_scores_of_members_are_averaged_over_united_candidates(encoder, Y, aroun
         expected = np.mean([part.values[:, row, ids] for part in alone], axis=0)
         np.testing.assert_allclose(both.values[:, row, : len(ids)], expected, atol=1e-6)
     np.testing.assert_allclose(alone[0].values[4], (x @ Z.T).toarray(), atol=1e-6)
-    np.testing.assert_allclose(alone[0].values[5], (x @ terms.weights.T).toarray() + terms.bias, atol=1e-6)
+    np.testing.assert_allclose(alone[0].values[5], (x @ terms.weights).toarray() + terms.bias, atol=1e-6)
 
 
 def test_lookup_is_indexing(Y):

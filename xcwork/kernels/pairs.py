@@ -46,3 +46,23 @@ def pair_matches(data, indices, indptr, their_data, their_indices, their_indptr,
                 scores[i, j] = total
             for at in range(indptr[i], indptr[i + 1]):
                 row[indices[at]] = 0
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def pair_products(data, indices, indptr, by_term, ids, starts, n_columns, partners, scores):
+    """scores[i, j] = column partners[i, j] of row i times a matrix (n_terms, n_columns), given by its rows.
+
+    Only the terms of the row are visited. That is less than `pair_matches` does where partners have many terms.
+    """
+    n_rows, chunk = partners.shape[0], 64  # rows that share a workspace
+    for block in prange((n_rows + chunk - 1) // chunk):
+        sums = np.zeros(n_columns, np.float32)
+        for i in range(block * chunk, min(n_rows, (block + 1) * chunk)):
+            for at in range(indptr[i], indptr[i + 1]):
+                for place in range(starts[indices[at]], starts[indices[at] + 1]):
+                    sums[ids[place]] += data[at] * by_term[place]
+            for j in range(partners.shape[1]):
+                scores[i, j] = sums[partners[i, j]] if partners[i, j] >= 0 else np.float32(0)
+            for at in range(indptr[i], indptr[i + 1]):
+                for place in range(starts[indices[at]], starts[indices[at] + 1]):
+                    sums[ids[place]] = 0

@@ -101,10 +101,14 @@ class Index(ABC):
         best = TopK.empty(len(queries), 0)
         for start in range(0, len(ids), VECTORS):
             part = ids[start : start + VECTORS]
-            local = top_k_rows(queries @ self.vectors(part).T, k)
+            local = top_k_rows(queries @ self._ascending(part).T, k)
             found = TopK(part[local.ids].astype(np.int32), local.scores)
             best = best_of(best, found, k)
         return best
+
+    def _ascending(self, ids: np.ndarray) -> np.ndarray:
+        """The vectors of ascending `ids`, which need not be a copy."""
+        return self.vectors(ids)
 
     def _scaled(self, vectors: np.ndarray) -> np.ndarray:
         return unit_rows(vectors) if self.space == "cosine" else vectors
@@ -131,6 +135,10 @@ class ExactIndex(Index):
 
     def vectors(self, ids: np.ndarray) -> np.ndarray:
         return self._vectors[ids]
+
+    def _ascending(self, ids: np.ndarray) -> np.ndarray:
+        first, last = int(ids[0]), int(ids[-1])
+        return self._vectors[first : last + 1] if last - first == len(ids) - 1 else self._vectors[ids]
 
     def _build(self, vectors: np.ndarray) -> None:
         self._vectors = vectors

@@ -102,7 +102,7 @@ class SiameseXML(Method):
     layout = stored(
         Z_=matrix("labels", "tokens"), label_tokens_=array("label_features", kind="i", below="tokens"),
         Y_=matrix("documents", "labels"), weights_=array(7, 3), unseen_bonus_=number,
-        terms_=matrix("labels", "tokens"), terms_bias_=array("labels"), curves_=history,
+        terms_=matrix("tokens", "labels"), terms_bias_=array("labels"), curves_=history,
         members_=listing(
             record(
                 encoder=record(

@@ -108,8 +108,8 @@ def _terms(method: SiameseXML, row: sparse.csr_array, label: int, weight: float)
     terms, details = method.runtime.terms, {"score": "terms"}
     if not weight:
         return []
-    values = (row * terms.weights[[label]]).tocoo()
-    products = zip(values.coords[1].tolist(), values.data.tolist(), strict=True)
+    weights = terms.weights[row.indices][:, [label]].toarray().ravel()  # (n_tokens of the row,)
+    products = zip(row.indices.tolist(), (row.data * weights).tolist(), strict=True)
     parts = [Part(_name(method, token), "its words", weight * value, details) for token, value in products if value]
     return [*parts, Part(NO_TOKEN, "its words", weight * float(terms.bias[label]), details)]
 

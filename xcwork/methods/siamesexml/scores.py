@@ -123,14 +123,11 @@ def score(
     for view in views:
         view.add_to(values, ids, needs)
     values /= len(views)
-    for place, rows in ((NAMES.index("words"), Z), (NAMES.index("terms"), terms.weights)):
-        if needs[place]:
-            with cores_for(x.nnz * ids.shape[1]):
-                pair_matches(
-                    x.data, x.indices, x.indptr, rows.data, rows.indices, rows.indptr, x.shape[1], ids, values[place]
-                )
-    if needs[NAMES.index("terms")]:
-        values[NAMES.index("terms")] += terms.bias[ids]
+    if needs[4]:
+        with cores_for(x.nnz * ids.shape[1]):
+            pair_matches(x.data, x.indices, x.indptr, Z.data, Z.indices, Z.indptr, x.shape[1], ids, values[4])
+    if needs[5]:
+        values[5] = terms.margins(x, ids)
     return Scored(ids, values)
 
 

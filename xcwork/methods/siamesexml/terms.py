@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from xcwork.kernels import cores_for
+from xcwork.kernels.pairs import pair_products
 from xcwork.methods.resume import Progress
 from xcwork.methods.zestxml.own import OwnProblem
 from xcwork.methods.zestxml.pairs import training_pairs
@@ -32,20 +34,26 @@ PASSES, TOLERANCE = 16, 0.02
 class Terms:
     """A linear classifier over tokens for every label."""
 
-    weights: sparse.csr_array  # (n_labels, n_tokens)
+    weights: sparse.csr_array  # (n_tokens, n_labels)
     bias: np.ndarray  # (n_labels,) float32
 
     @classmethod
     def none(cls, n_labels: int, n_tokens: int) -> Terms:
         """No classifier for any label."""
-        return cls(sparse.csr_array((n_labels, n_tokens), dtype=np.float32), np.full(n_labels, PRIOR, np.float32))
+        return cls(sparse.csr_array((n_tokens, n_labels), dtype=np.float32), np.full(n_labels, PRIOR, np.float32))
 
     def extended(self, n_new: int) -> Terms:
         """With labels added that have no classifier."""
-        added = Terms.none(n_new, self.weights.shape[1])
-        return Terms(
-            sparse.csr_array(sparse.vstack([self.weights, added.weights])), np.concatenate([self.bias, added.bias])
-        )
+        w = self.weights
+        weights = sparse.csr_array((w.data, w.indices, w.indptr), shape=(w.shape[0], w.shape[1] + n_new))
+        return Terms(weights, np.concatenate([self.bias, np.full(n_new, PRIOR, np.float32)]))
+
+    def margins(self, x: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
+        """The scores of rows `x` (n, n_tokens) and labels `ids` (n, k), -1 for none."""
+        w, margins = self.weights, np.empty(ids.shape, np.float32)
+        with cores_for(x.nnz * ids.shape[1]):
+            pair_products(x.data, x.indices, x.indptr, w.data, w.indices, w.indptr, w.shape[1], ids, margins)
+        return margins + self.bias[ids]
 
 
 def learn_terms(
@@ -61,5 +69,5 @@ def learn_terms(
         tolerance=TOLERANCE, smallest=SMALLEST, keep=MOST, seed=settings.seed,
     )  # fmt: skip
     labels = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
-    by_token, bias = problem.solve(labels, progress, name)
-    return Terms(sparse.csr_array(by_token.T), (bias + PRIOR).astype(np.float32))
+    weights, bias = problem.solve(labels, progress, name)
+    return Terms(weights, (bias + PRIOR).astype(np.float32))
