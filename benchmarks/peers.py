@@ -9,8 +9,9 @@ its own on all cores: label trees with one and with three trees, a beam of 10 an
 XR-Linear and napkinXC with their defaults, napkinXC also with squared hinge and a beam. `--pecos` names the interpreter
 of an environment with `pip install libpecos "numpy<2"`. *ms/document* is a batch of all test documents on all cores,
 *ms alone* the median of documents asked for one by one, *load ms* the time from a saved model to the first answer.
-*×* is the time of the system over that of `xcwork label_tree` with one tree. A system that trains in less than
-`--once-above` seconds is repeated; the median is shown, and the spread of training (largest over smallest).
+*×* is the processor time of the system over that of `xcwork label_tree` with one tree: what else runs on the machine
+disturbs it least. A system that trains in less than `--once-above` seconds is repeated; the median is shown, and the
+spread of training (largest over smallest processor time).
 
 `--prepared` keeps the features, so that another run does not make them again. Rows that FILE has are not measured
 again, so a run that was cut short goes on.
@@ -29,7 +30,7 @@ from _peers import SYSTEMS, in_own_process, prepare
 
 COLUMNS = (
     "system", "P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "train s", "train CPU s", "train ×", "spread",
-    "ms/document", "predict ×", "ms alone", "load ms", "peak MB", "model MB",
+    "ms/document", "CPU ms/document", "predict ×", "ms alone", "load ms", "peak MB", "model MB",
 )  # fmt: skip
 REFERENCE = "xcwork label_tree, 1 tree"
 
@@ -39,7 +40,7 @@ def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     reference = next((row for row in rows if row["system"] == REFERENCE and "failed" not in row), None)
     if reference is None:
         return rows
-    pairs = {"train ×": "train s", "predict ×": "ms/document"}
+    pairs = {"train ×": "train CPU s", "predict ×": "CPU ms/document"}
     return [
         row if "failed" in row else row | {name: row[of] / reference[of] for name, of in pairs.items()} for row in rows
     ]
@@ -84,9 +85,9 @@ def main() -> None:
             for name in systems:
                 if name not in table["raw"]:
                     table["raw"][name] = measured(name, folder, options)
-                    table["rows"] = with_ratios([combined(rows) for rows in table["raw"].values()])
-                    if options.out:
-                        write_json(options.out, {"conditions": facts, "tables": tables})
+                table["rows"] = with_ratios([combined(rows, "train CPU s") for rows in table["raw"].values()])
+                if options.out:
+                    write_json(options.out, {"conditions": facts, "tables": tables})
     for name, table in tables.items():
         about = ", ".join(f"{number:,} {what}" for what, number in table["size"].items())
         print(f"\n### {name}: {about}\n\n{markdown_table(table['rows'], COLUMNS)}\n\n{described(facts)}", flush=True)

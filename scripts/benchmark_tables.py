@@ -1,0 +1,256 @@
+"""Write the tables of benchmark results into the texts that show them, so that no figure is copied by hand.
+
+    python scripts/benchmark_tables.py [--check]
+
+`benchmarks/results/*.json` is what the benchmarks wrote with `--out`. Wherever a text has
+
+    <!-- table: methods pyseealso -->
+    …
+    <!-- /table -->
+
+what stands between is replaced by that table. `--check` changes nothing and fails if a text is not up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+TEXTS = ("README.md", "benchmarks/README.md", "benchmarks/RESULTS.md", "docs/cluster.md")
+PLACE = re.compile(r"<!-- table: (.+?) -->\n.*?<!-- /table -->", re.DOTALL)
+EXPONENTS = ("exponent", "last step", "measured", "between the two largest sizes", "measured, memory")
+NOT_MEASURED = "Not measured here."
+PERCENTAGES = ("P@", "PSP@", "nDCG@", "unseen")
+
+# heading: (column of the results, which is best: max, min or neither)
+Columns = Mapping[str, tuple[str, Callable | None]]
+PRECISION: Columns = {f"P@{k}": (f"P@{k}", max) for k in (1, 3, 5)}
+METHODS: Columns = {
+    "method": ("method", None), **PRECISION, "PSP@1": ("PSP@1", max), "PSP@5": ("PSP@5", max),
+    "unseen P@5": ("unseen P@5", max), "training, CPU s": ("train CPU s", None), "spread": ("spread", None),
+    "ms a document": ("ms/document", None), "alone": ("ms alone", None), "model, MB": ("model MB", None),
+    "peak, MB": ("peak MB", None),
+}  # fmt: skip
+PEERS: Columns = {
+    "system": ("system", None), **PRECISION, "PSP@1": ("PSP@1", max), "PSP@5": ("PSP@5", max),
+    "training, CPU s": ("train CPU s", min), "×": ("train ×", None), "spread": ("spread", None),
+    "CPU ms a document": ("CPU ms/document", min), "alone, ms": ("ms alone", min), "load, ms": ("load ms", min),
+    "peak, MB": ("peak MB", min), "model, MB": ("model MB", min),
+}  # fmt: skip
+STANDING: dict[str, tuple[str, Callable]] = {
+    "P@1": ("P@1", max), "P@5": ("P@5", max), "PSP@5": ("PSP@5", max), "training, CPU s": ("train CPU s", min),
+    "CPU ms a document": ("CPU ms/document", min), "one document, ms": ("ms alone", min),
+    "loading, ms": ("load ms", min), "peak, MB": ("peak MB", min), "model, MB": ("model MB", min),
+}  # fmt: skip
+LEVEL_POINTS, LEVEL_SHARE = 0.35, 1.1  # seeds of a tree differ by that many points; ten percent of a time or size
+NAMES = {"eurlex57k": "EURLEX57K", "bibtex": "Bibtex", "delicious": "Delicious", "pyseealso": "`pyseealso`"}
+PUBLISHED: Columns = {
+    "published": ("method", None), "setting": ("setting", None),
+    **{name: (name, None) for name in ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")}, "source": ("source", None),
+}  # fmt: skip
+
+
+@cache
+def results(name: str) -> dict[str, Any]:
+    """What a benchmark has written."""
+    return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+
+
+def methods(dataset: str) -> str:
+    """All methods on a dataset, with a line for each that has no figures."""
+    rows = results("methods")["tables"].get(dataset, {}).get("measured")
+    if not rows:
+        return NOT_MEASURED
+    measured = [row for row in rows if "failed" not in row]
+    return "\n\n".join([table(measured, METHODS), *_missing(rows, "method")])
+
+
+def published(dataset: str) -> str:
+    """What papers report."""
+    rows = results("methods")["tables"].get(dataset, {}).get("published")
+    return table(rows, PUBLISHED) if rows else NOT_MEASURED
+
+
+def peers(dataset: str) -> str:
+    """xcwork and other programs on a dataset."""
+    rows = results("peers")["tables"].get(dataset, {}).get("rows")
+    if not rows:
+        return NOT_MEASURED
+    measured = [row for row in rows if "failed" not in row]
+    return "\n\n".join([table(measured, PEERS), *_missing(rows, "system")])
+
+
+def _missing(rows: Sequence[Mapping[str, Any]], name: str) -> list[str]:
+    """A line about those that have no figures; a sentence of the workbench without its remedy."""
+    reasons = {row[name]: row["failed"].split(": ", 1)[-1].split("; ")[0] for row in rows if "failed" in row}
+    return ["No figures: " + "; ".join(f"{who} ({why})" for who, why in reasons.items()) + "."] if reasons else []
+
+
+def standing(ours: str, *theirs: str) -> str:
+    """A system of ours beside the best of others in every measure and dataset: leads, level or behind."""
+    lines = []
+    for dataset, found in results("peers")["tables"].items():
+        rows = {row["system"]: row for row in found["rows"] if "failed" not in row}
+        peers_ = [rows[name] for name in map(_spaced, theirs) if name in rows]
+        if (mine := rows.get(_spaced(ours))) is None or not peers_:
+            continue
+        line = {"dataset": NAMES.get(dataset, dataset)}
+        for heading, (column, choose) in STANDING.items():
+            best = choose(row[column] for row in peers_)
+            line[heading] = _verdict(mine[column], best, choose)
+        lines.append(line)
+    return table(lines, {name: (name, None) for name in lines[0]})
+
+
+def _spaced(name: str) -> str:
+    """The name of a system, in which a line stands for a space."""
+    return name.replace("_", " ").replace("label tree", "label_tree").replace("one vs all", "one_vs_all")
+
+
+def _verdict(mine: float, best: float, choose: Callable) -> str:
+    if choose is max:  # percentages
+        word = "level" if abs(mine - best) <= LEVEL_POINTS else "leads" if mine > best else "behind"
+        return f"{word} ({mine:.2f}, {best:.2f})"
+    word = "level" if max(mine, best) <= LEVEL_SHARE * min(mine, best) else "leads" if mine < best else "behind"
+    return f"{word} ({figure(mine)}, {figure(best)})"
+
+
+def growth(measure: str, series: str = "labels") -> str:
+    """One measure of every method over the sizes of a series, with the exponent that was fitted."""
+    column = {"time": "CPU s", "memory": "memory MB", "prediction": "CPU ms/document"}[measure]
+    found = results("growth")
+    rows = [row for row in found["rows"] if row["series"] == series]
+    sizes = sorted({row[series] for row in rows})
+    fitted = {row["method"]: row for row in found["exponents"][series]}
+    shown = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        line: dict[str, Any] = {"method": f"`{method}`"}
+        mine = {row[series]: row for row in rows if row["method"] == method}
+        for size in sizes:
+            row = mine.get(size, {})
+            line[f"{size:,}"] = f"*{row['stopped']}*" if row.get("stopped") else row.get(column)
+        line["exponent"] = fitted.get(method, {}).get(column)
+        if measure == "time":
+            line["last step"] = fitted.get(method, {}).get("last step")
+        shown.append(line)
+    return table(shown, {name: (name, None) for name in shown[0]})
+
+
+def expected(*lines: str) -> str:
+    """The exponents that the arithmetic of a method foretells beside the measured ones."""
+    found = {row["method"]: row for row in results("growth")["exponents"]["labels"]}
+    shown = []
+    for line in lines:
+        method, time, memory = line.split("=")
+        row = found.get(method, {})
+        shown.append({
+            "method": f"`{method}`", "expected: time": time, "measured": row.get("CPU s"),
+            "between the two largest sizes": row.get("last step"), "largest size": row.get("largest"),
+            "expected: memory": memory, "measured, memory": row.get("memory MB"),
+        })  # fmt: skip
+    return table(shown, {name: (name, None) for name in shown[0]})
+
+
+def conditions(benchmark: str) -> str:
+    """Machine, load and versions of a result."""
+    found = results(benchmark)
+    facts = found.get("conditions", found)
+    machine, versions = facts["machine"], facts["versions"]
+    loads = _loads(found)
+    cores = "one core" if machine["cores"] == 1 else f"{machine['cores']} cores"
+    numbers = ", ".join(f"{name} {number}" for name, number in versions.items() if name != "xcwork")
+    return (
+        f"{machine['processor']}, {cores}, {machine['memory_gib']} GiB, load {min(loads)} to {max(loads)}; {numbers}."
+    )
+
+
+def _loads(found: Any) -> list[float]:
+    """All loads that a result mentions."""
+    if isinstance(found, dict):
+        own = [found["load"]] if isinstance(found.get("load"), int | float) else []
+        return own + [load for value in found.values() for load in _loads(value)]
+    return [load for item in found for load in _loads(item)] if isinstance(found, list) else []
+
+
+TABLES: dict[str, Callable[..., str]] = {
+    "methods": methods, "published": published, "peers": peers, "standing": standing, "growth": growth,
+    "expected": expected, "conditions": conditions,
+}  # fmt: skip
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Columns) -> str:
+    """Rows as Markdown; columns without a figure are left out, the best of a column is bold."""
+    kept = {heading: of for heading, of in columns.items() if any(_there(row.get(of[0])) for row in rows)}
+    lines = [list(kept), ["---" if _text(rows, of) else "--:" for of, _ in kept.values()]]
+    best = {of: _best(rows, of, choose) for of, choose in kept.values()}
+    for row in rows:
+        cells = [figure(row.get(of), of) for of, _ in kept.values()]
+        lines.append([
+            f"**{cell}**" if best[of] is not None and cell == figure(best[of], of) else cell
+            for cell, (of, _) in zip(cells, kept.values(), strict=True)
+        ])  # fmt: skip
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _text(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
+    return column in ("method", "system", "setting", "source") or all(isinstance(row.get(column), str) for row in rows)
+
+
+def _there(value: Any) -> bool:
+    return value is not None and value == value and value != ""
+
+
+def _best(rows: Sequence[Mapping[str, Any]], column: str, choose: Callable | None) -> float | None:
+    numbers = [row[column] for row in rows if isinstance(row.get(column), int | float) and _there(row[column])]
+    return choose(numbers) if choose and len(numbers) > 1 else None
+
+
+def figure(value: Any, column: str = "") -> str:
+    """A number as people write it: percentages with two decimals, others with three digits."""
+    if not _there(value):
+        return "–"
+    if isinstance(value, str):
+        return value.replace("|", "\\|")
+    if column.startswith(PERCENTAGES) or column in EXPONENTS:
+        return f"{value:.2f}"
+    if isinstance(value, int) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    if abs(value) < 0.001:
+        return "0" if abs(value) < 0.0005 else f"{value:.4f}"
+    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}" if abs(value) < 1 else f"{value:.3g}"
+
+
+def filled(text: str) -> str:
+    """`text` with all its tables written anew."""
+
+    def written(place: re.Match[str]) -> str:
+        name, *arguments = place[1].split()
+        return f"<!-- table: {place[1]} -->\n{TABLES[name](*arguments)}\n<!-- /table -->"
+
+    return PLACE.sub(written, text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if a text is not up to date")
+    check = parser.parse_args().check
+    for name in TEXTS:
+        path = ROOT / name
+        before = path.read_text("utf-8")
+        after = filled(before)
+        if check and before != after:
+            raise SystemExit(f"{name} is not up to date: run python scripts/benchmark_tables.py")
+        if before != after:
+            path.write_text(after, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
