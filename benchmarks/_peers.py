@@ -30,6 +30,7 @@ from scipy import sparse
 VECTORIZER = {"max_features": 50_000}  # words, and as many pairs
 K = 5  # labels a document
 WARM_UP = 1000  # documents on which kernels are compiled
+RANKED = "ranked.txt"  # labels to rank: more than K where some must not be counted, such as a document's own
 TEXT_FILE = "train.txt"  # the training part as omikuji reads it
 HINGE = {"loss": "l2", "liblinear_c": 1, "liblinear_max_iter": 20, "tree_search_type": "beam"}
 
@@ -188,13 +189,15 @@ def prepare(source: str, place: Path) -> dict[str, int]:
     from xcwork.search import unit_rows
 
     dataset = xcwork.load_dataset(source)
-    if dataset.train.texts is not None:
+    if dataset.train.texts is not None and Path(source).exists():  # a built-in dataset says itself how its text is read
         dataset = xcwork.load_dataset(source, vectorizer=VECTORIZER)
     train, test = (replace(part, texts=None, X=unit_rows(part.X)) for part in (dataset.train, dataset.test))
     bare = replace(dataset, train=train, test=test)
     bare.save(place / "dataset")
     write_xc(bare, place / "text")
     (place / "text" / "train.txt").rename(place / TEXT_FILE)
+    spare = 0 if test.filter_pairs is None or not len(test.filter_pairs) else np.bincount(test.filter_pairs[:, 0]).max()
+    (place / RANKED).write_text(str(K + int(spare)))
     for name, part in {"X": train.X, "Y": train.Y, "test": test.X}.items():
         sparse.save_npz(place / f"{name}.npz", sparse.csr_matrix(part.sorted_indices()))
     return {"train": len(train), "test": len(test), "labels": len(dataset.labels), "features": train.X.shape[1]}
@@ -202,6 +205,8 @@ def prepare(source: str, place: Path) -> dict[str, int]:
 
 def measure(system: str, place: Path, more: dict[str, Any]) -> dict[str, Any]:
     """Train and predict in this process; rankings go to a file."""
+    global K
+    K = int((place / RANKED).read_text()) if (place / RANKED).is_file() else K
     run, params = SYSTEMS[system]
     training, predict, save, load = run(place, **params | more)
     test = matrix(place, "test")
@@ -252,7 +257,10 @@ def metrics_of(place: Path) -> dict[str, float]:
 
     ids = np.load(place / "ids.npy")
     dataset = Dataset.load(place / "dataset")
-    ranking = TopK(ids, np.where(ids < 0, -np.inf, -np.arange(K)).astype(np.float32))
+    ranking = TopK(ids, np.where(ids < 0, -np.inf, -np.arange(ids.shape[1])).astype(np.float32))
+    if dataset.test.filter_pairs is not None:
+        ranking = ranking.without(dataset.test.filter_pairs)
+    ranking = ranking.head(K)
     found = evaluate_topk(
         ranking, dataset.test.Y, frequencies=dataset.train.label_frequencies, n_train=len(dataset.train),
         propensity=dataset.propensity,
