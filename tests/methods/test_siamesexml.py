@@ -15,6 +15,7 @@ import xcwork
 from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
+from xcwork.methods.base import Method
 from xcwork.methods.siamesexml import SiameseXML, supplement
 from xcwork.methods.siamesexml.scores import NAMES
 from xcwork.progress import Callback
@@ -292,3 +293,29 @@ def test_bad_parameters_are_refused(jumble):
     bare = replace(jumble.train, Y=sparse.csr_array(jumble.train.Y.shape, dtype=np.float32))
     with pytest.raises(DataError, match="no training document carries a label"):
         SiameseXML().fit(bare)
+
+
+def test_a_model_in_double_precision_predicts_the_same():
+    """Kernels are compiled for one combination of types; a file that has others is converted, not compiled for."""
+    model = fitted()
+    state = model.to_state()
+
+    def doubled(value):
+        if isinstance(value, dict):
+            return {name: doubled(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [doubled(item) for item in value]
+        if isinstance(value, np.ndarray) and value.dtype == np.float32:
+            return value.astype(np.float64)
+        if isinstance(value, sparse.csr_array):
+            arrays = (value.data.astype(np.float64), value.indices.astype(np.int64), value.indptr.astype(np.int64))
+            return sparse.csr_array(arrays, shape=value.shape)
+        return value
+
+    learned = state["learned"] | {name: doubled(state["learned"][name]) for name in ("members_", "Z_", "terms_", "Y_")}
+    again = Method.from_state(state | {"learned": learned})
+    expected, found = (m.predict(data().test, k=5) for m in (model, again))
+    np.testing.assert_array_equal(expected.ids, found.ids)
+    runtime = again.runtime
+    assert (runtime.terms.weights.dtype, runtime.terms.weights.indices.dtype) == (np.float32, np.int32)
+    assert runtime.members[0].around.centroids.dtype == np.float32

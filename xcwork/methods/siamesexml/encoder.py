@@ -178,6 +178,6 @@ class Encoder:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], activation: str, nu: float, device: torch.device) -> Encoder:
-        encoder = cls(torch.from_numpy(state["table"]).to(device), activation, nu)
+        encoder = cls(torch.from_numpy(state["table"].astype(np.float32, copy=False)).to(device), activation, nu)
         encoder.residual.set_state(state["residual"])
         return encoder

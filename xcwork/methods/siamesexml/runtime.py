@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.device import resolve
+from xcwork.methods.layout import compact
 from xcwork.methods.siamesexml.fusion import Fusion
 from xcwork.methods.siamesexml.scores import LabelWeights, Member, Scored, score
 from xcwork.methods.siamesexml.terms import Terms
@@ -17,6 +18,11 @@ from xcwork.search import top_k_rows
 
 if TYPE_CHECKING:
     from xcwork.methods.siamesexml import SiameseXML
+
+
+def _as_compiled(matrix: sparse.csr_array) -> sparse.csr_array:
+    """The matrix in the types that kernels are compiled for, whatever a file has them in."""
+    return compact(matrix.astype(np.float32, copy=False))
 
 
 class Runtime:
@@ -29,7 +35,8 @@ class Runtime:
             Member.from_state(state, method.Y_, method, method.seed + number, device)
             for number, state in enumerate(method.members_)
         ]
-        self.terms = Terms(method.terms_, method.terms_bias_)
+        self.Z = _as_compiled(method.Z_)
+        self.terms = Terms(_as_compiled(method.terms_), method.terms_bias_.astype(np.float32, copy=False))
 
     @cached_property
     def weights(self) -> LabelWeights:
@@ -41,7 +48,7 @@ class Runtime:
         """Candidates of the rows of `X` (n, n_features) and their scores."""
         m = self.method
         return score(
-            self.members, self.tokens.of_documents(X), m.Z_, self.terms, size=max(m.shortlist, k),
+            self.members, self.tokens.of_documents(X), self.Z, self.terms, size=max(m.shortlist, k),
             neighbours=m.neighbours, among=among, needs=self.weights.needs,
         )  # fmt: skip
 

@@ -58,12 +58,13 @@ class Member:
         cls, state: Mapping[str, Any], Y: sparse.csr_array, settings: Any, seed: int, device: torch.device
     ) -> Member:
         encoder = Encoder.from_state(state["encoder"], settings.activation, settings.nu, device)
+        names = ("text", "centroids", "documents", "classifiers")
+        text, centroids, documents, classifiers = (state[name].astype(np.float32, copy=False) for name in names)
         around = Neighbourhood(
-            state["text"], state["centroids"], state["documents"], Y, state["correlation"], graphs_of(settings),
-            settings.search, seed,
-        )  # fmt: skip
+            text, centroids, documents, Y, state["correlation"], graphs_of(settings), settings.search, seed
+        )
         around.set_indices(state["indices"])
-        return cls(encoder, around, state["classifiers"], state["eta_norms"])
+        return cls(encoder, around, classifiers, state["eta_norms"])
 
     def extended(self, Z: sparse.csr_array) -> dict[str, Any]:
         """The state with labels added that are known by their text (n_new, n_tokens) alone."""
