@@ -140,7 +140,8 @@ def watched(
             if line is None:
                 return
             patience = SILENCE
-            yield json.loads(line)
+            if line.startswith("{"):  # atheris has something to say as well
+                yield json.loads(line)
 
 
 def prepare() -> None:

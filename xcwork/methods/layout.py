@@ -103,9 +103,11 @@ def listing(inner: Check, length: Size | None = None) -> Check:
 
 
 def number(value: Any, sizes: Sizes) -> None:
-    """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    """A finite number that an array can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise Misfit("is not a number")
+    if (isinstance(value, int) and not -(2**63) <= value < 2**63) or not math.isfinite(value):
+        raise Misfit("is not a number that can be computed with")
 
 
 def whole(value: Any, sizes: Sizes) -> None:
