@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,11 @@ def measured(system: str, folder: Path, options: argparse.Namespace) -> list[dic
     return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(description: str = __doc__, systems: Iterable[str] = SYSTEMS) -> None:
+    """Measure `systems`, unless the command line names others."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="+", help="built-in names or paths")
-    parser.add_argument("--systems", default=";".join(SYSTEMS), help="separated by semicolons")
+    parser.add_argument("--systems", default=";".join(systems), help="separated by semicolons")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--once-above", type=float, default=30, help="seconds of training that are not repeated")
     parser.add_argument("--budget", type=float, help="seconds that one process may take")
