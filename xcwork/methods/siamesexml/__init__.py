@@ -13,7 +13,8 @@ Prediction searches candidates and adds the scores of each with weights learned 
 this document are given, therefore explanations add up exactly (`explain`).
 
 Cost: encoding O(tokens * D + D²); a batch of module I O(B² D), of module IV O(B D * labels of the batch); prediction
-O(D² + D log L) a document. Memory: three vectors a label and one a training document.
+O(D² + D log L) a document. Memory: three vectors and the weights of some words a label, one
+vector a training document.
 
 Differences from the paper (camera-ready; `siamesexml.supplement()` gives the parameters of the earlier variant):
 
@@ -22,6 +23,7 @@ Differences from the paper (camera-ready; `siamesexml.supplement()` gives the pa
   Weights depend on how frequent a label is and come from validation documents taken from the training part, which
   afterwards serve in centroids and searches. `alpha` asks for the paper's sum of three instead.
 - `likelihood=logistic` lets module IV let go of pairs that are right already, which helps where labels are frequent.
+  Its step size falls in a line rather than by half once, and some tokens are left out at random.
 - The residual block starts as the identity (radius 0), so that Lemma 2's assumption L²(0) = L¹ holds.
 - Tokens start from the data's own singular vectors; a file of word vectors can replace them.
 

@@ -108,8 +108,8 @@ def train_members(settings: Any, tokens: Tokens, train: Split, Z: sparse.csr_arr
 
 
 def _terms(member: Member, corpus: Corpus, settings: Any, progress: Progress, whose: str) -> Terms:
-    """Classifiers over words from the documents of `corpus`, which `member` has placed."""
-    if not settings.terms or not corpus.is_useful.any():
+    """Classifiers over words from the documents of `corpus`, which `member` has placed; none if nothing uses them."""
+    if not settings.terms or settings.alpha is not None or not corpus.is_useful.any():
         return Terms.none(*corpus.Z.shape)
     near = _near(member.around, corpus, settings.shortlist, settings, f"finding rivals{whose}")
     return learn_terms(corpus.X, corpus.Y, near, settings, progress, f"terms{whose}")
