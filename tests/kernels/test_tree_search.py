@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
+from xcwork.kernels.tree_search import _leap
 from xcwork.methods.label_tree.forest import Classifiers, Forest, Shape
 from xcwork.methods.label_tree.searching import Searcher
 
@@ -29,20 +32,21 @@ def random_tree(rng: np.random.Generator) -> Forest:
         weights = rng.standard_normal((len(features), width)) * (rng.random((len(features), width)) < 0.6)
         bias = rng.standard_normal(width).astype(np.float32) / 2
         classifiers.append(Classifiers(features, sparse.csr_array(weights.astype(np.float32)), bias))
-    return Forest.of_tree(shape, classifiers)
+    return Forest.of_tree(shape, classifiers, N_FEATURES)
 
 
-def plain_search(tree: Forest, x: np.ndarray, beam: int) -> dict[int, float]:
+def plain_search(tree: Forest, x: np.ndarray, beam: int, power: int) -> dict[int, float]:
     """The probability of every label that the search reaches."""
-    weights = tree.weights.toarray()
+    cells = tree.weights.tocoo()
+    weights = np.zeros((N_FEATURES, tree.n_slots))
+    weights[tree.features[cells.coords[0]], cells.coords[1]] = cells.data
     standing, found = [(0.0, 0)], {}
     while standing:
         below = []
         for score, node in standing:
-            rows = slice(tree.first_row[node], tree.first_row[node + 1])
             for slot in range(tree.first_slot[node], tree.first_slot[node + 1]):
-                margin = tree.bias[slot] + x[tree.features[rows]] @ weights[rows, slot]
-                value = score - max(0.0, 1 - margin) ** 2
+                margin = tree.bias[slot] + x @ weights[:, slot]
+                value = score - max(0.0, 1 - margin) ** power
                 if tree.targets[slot] >= 0:
                     below.append((value, int(tree.targets[slot])))
                 else:
@@ -52,8 +56,8 @@ def plain_search(tree: Forest, x: np.ndarray, beam: int) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("n_trees", [1, 3])
-@pytest.mark.parametrize("beam", [1, 2, 100])
-def test_the_best_labels_are_those_of_the_plain_search(beam, n_trees):
+@pytest.mark.parametrize(("beam", "power"), [(1, 2), (2, 2), (2, 3), (100, 2), (100, 1)])
+def test_the_best_labels_are_those_of_the_plain_search(beam, power, n_trees):
     rng = np.random.default_rng(beam + n_trees)
     trees = [random_tree(rng) for _ in range(n_trees)]
     forest = Forest.joined(trees)
@@ -61,12 +65,12 @@ def test_the_best_labels_are_those_of_the_plain_search(beam, n_trees):
     X = rng.random((40, N_FEATURES)) * (rng.random((40, N_FEATURES)) < 0.5)
     X[3] = 0
     X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
-    best = Searcher(forest, N_FEATURES, N_LABELS, beam).top_k(sparse.csr_array(X), 6)
+    best = Searcher(forest, N_LABELS, beam=beam, power=power).top_k(sparse.csr_array(X), 6)
     for document in range(40):
         total = np.zeros(N_LABELS)
         met = set()
         for tree in trees:
-            for label, value in plain_search(tree, X[document], beam).items():
+            for label, value in plain_search(tree, X[document], beam, power).items():
                 total[label] += value / n_trees
                 met.add(label)
         expected = sorted(met, key=lambda label: (-total[label], label))[:6]
@@ -78,10 +82,28 @@ def test_the_best_labels_are_those_of_the_plain_search(beam, n_trees):
 
 def test_blocks_of_documents_do_not_matter(monkeypatch):
     rng = np.random.default_rng(1)
-    searcher = Searcher(Forest.joined([random_tree(rng), random_tree(rng)]), N_FEATURES, N_LABELS, 2)
+    searcher = Searcher(Forest.joined([random_tree(rng), random_tree(rng)]), N_LABELS, beam=2, power=2)
     X = sparse.random_array((50, N_FEATURES), density=0.4, rng=rng, dtype=np.float32).tocsr()
     whole = searcher.top_k(X, 5)
     monkeypatch.setattr("xcwork.methods.label_tree.searching.BLOCK", 7)
     parts = searcher.top_k(X, 5)
     assert parts.ids.tobytes() == whole.ids.tobytes()
     assert parts.scores.tobytes() == whole.scores.tobytes()
+
+
+@given(st.lists(st.integers(0, 60), unique=True).map(sorted), st.integers(0, 60), st.integers(0, 60))
+def test_leaps_end_where_a_walk_step_by_step_would(nodes, node, start):
+    nodes, start = np.array(nodes, np.int32), min(start, len(nodes))
+    expected = next((row for row in range(start, len(nodes)) if nodes[row] >= node), len(nodes))
+    assert _leap(nodes, start, len(nodes), node) == expected
+
+
+def test_the_classifier_of_a_slot_is_found_again():
+    """Weights are stored feature by feature, over all trees."""
+    rng = np.random.default_rng(2)
+    trees = [random_tree(rng) for _ in range(2)]
+    forest = Forest.joined(trees)
+    for tree, before in zip(trees, (0, trees[0].n_slots), strict=True):
+        for slot in range(tree.n_slots):
+            for part, expected in zip(forest.classifier(before + slot), tree.classifier(slot), strict=True):
+                np.testing.assert_array_equal(part, expected)

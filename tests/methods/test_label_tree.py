@@ -11,7 +11,7 @@ from scipy import sparse
 import xcwork
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
-from xcwork.kernels.tree_search import best_labels, expand, keep_best
+from xcwork.kernels.tree_search import search
 from xcwork.methods.label_tree import LabelTree, training
 from xcwork.methods.label_tree.explaining import secant
 from xcwork.progress import Callback
@@ -50,7 +50,7 @@ class StopAt(Callback):
 
 
 @pytest.mark.parametrize("params", [
-    {}, {"kind": "bonsai", "branching": 6}, {"branching": 8}, {"trees": 1}, {"beam": 3},
+    {}, {"kind": "bonsai", "branching": 6}, {"branching": 8}, {"trees": 1}, {"beam": 3}, {"power": 3},
 ])  # fmt: skip
 def test_every_kind_finds_labels_about_as_well_as_one_vs_all(topics, params):
     ours = precision(LabelTree(**SMALL | params).fit(topics.train), topics.test)
@@ -70,8 +70,9 @@ def test_a_tree_of_one_leaf_is_one_vs_all(topics):
             assert margins[[document], [label]][0] + bias == pytest.approx(margin, abs=0.01)
 
 
-def test_explanations_add_up_where_the_search_is_narrow(topics):
-    model = LabelTree(leaf_size=5, trees=3, beam=1).fit(topics.train)
+@pytest.mark.parametrize("power", [2, 3])
+def test_explanations_add_up_where_the_search_is_narrow(topics, power):
+    model = LabelTree(leaf_size=5, trees=3, beam=1, power=power).fit(topics.train)
     best = model.predict(topics.test.X[:10], k=20)
     missed = 0
     for document in range(10):
@@ -179,15 +180,15 @@ def test_a_stored_model_with_numbers_of_another_size_compiles_nothing(topics):
     """Otherwise a strange file keeps the first prediction waiting for seconds."""
     model = LabelTree(**SMALL).fit(topics.train)
     expected = model.predict(topics.test, k=5)
-    compiled = [list(kernel.signatures) for kernel in (expand, keep_best, best_labels)]
+    compiled = list(search.signatures)
     wide = {np.dtype(np.int32): np.int64, np.dtype(np.float32): np.float64}
     model.forest_ = {name: part.astype(wide.get(part.dtype, np.int32)) for name, part in model.forest_.items()}
     assert model.predict(topics.test, k=5).ids.tobytes() == expected.ids.tobytes()
-    assert [kernel.signatures for kernel in (expand, keep_best, best_labels)] == compiled
+    assert search.signatures == compiled
 
 
 def test_a_model_that_does_not_fit_together_is_refused(model, topics):
-    broken = {"targets": 0, "features": 10**6, "roots": 99, "first_slot": 0, "bias": None}
+    broken = {"targets": 0, "nodes": 10**6, "first_row": 10**6, "roots": 99, "first_slot": 0, "bias": None}
     for name, value in broken.items():
         method = LabelTree(**SMALL)
         vars(method).update({key: held for key, held in vars(model).items() if key.endswith("_")})
@@ -196,6 +197,19 @@ def test_a_model_that_does_not_fit_together_is_refused(model, topics):
         method.forest_ = model.forest_ | {name: changed.astype(part.dtype)}
         with pytest.raises(DataError, match="the stored label trees do not fit together"):
             method.predict(topics.test)
+
+
+def test_rows_of_weights_in_another_order_are_refused(model, topics):
+    """The search goes through the nodes of a feature from front to back."""
+    first = model.forest_["first_row"]
+    row = first[np.flatnonzero(np.diff(first) > 1)[0]]
+    order = np.arange(len(model.forest_["nodes"]))
+    order[[row, row + 1]] = order[[row + 1, row]]
+    method = LabelTree(**SMALL)
+    vars(method).update({key: held for key, held in vars(model).items() if key.endswith("_")})
+    method.forest_ = model.forest_ | {name: model.forest_[name][order] for name in ("nodes", "weights")}
+    with pytest.raises(DataError, match="the stored label trees do not fit together"):
+        method.predict(topics.test)
 
 
 def test_the_tree_as_a_table(model, topics):

@@ -67,10 +67,15 @@ def unit_rows(matrix: Matrix) -> Matrix:
         return np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 0)
     ready = isinstance(matrix, sparse.csr_array) and matrix.dtype == np.float32
     rows = matrix if ready else sparse.csr_array(matrix, dtype=np.float32)
+    return sparse.csr_array((unit_values(rows), rows.indices, rows.indptr), shape=rows.shape)
+
+
+def unit_values(rows: sparse.csr_array) -> np.ndarray:
+    """The stored entries of `rows` as float32, scaled so that every row has length one; rows of zeros stay zero."""
     lengths = np.sqrt(_square_sums(rows).astype(np.float64))
     factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
-    values = rows.data * np.repeat(factors, np.diff(rows.indptr))
-    return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
+    values = rows.data.astype(np.float32, copy=False)
+    return values * (factors if len(factors) == 1 else np.repeat(factors, np.diff(rows.indptr)))
 
 
 def _square_sums(rows: sparse.csr_array) -> np.ndarray:

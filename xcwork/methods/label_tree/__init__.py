@@ -3,10 +3,11 @@
 Similar labels share a branch. At every node linear classifiers decide which branches a document follows, and at the
 leaves which labels it gets:
 
-    P(label | x) = Π over the way down of exp(-max(0, 1 - w·x/‖x‖ - b)²),     score = mean of P over the trees
+    P(label | x) = Π over the way down of exp(-max(0, 1 - w·x/‖x‖ - b)ᵖ),     score = mean of P over the trees
 
-with (w, b) support vector machines of squared hinge loss. A classifier is trained on the documents at its node alone,
-and a search follows the `beam` best nodes of a level, so both cost far less than a classifier a label over everything.
+with (w, b) support vector machines of squared hinge loss and p = `power`, 2 as in Parabel. A classifier is trained on
+the documents at its node alone, and a search follows the `beam` best nodes of a level, so both cost far less than a
+classifier a label over everything.
 
 - kind="parabel": balanced halves by spherical 2-means of the label centroids, until a node has at most `leaf_size`
   labels. `branching` above 2 takes several halvings at once, which makes a flatter tree.

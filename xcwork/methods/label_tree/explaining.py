@@ -1,6 +1,6 @@
 """Why a label has its score: the way down to it in every tree, node by node and term by term.
 
-In a tree the score is p = exp(Σ g(m)) over the classifiers on the way, with g(m) = -max(0, 1 - m)² and the margin
+In a tree the score is p = exp(Σ g(m)) over the classifiers on the way, with g(m) = -max(0, 1 - m)ᵖ and the margin
 m = b + Σ w_f x_f. Two steps divide it among the terms, and both are exact:
 
 - An empty document has the margins b, so p₀ = exp(Σ g(b)) is what the label gets whatever the document says.
@@ -14,6 +14,7 @@ A tree whose search did not reach the label contributes nothing, and says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -23,9 +24,9 @@ from xcwork.methods.label_tree.forest import Forest
 from xcwork.results import Part
 
 
-def pass_score(margin: float) -> float:
+def pass_score(margin: float, power: int) -> float:
     """g: the log-probability with which a classifier lets its slot through."""
-    return -(max(0.0, 1.0 - margin) ** 2)
+    return -(max(0.0, 1.0 - margin) ** power)
 
 
 def secant(function: Callable[[float], float], a: float, b: float) -> float:
@@ -37,18 +38,19 @@ def secant(function: Callable[[float], float], a: float, b: float) -> float:
 
 
 def parts_of_tree(
-    forest: Forest, path: list[int], x: sparse.csr_array, features: Features, tree: str
+    forest: Forest, path: list[int], x: sparse.csr_array, features: Features, tree: str, power: int
 ) -> Iterator[Part]:
     """What `tree` adds to the mean probability of the label at the end of `path`."""
     steps = [_weights_at(forest, slot, x) for slot in path]
     biases = [float(forest.bias[slot]) for slot in path]
     margins = [bias + float(weights @ x.data) for bias, weights in zip(biases, steps, strict=True)]
-    nothing, all_terms = (sum(map(pass_score, values)) for values in (biases, margins))
+    g = partial(pass_score, power=power)
+    nothing, all_terms = (sum(map(g, values)) for values in (biases, margins))
     share = 1 / forest.n_trees
     yield Part("(any document)", tree, share * float(np.exp(nothing)))
     outer = share * secant(np.exp, nothing, all_terms)
     for depth, (slot, weights, bias, margin) in enumerate(zip(path, steps, biases, margins, strict=True), start=1):
-        slope = outer * secant(pass_score, bias, margin)
+        slope = outer * secant(g, bias, margin)
         where = f"{tree}, step {depth} of {len(path)}"
         for at in np.flatnonzero(weights):
             yield Part(

@@ -1,7 +1,7 @@
 """Label trees as arrays: what hangs below what, and the classifiers that decide who goes where.
 
-A node has slots. A slot leads to another node, or it is a label; each has one linear classifier. The weights of a
-node stand together, feature by feature, because that is how a document asks for them.
+A node has slots. A slot leads to another node, or it is a label; each has one linear classifier. Weights stand feature
+by feature and within a feature node by node, because that is how a document asks for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.errors import DataError
-from xcwork.kernels.tree_search import Nodes
+from xcwork.kernels.tree_search import Trees
 
 NO_WAY = -1  # into a root
 
@@ -77,25 +77,25 @@ class Classifiers:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Some trees, trained. All nodes are numbered together, and so are all slots."""
+    """Some trees, trained. All nodes are numbered together, tree by tree and level by level, and so are all slots."""
 
     roots: np.ndarray  # (n_trees,) int32
     first_slot: np.ndarray  # (n_nodes + 1,) int64
     targets: np.ndarray  # (n_slots,) int32: the node below, or ~label
     bias: np.ndarray  # (n_slots,) float32
-    first_row: np.ndarray  # (n_nodes + 1,) int64
-    features: np.ndarray  # (n_rows,) int32
+    first_row: np.ndarray  # (n_features + 1,) int64: where the rows of a feature start
+    nodes: np.ndarray  # (n_rows,) int32: the node of each row, ascending within a feature
     weights: sparse.csr_array  # (n_rows, n_slots)
 
     @classmethod
-    def of_tree(cls, shape: Shape, classifiers: Sequence[Classifiers]) -> Forest:
+    def of_tree(cls, shape: Shape, classifiers: Sequence[Classifiers], n_features: int) -> Forest:
         """One tree and the classifiers of its nodes."""
+        features = np.concatenate([one.features for one in classifiers])
+        nodes = np.repeat(np.arange(shape.n_nodes, dtype=np.int32), [len(one.features) for one in classifiers])
         return cls(
             roots=np.zeros(1, np.int32), first_slot=shape.first_slot, targets=shape.targets,
             bias=np.concatenate([one.bias for one in classifiers]),
-            first_row=_ends([len(one.features) for one in classifiers]),
-            features=np.concatenate([one.features for one in classifiers]),
-            weights=_diagonal([one.weights for one in classifiers]),
+            **_by_feature(features, nodes, _diagonal([one.weights for one in classifiers]), n_features),
         )  # fmt: skip
 
     @classmethod
@@ -108,9 +108,11 @@ class Forest:
             first_slot=_chained([tree.first_slot for tree in trees], slots),
             targets=np.concatenate(targets).astype(np.int32),
             bias=np.concatenate([tree.bias for tree in trees]),
-            first_row=_chained([tree.first_row for tree in trees], _ends([len(tree.features) for tree in trees])),
-            features=np.concatenate([tree.features for tree in trees]),
-            weights=_diagonal([tree.weights for tree in trees]),
+            **_by_feature(
+                np.concatenate([tree.features for tree in trees]),
+                np.concatenate([tree.nodes + n for tree, n in zip(trees, nodes, strict=False)]).astype(np.int32),
+                _diagonal([tree.weights for tree in trees]), trees[0].n_features,
+            ),
         )  # fmt: skip
 
     @property
@@ -124,6 +126,15 @@ class Forest:
     @property
     def n_slots(self) -> int:
         return len(self.targets)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.first_row) - 1
+
+    @property
+    def features(self) -> np.ndarray:
+        """The feature of each row of weights, (n_rows,) int32."""
+        return np.repeat(np.arange(self.n_features, dtype=np.int32), np.diff(self.first_row))
 
     def node_of(self, slot: int) -> int:
         """The node that has `slot`."""
@@ -155,9 +166,16 @@ class Forest:
 
     def classifier(self, slot: int) -> tuple[np.ndarray, np.ndarray]:
         """(the features of a slot's node, the slot's weight for each)."""
+        first, order, features = self._rows_by_node
         node = self.node_of(slot)
-        rows = slice(self.first_row[node], self.first_row[node + 1])
-        return self.features[rows], self.weights[rows][:, [slot]].toarray().ravel()
+        rows = order[first[node] : first[node + 1]]
+        return features[rows], self.weights[rows][:, [slot]].toarray().ravel()
+
+    @cached_property
+    def _rows_by_node(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(where each node starts, the rows node by node, the feature of every row)."""
+        order = np.argsort(self.nodes, kind="stable")
+        return _ends(np.bincount(self.nodes, minlength=self.n_nodes)), order, self.features
 
     def label_weights(self, n_labels: int, n_features: int) -> sparse.csr_array:
         """The mean over the trees of each label's own classifier, (n_labels, n_features)."""
@@ -173,41 +191,42 @@ class Forest:
 
     def check(self, n_features: int, n_labels: int) -> None:
         """Raise if the arrays do not fit together: kernels do not check bounds, and a file may be damaged."""
-        if not (self._sizes_fit() and self._entries_fit(n_features, n_labels)):
+        if not (self._sizes_fit(n_features) and self._entries_fit(n_labels)):
             raise DataError("the stored label trees do not fit together; restore or rebuild the model")
 
-    def _sizes_fit(self) -> bool:
+    def _sizes_fit(self, n_features: int) -> bool:
         return (
             self.n_trees > 0
             and len(self.bias) == self.weights.shape[1] == self.first_slot[-1] == self.n_slots
-            and len(self.features) == self.weights.shape[0] == self.first_row[-1]
-            and len(self.first_row) == len(self.first_slot)
-            and self.first_slot[0] == self.first_row[0] == 0
+            and len(self.nodes) == self.weights.shape[0] == self.first_row[-1]
+            and self.n_features == n_features
+            and self.first_slot[0] == self.first_row[0] == self.roots[0] == 0
             and bool((np.diff(self.first_slot) > 0).all() and (np.diff(self.first_row) >= 0).all())
         )
 
-    def _entries_fit(self, n_features: int, n_labels: int) -> bool:
+    def _entries_fit(self, n_labels: int) -> bool:
+        if not (_within(self.roots, 0, self.n_nodes) and _within(self.nodes, 0, self.n_nodes)):
+            return False
+        below = np.delete(np.arange(self.n_nodes), self.roots)  # in this order slots lead to them, so never in circles
+        starts_feature = np.zeros(len(self.nodes) + 1, bool)
+        starts_feature[self.first_row] = True
         node_of_slot = np.repeat(np.arange(self.n_nodes), np.diff(self.first_slot))
-        node_of_cell = np.repeat(
-            np.repeat(np.arange(self.n_nodes), np.diff(self.first_row)), np.diff(self.weights.indptr)
-        )
-        inner = self.targets >= 0
         return bool(
-            _within(self.roots, 0, self.n_nodes)
-            and _within(self.features, 0, n_features)
-            and _within(self.targets, -n_labels, self.n_nodes)
-            and (self.targets[inner] > node_of_slot[inner]).all()  # so no way leads round in circles
-            and (node_of_slot[self.weights.indices] == node_of_cell).all()
+            self.targets.min() >= -n_labels
+            and np.array_equal(self.targets[self.targets >= 0], below)
+            and ((np.diff(self.nodes) > 0) | starts_feature[1:-1]).all()
+            and (node_of_slot[self.weights.indices] == np.repeat(self.nodes, np.diff(self.weights.indptr))).all()
         )
 
-    def nodes(self) -> Nodes:
+    def trees(self) -> Trees:
         """The arrays as kernels take them."""
         w = self.weights
-        return Nodes(
-            self.first_slot.astype(np.int64, copy=False), self.targets.astype(np.int32, copy=False),
-            self.bias.astype(np.float32, copy=False), self.first_row.astype(np.int64, copy=False),
-            self.features.astype(np.int32, copy=False), w.indptr.astype(np.int64, copy=False),
-            w.indices.astype(np.int32, copy=False), w.data.astype(np.float32, copy=False),
+        return Trees(
+            self.roots.astype(np.int32, copy=False), self.first_slot.astype(np.int64, copy=False),
+            self.targets.astype(np.int32, copy=False), self.bias.astype(np.float32, copy=False),
+            self.first_row.astype(np.int64, copy=False), self.nodes.astype(np.int32, copy=False),
+            w.indptr.astype(np.int64, copy=False), w.indices.astype(np.int32, copy=False),
+            w.data.astype(np.float32, copy=False),
         )  # fmt: skip
 
 
@@ -218,6 +237,13 @@ def _within(values: np.ndarray, low: int, high: int) -> bool:
 def _ends(sizes: Sequence[int]) -> np.ndarray:
     """Where each part starts, and where the last one ends: (n_parts + 1,) int64."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _by_feature(features: np.ndarray, nodes: np.ndarray, weights: sparse.csr_array, n_features: int) -> dict[str, Any]:
+    """Rows of weights, one a node and feature, in the order of the features; those of a feature stay as they are."""
+    order = np.argsort(features, kind="stable")
+    first_row = _ends(np.bincount(features, minlength=n_features))
+    return {"first_row": first_row, "nodes": nodes[order], "weights": weights[order]}
 
 
 def _chained(pointers: Sequence[np.ndarray], starts: np.ndarray) -> np.ndarray:

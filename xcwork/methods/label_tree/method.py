@@ -40,6 +40,7 @@ class LabelTree(Method):
     branching: int | None = param(None, "parts of a split; 2 for parabel and 100 for bonsai if not given", low=2)
     max_depth: int | None = param(None, "most splits on the way to a label; 2 for bonsai if not given", low=0)
     beam: int = param(10, "nodes of a level that a search follows", low=1)
+    power: int = param(2, "of the hinge in the probability of a step; 3 weighs small doubts less", low=1, high=4)
     C: float = param(1.0, "weight of the errors against the size of the weights", low=1e-4, high=1e4)
     prune: float = param(0.1, "weights smaller than this are dropped", low=0.0)
     tolerance: float = param(0.1, "violation of optimality at which a classifier is done", low=1e-5, high=1.0)
@@ -51,8 +52,8 @@ class LabelTree(Method):
     layout = stored(
         forest_=record(
             roots=array("trees", kind="i"), first_slot=array("nodes_and_end", kind="i"),
-            targets=array("slots", kind="i"), bias=array("slots"), first_row=array("nodes_and_end", kind="i"),
-            features=array("rows", kind="i", below="features"), weights=matrix("rows", "slots"),
+            targets=array("slots", kind="i"), bias=array("slots"), first_row=array("features+1", kind="i"),
+            nodes=array("rows", kind="i"), weights=matrix("rows", "slots"),
         )
     )  # fmt: skip
 
@@ -110,7 +111,7 @@ class LabelTree(Method):
                 where = f"{tree}: the search turned elsewhere after step {path.index(missed[0])} of {len(path)}"
                 parts.append(Part("(any document)", where, 0.0, {"node": forest.node_of(missed[0])}))
             else:
-                parts += parts_of_tree(forest, path, x, self.features_, tree)
+                parts += parts_of_tree(forest, path, x, self.features_, tree, self.power)
         return Explanation.of(parts, exact=True)
 
     def label_embeddings(self) -> sparse.csr_array:
@@ -128,12 +129,12 @@ class LabelTree(Method):
 
     def _open(self) -> tuple[Forest, Searcher]:
         """The trees, checked once, and the search through them."""
-        if self._opened is None or self._opened[0] is not self.forest_ or self._opened[1] != self.beam:
+        search = {"beam": self.beam, "power": self.power}
+        if self._opened is None or self._opened[0] is not self.forest_ or self._opened[1] != search:
             forest = Forest(**self.forest_)
             forest.check(self.features_.size, len(self.labels_))
-            searcher = Searcher(forest, self.features_.size, len(self.labels_), self.beam)
-            self._opened = (self.forest_, self.beam, forest, searcher)
+            self._opened = (self.forest_, search, forest, Searcher(forest, len(self.labels_), **search))
         return self._opened[2:]
 
-    # the trees of `forest_` and a beam, with the checked forest and the searcher made of them
-    _opened: ClassVar[tuple[dict, int, Forest, Searcher] | None] = None
+    # the trees of `forest_` and how to search, with the checked forest and the searcher made of them
+    _opened: ClassVar[tuple[dict, dict, Forest, Searcher] | None] = None

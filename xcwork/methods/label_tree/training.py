@@ -83,7 +83,7 @@ class Trainer:
         largest_first = sorted(nodes, key=lambda node: -carried[below[node]].sum())  # so that no core is left waiting
         results = block_map(_train_node, self, [described(node) for node in largest_first], phase, light=True)
         trained = dict(zip(largest_first, results, strict=True))
-        return Forest.of_tree(shape, [trained[node] for node in nodes])
+        return Forest.of_tree(shape, [trained[node] for node in nodes], len(self.columns))
 
     def _documents(self, labels: np.ndarray) -> np.ndarray:
         """The documents that carry one of the labels, in order."""
