@@ -10,21 +10,28 @@ and v_i = <e, x_i>:
 
 *Careful* steps, for centred documents, differ from this in two ways.
 
-Only labels with few groups take them. The first embedding averages the members of all groups, and what is wrong with
-that, the members that have nothing to do with the label, averages out as the groups grow in number. Steps leave those
-members out; but they also draw the embedding to the largest of the topics that a label has, and in a label with many
-groups that is all they do.
+What wins in any group is taken off. Some member is nearest to e in every group, with the label or not, and such
+winners share with e whatever makes documents near to it; steps towards them would draw e to the largest topic around.
+So let J be groups drawn among all and W the sum of the weights of the label's groups, then
+
+    g ← Proj(Σ over winners of w_i x_i - W / |J| Σ over winners of J of x_i),
+
+which is the same sum with negative weights w for the groups of J. (The first e has that form already, because the mean
+of all centred documents is 0.)
 
 And no group has a say about itself: its members are compared with e without what the group has contributed, that is by
-v_i - o_i, where o follows e as v does: at first o_i = w_j <Σ of the group, x_i> / ‖Σ w x‖, and a step adds λ w_j times
-<winner of the group, x_i> / ‖Σ over winners‖ before it divides by ρ. Otherwise a member that resembles its own group
-has an advantage, and so has the last winner. A label with one group has nobody else to ask, and o = 0.
+v_i - o_i, where o follows e as v does: at first o_i = w_j <Σ of the group, x_i> / ‖Σ w x‖, for groups of J 0, and a
+step adds λ w_j times <winner of the group, x_i> / ‖Σ over winners‖ before it divides by ρ. Otherwise a member that
+resembles its own group has an advantage, and so has the last winner. A label with one group has nobody else to ask, and
+o = 0.
+
+Steps end early when the winners have settled: nearly the same ones several times in a row.
 
 The first sum costs nothing extra: the sums of the groups are given. The products v and u with all members are what
-costs time. But from step to step g changes little, so an old u still
-gives v up to an error that is known: |<g - g', x>| ≤ ‖g - g'‖ for a unit vector x. Only where a group's best member
-does not lead its second by twice the error are the products of that group made anew. The winners are those of the
-algorithm as it is written, at a fraction of its cost.
+costs time. But from step to step g changes little, so an old u still gives v up to an error that is known:
+|<g - g', x>| ≤ ‖g - g'‖ for a unit vector x. Only where a group's best member does not lead its second by twice the
+error are the products of that group made anew. The winners are those of the algorithm as it is written, at a fraction
+of its cost.
 
 Of equal members the first wins, and equal means up to rounding: the sum of two unit vectors is as close to one as to
 the other, so a label that occurs in a single group of two is always a tie, which must not depend on the machine.
@@ -45,7 +52,7 @@ from xcwork.kernels.sums import FAR, add, add_sum, clear, cosines, length_of, pr
 from xcwork.kernels.topk import push, sort_best_first
 
 TIE = 1e-6  # cosines that differ by less are equal
-FEW_GROUPS = 20  # of a label whose embedding is uncertain
+SETTLED, MANY = 2, 50  # steps in a row with nearly the same winners: fewer than one in so many is new
 CANCELLED = 1e-5  # a sum shorter than this share of its terms is rounding
 
 
@@ -171,8 +178,12 @@ def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, chan
     error, fresh = np.zeros(n_groups), np.ones(n_groups, np.bool_)  # of v; whether u is to be made anew
     path, since = 0.0, np.zeros(n_groups)  # how far g has come, and where it was when u was made
     winners_share = np.zeros_like(v)  # <winner of the group, x>
+    same = 0  # steps in a row
     for _ in range(steps):
         _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners)
+        same = same + 1 if MANY * (winners != old).sum() < winners.shape[0] else 0
+        if same == SETTLED:
+            break
         turned, length = _turn(rows, members, weights, old, winners, total, change)
         if leave_out:
             for j in range(n_groups):
@@ -184,7 +195,7 @@ def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, chan
         path += turned
         sizes = 0.0
         for i in winners:
-            sizes += weights[i] if rows.scale[members[i]] > 0 else 0
+            sizes += abs(weights[i]) if rows.scale[members[i]] > 0 else 0
         if length <= CANCELLED * sizes:
             break
         agreement = factor * product_of(e, total, rows.mean_square[0]) / length
@@ -237,48 +248,47 @@ def _keep_largest(e, factor, mean, ids, values):
 
 @njit(cache=True, nogil=True)
 def assign(
-    rows, sums_of_groups, own_sums, bags, carried, labels, slots, steps, rate, careful, random, sums, documents,
+    rows, sums_of_groups, own_sums, bags, carried, others, labels, slots, steps, rate, careful, random, sums, documents,
     kept_ids, kept,
 ):  # fmt: skip
     """GRLR for `labels`, and the members it points at.
 
     `sums_of_groups` are `Documents` too, one a group (see `sums.summed`), and `own_sums` what `products_with_own_group`
-    returns. `carried` has the groups of each label and
-    their weights (CSR, labels × groups); `slots` says which stretch of `documents` is for the members of each of its
-    entries. The largest entries of the embedding of labels[at] go to row `at` of `kept_ids` and `kept`. `sums` are
-    three empty ones to work with.
+    returns. `carried` has the groups of each label and their weights (CSR, labels × groups), `others` those of J with
+    their negative weights; `slots` says which stretch of `documents` is for the members of each entry of `carried`. The
+    largest entries of the embedding of labels[at] go to row `at` of `kept_ids` and `kept`. `sums` are three empty ones
+    to work with.
     """
     e, total, change = sums
     for at in range(labels.shape[0]):
         label = labels[at]
         begin, end = carried.indptr[label], carried.indptr[label + 1]
-        firsts = np.zeros(end - begin + 1, np.int64)
-        for j in range(begin, end):
-            group = carried.indices[j]
-            firsts[j - begin + 1] = firsts[j - begin] + bags.starts[group + 1] - bags.starts[group]
+        n_own, against = end - begin, slice(others.indptr[label], others.indptr[label + 1])
+        groups = np.concatenate((carried.indices[begin:end], others.indices[against]))
+        group_weights = np.concatenate((carried.data[begin:end], others.data[against]))
+        firsts = np.zeros(groups.shape[0] + 1, np.int64)
+        for j in range(groups.shape[0]):
+            firsts[j + 1] = firsts[j] + bags.starts[groups[j] + 1] - bags.starts[groups[j]]
         members, weights = np.empty(firsts[-1], np.int32), np.empty(firsts[-1], np.float32)
-        for j in range(begin, end):
-            group = carried.indices[j]
-            stretch = slice(firsts[j - begin], firsts[j - begin + 1])
-            members[stretch] = bags.documents[bags.starts[group] : bags.starts[group + 1]]
-            weights[stretch] = carried.data[j]
-        v = np.empty(firsts[-1], np.float64)
+        for j in range(groups.shape[0]):
+            members[firsts[j] : firsts[j + 1]] = bags.documents[bags.starts[groups[j]] : bags.starts[groups[j] + 1]]
+            weights[firsts[j] : firsts[j + 1]] = group_weights[j]
+        end_of_own = firsts[n_own]
         factor, cancelled = _start(
-            rows, sums_of_groups, carried.indices[begin:end], carried.data[begin:end], members, weights, random[label],
-            e,
+            rows, sums_of_groups, groups[:n_own], group_weights[:n_own], members[:end_of_own], weights[:end_of_own],
+            random[label], e,
         )  # fmt: skip
+        v = np.empty(firsts[-1], np.float64)
         cosines(e, factor, rows, members, 0, firsts[-1], v)
-        own, leave_out = np.zeros_like(v), careful and end - begin > 1
-        if steps > 0 and (not careful or end - begin <= FEW_GROUPS):
+        own, leave_out = np.zeros_like(v), careful and n_own > 1
+        if steps > 0:
             if leave_out and not cancelled:
-                for i in range(own.shape[0]):
+                for i in range(end_of_own):
                     own[i] = factor * weights[i] * own_sums[members[i]]
-            factor = _descend(
-                rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own, leave_out
-            )  # fmt: skip
-        for j in range(begin, end):
-            if slots[j + 1] - slots[j] > 1:  # the order of several members asks for all of their products
-                cosines(e, factor, rows, members, firsts[j - begin], firsts[j - begin + 1], v)
-        point(members, firsts, v, own, slots[begin : end + 1], documents)
+            factor = _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own, leave_out)
+        for j in range(n_own):
+            if slots[begin + j + 1] - slots[begin + j] > 1:  # the order of several members asks for all their products
+                cosines(e, factor, rows, members, firsts[j], firsts[j + 1], v)
+        point(members, firsts[: n_own + 1], v, own, slots[begin : end + 1], documents)
         _keep_largest(e, factor, rows.mean, kept_ids[at], kept[at])
         clear(e)

@@ -63,8 +63,8 @@ class Eagle(Method):
     steps: int = param(20, "steps that refine the label embeddings; 0 is EAGLE-0", low=0, high=1000)
     rate: float = param(0.1, "length of a step", low=0.0, high=100.0, advanced=True)
     careful: bool = param(
-        True, "with centred documents: steps for labels with few groups only, and no group has a say about itself; the "
-        "paper's steps are not careful", advanced=True,
+        True, "with centred documents: what wins in any group is taken off, and no group has a say about "
+        "itself; the paper's steps are not careful", advanced=True,
     )  # fmt: skip
     assign: str = param(
         "one", "who gets a label of a group: the nearest member, the c nearest where it was merged in c times, all, "

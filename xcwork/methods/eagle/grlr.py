@@ -6,8 +6,8 @@ with *top-c* assignment a label that was merged in c times goes to the c nearest
 
 Documents are *centred* by default: the mean of all documents is subtracted before their cosines are taken. Without
 that, the words that all documents share decide much of the similarity, and every embedding is pulled to the same place
-by the members that have nothing to do with its label. The paper does so for images, but not for text. What is left for
-the steps to do is to clear the embeddings of labels with few groups.
+by the members that have nothing to do with its label. The paper does so for images, but not for text. For the same
+reason the steps look at other groups as well, and take off what wins in any of them.
 
 Labels are independent of each other: the CPU works on chunks of them in threads, an accelerator on blocks in torch, and
 both give the same answer. Only the largest entries of an embedding are kept, because before that it has an entry for
@@ -37,6 +37,7 @@ from xcwork.search import unit_rows
 ASSIGNMENTS = ("one", "top_c")
 KEPT = 256  # entries of an embedding
 CHUNKS = 64  # steps of progress
+FEWEST = 10  # groups that show what wins in any group
 NOTHING = 1e-9  # the square of a length below which only rounding is left
 
 
@@ -57,10 +58,11 @@ class Problem:
     mean: np.ndarray  # (n_features,): what is subtracted from every document
     members: sparse.csr_array  # (n_groups, n_documents)
     carried: sparse.csr_array  # (n_labels, n_groups): weights
+    others: sparse.csr_array  # (n_labels, n_groups): negative weights of groups that stand for any
     slots: np.ndarray  # (n_pairs + 1,): the stretch of results that belongs to each entry of `carried`
     steps: int
     rate: float
-    careful: bool  # steps for labels with few groups only, and no group has a say about itself
+    careful: bool  # steps take off what wins in any group, and no group has a say about itself
     random: np.ndarray  # (n_labels,) uint64
     keep: int  # entries kept of an embedding
 
@@ -76,12 +78,14 @@ class Problem:
             sizes = np.diff(groups.members.indptr)
             marked = np.minimum(np.rint(carried.data).astype(np.int64), sizes[carried.indices])
         slots = np.concatenate([[0], np.cumsum(marked)])
-        random = np.random.default_rng(seed).integers(2**63, size=carried.shape[0], dtype=np.uint64)
+        rng = np.random.default_rng(seed)
+        random = rng.integers(2**63, size=carried.shape[0], dtype=np.uint64)
+        careful = careful and centre
+        others = any_groups(carried, rng) if careful and steps > 0 else sparse.csr_array(carried.shape, dtype=float)
         X = unit_rows(X)
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if centre else np.zeros(X.shape[1])
-        return cls(
-            X, mean, groups.members, carried, slots, steps, rate, careful and centre, random, min(keep, X.shape[1])
-        )
+        keep = min(keep, X.shape[1])
+        return cls(X, mean, groups.members, carried, others, slots, steps, rate, careful, random, keep)
 
     @cached_property
     def offset(self) -> np.ndarray:
@@ -113,9 +117,27 @@ class Problem:
 
     @property
     def costs(self) -> np.ndarray:
-        """The members of all groups of each label, (n_labels,)."""
+        """The members of all groups that have a say about each label, (n_labels,)."""
         sizes = np.diff(self.members.indptr)
-        return np.asarray(self.carried.astype(bool).astype(np.int64) @ sizes)
+        return sum(np.asarray(part.astype(bool).astype(np.int64) @ sizes) for part in (self.carried, self.others))
+
+
+def any_groups(carried: sparse.csr_array, rng: np.random.Generator) -> sparse.csr_array:
+    """For each label of `carried` (n_labels, n_groups) about as many groups as carry it, drawn among all.
+
+    Their weights are equal and negative, and all together they weigh as much as the groups with the label. A label of
+    half of the groups or more gets all of them: there little but the weights tells groups apart, and drawing would
+    blur that.
+    """
+    n_labels, n_groups = carried.shape
+    n_own = np.diff(carried.indptr)
+    everywhere = np.flatnonzero(2 * n_own >= n_groups)
+    label = np.repeat(np.arange(n_labels), np.where((n_own > 0) & (2 * n_own < n_groups), np.maximum(n_own, FEWEST), 0))
+    drawn = np.unique(label * n_groups + rng.integers(n_groups, size=len(label)))
+    whole = (everywhere[:, None] * n_groups + np.arange(n_groups)).ravel()
+    label, group = np.divmod(np.concatenate([drawn, whole]), n_groups)
+    share = -np.asarray(carried.sum(axis=1)).ravel() / np.maximum(np.bincount(label, minlength=n_labels), 1)
+    return sparse.csr_array((share[label], (label, group)), shape=carried.shape)
 
 
 def assign_labels(
@@ -155,7 +177,7 @@ def solve(problem: Problem) -> tuple[np.ndarray, sparse.csr_array]:
     members = sparse.csr_array((np.ones(n_members), bags.documents, starts), shape=(len(starts) - 1, n_members))
     sums_of_groups = summed(rows, members)
     own_sums = kernel.products_with_own_group(rows, sums_of_groups, bags, _empty_sum(len(mean)))
-    carried = Rows(*_arrays(problem.carried))
+    carried, others = Rows(*_arrays(problem.carried)), Rows(*_arrays(problem.others))
     documents = np.empty(problem.slots[-1], np.int32)
     n_features = problem.X.shape[1]
 
@@ -164,7 +186,7 @@ def solve(problem: Problem) -> tuple[np.ndarray, sparse.csr_array]:
         kept_ids = np.zeros((len(labels), problem.keep), np.int32)
         kept = np.zeros((len(labels), problem.keep), np.float32)
         kernel.assign(
-            rows, sums_of_groups, own_sums, bags, carried, labels, problem.slots, problem.steps, problem.rate,
+            rows, sums_of_groups, own_sums, bags, carried, others, labels, problem.slots, problem.steps, problem.rate,
             problem.careful, problem.random, sums, documents, kept_ids, kept,
         )  # fmt: skip
         return kept_ids, kept
