@@ -171,13 +171,16 @@ SYSTEMS: dict[str, tuple[Callable[..., Trained], dict[str, Any]]] = {
     "napkinXC, 1 tree, squared hinge": (napkinxc, HINGE),
     "napkinXC, 1 tree, logistic": (napkinxc, {}),
     "PECOS XR-Linear, 1 tree": (pecos, {}),
+    "xcwork label_tree, 1 tree, branching 4, power 3": (
+        xcwork_method, {"method": "label_tree", "trees": 1, "branching": 4, "power": 3},
+    ),
     "xcwork label_tree, 3 trees": (xcwork_method, {"method": "label_tree", "trees": 3}),
     "omikuji, 3 trees": (omikuji, {"trees": 3}),
     "napkinXC, 3 trees, squared hinge": (napkinxc, HINGE | {"ensemble": 3}),
     "xcwork one_vs_all": (xcwork_method, {"method": "one_vs_all"}),
     "napkinXC, one-vs-all": (napkinxc, {"kind": "BR", "loss": "l2", "liblinear_c": 1}),
     "xcwork zestxml": (xcwork_method, {"method": "zestxml"}),
-}
+}  # fmt: skip
 
 
 def prepare(source: str, place: Path) -> dict[str, int]:

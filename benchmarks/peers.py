@@ -9,9 +9,9 @@ its own on all cores: label trees with one and with three trees, a beam of 10 an
 XR-Linear and napkinXC with their defaults, napkinXC also with squared hinge and a beam. `--pecos` names the interpreter
 of an environment with `pip install libpecos "numpy<2"`. *ms/document* is a batch of all test documents on all cores,
 *ms alone* the median of documents asked for one by one, *load ms* the time from a saved model to the first answer.
-*×* is the processor time of the system over that of `xcwork label_tree` with one tree: what else runs on the machine
-disturbs it least. A system that trains in less than `--once-above` seconds is repeated; the median is shown, and the
-spread of training (largest over smallest processor time).
+*×* is the training time of the system over that of `xcwork label_tree` with one tree, on the clock; the processor
+seconds beside it are less sensitive to what else runs on the machine. A system that trains in less than `--once-above`
+seconds is repeated; the median is shown, and the spread of training (largest over smallest processor time).
 
 `--prepared` keeps the features, so that another run does not make them again. Rows that FILE has are not measured
 again, so a run that was cut short goes on.
@@ -41,7 +41,7 @@ def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     reference = next((row for row in rows if row["system"] == REFERENCE and "failed" not in row), None)
     if reference is None:
         return rows
-    pairs = {"train ×": "train CPU s", "predict ×": "CPU ms/document"}
+    pairs = {"train ×": "train s", "predict ×": "ms/document"}
     return [
         row if "failed" in row else row | {name: row[of] / reference[of] for name, of in pairs.items()} for row in rows
     ]

@@ -320,6 +320,19 @@ def test_torch_gives_the_same_answer(data: tuple[np.ndarray, Groups], steps: int
     np.testing.assert_allclose(embeddings.toarray(), embeddings_by_torch.toarray(), atol=5e-5)
 
 
+def test_torch_agrees_where_labels_have_many_groups():
+    """Where a few new winners among many do not keep a label from settling."""
+    from xcwork.methods.eagle.grlr_torch import solve_with_torch
+
+    split, _ = planted(3)
+    groups = groups_of(split)
+    assert groups.labels.astype(bool).sum(axis=0).max() > 50
+    problem = Problem.of(
+        split.X, groups, steps=20, rate=0.1, careful=True, assign="one", centre=True, keep=6, seed=1
+    )  # fmt: skip
+    np.testing.assert_array_equal(solve(problem)[0], solve_with_torch(problem, "cpu")[0])
+
+
 def test_torch_agrees_on_the_toy_example_too():
     from xcwork.methods.eagle.grlr_torch import solve_with_torch
 
