@@ -17,7 +17,8 @@ So let J be groups drawn among all and W the sum of the weights of the label's g
     g ← Proj(Σ over winners of w_i x_i - W / |J| Σ over winners of J of x_i),
 
 which is the same sum with negative weights w for the groups of J. (The first e has that form already, because the mean
-of all centred documents is 0.)
+of all centred documents is 0.) A label of half of the groups or more keeps its first e: too little tells its groups
+from any.
 
 And no group has a say about itself: its members are compared with e without what the group has contributed, that is by
 v_i - o_i, where o follows e as v does: at first o_i = w_j <Σ of the group, x_i> / ‖Σ w x‖, for groups of J 0, and a
@@ -264,6 +265,7 @@ def assign(
         label = labels[at]
         begin, end = carried.indptr[label], carried.indptr[label + 1]
         n_own, against = end - begin, slice(others.indptr[label], others.indptr[label + 1])
+        takes_steps = steps > 0 and (against.stop > against.start or not careful)
         groups = np.concatenate((carried.indices[begin:end], others.indices[against]))
         group_weights = np.concatenate((carried.data[begin:end], others.data[against]))
         firsts = np.zeros(groups.shape[0] + 1, np.int64)
@@ -281,7 +283,7 @@ def assign(
         v = np.empty(firsts[-1], np.float64)
         cosines(e, factor, rows, members, 0, firsts[-1], v)
         own, leave_out = np.zeros_like(v), careful and n_own > 1
-        if steps > 0:
+        if takes_steps:
             if leave_out and not cancelled:
                 for i in range(end_of_own):
                     own[i] = factor * weights[i] * own_sums[members[i]]

@@ -126,16 +126,13 @@ def any_groups(carried: sparse.csr_array, rng: np.random.Generator) -> sparse.cs
     """For each label of `carried` (n_labels, n_groups) about as many groups as carry it, drawn among all.
 
     Their weights are equal and negative, and all together they weigh as much as the groups with the label. A label of
-    half of the groups or more gets all of them: there little but the weights tells groups apart, and drawing would
-    blur that.
+    half of the groups or more gets none: too little tells its groups from any.
     """
     n_labels, n_groups = carried.shape
     n_own = np.diff(carried.indptr)
-    everywhere = np.flatnonzero(2 * n_own >= n_groups)
-    label = np.repeat(np.arange(n_labels), np.where((n_own > 0) & (2 * n_own < n_groups), np.maximum(n_own, FEWEST), 0))
-    drawn = np.unique(label * n_groups + rng.integers(n_groups, size=len(label)))
-    whole = (everywhere[:, None] * n_groups + np.arange(n_groups)).ravel()
-    label, group = np.divmod(np.concatenate([drawn, whole]), n_groups)
+    wanted = np.where((n_own > 0) & (2 * n_own < n_groups), np.maximum(n_own, FEWEST), 0)
+    label = np.repeat(np.arange(n_labels), wanted)
+    label, group = np.divmod(np.unique(label * n_groups + rng.integers(n_groups, size=len(label))), n_groups)
     share = -np.asarray(carried.sum(axis=1)).ravel() / np.maximum(np.bincount(label, minlength=n_labels), 1)
     return sparse.csr_array((share[label], (label, group)), shape=carried.shape)
 

@@ -61,6 +61,7 @@ class _Block:
 
         self.document, self.column_of_pair = tensor(members), tensor(column)
         self.place, self.n_groups = tensor(places), tensor(np.diff(problem.carried.indptr)[labels])
+        self.takes_steps = tensor(np.diff(problem.others.indptr)[labels] > 0 if problem.careful else labels >= 0).bool()
         self.is_careful = torch.zeros(len(places), dtype=torch.bool, device=place)
         self.pair = tensor(np.repeat(np.arange(len(groups)), sizes))
         self.column = self.column_of_pair[self.pair]
@@ -120,7 +121,7 @@ def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.
             winners = block.winners(X.cosines(E), own)
             same = torch.where(block.settled(winners, old), same + 1, 0)
             g, length = _directions(_sums(X, block, winners))
-            moving = (same < SETTLED) & (length > 0)
+            moving = block.takes_steps & (same < SETTLED) & (length > 0)
             if not moving.any():
                 break
             E, rho = _directions(torch.where(moving, E + problem.rate * g, E))
@@ -144,7 +145,7 @@ def _start(
     own = torch.zeros_like(block.weight)
     E, length = _directions(_sums(X, block, slice(0, block.n_own)))
     if problem.careful and problem.steps > 0:
-        block.is_careful = (block.n_groups > 1)[block.column]
+        block.is_careful = (block.takes_steps & (block.n_groups > 1))[block.column]
         products = torch.as_tensor(problem.products_with_own_groups, device=own.device)
         first = torch.where(length > 0, block.weight.new_tensor(1.0) / length, 0.0)[block.column]
         began = block.is_careful & (block.weight > 0)
