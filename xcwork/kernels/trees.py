@@ -125,3 +125,23 @@ def by_feature(weights, least):
                 slots[place[feature]], values[place[feature]] = slot, weights[slot, feature]
                 place[feature] += 1
     return starts, slots, values
+
+
+@njit(cache=True, nogil=True)
+def next_places(keys, filled):
+    """The next free place of every key, (n_keys,) int64; `filled` (n_places,) says where each key goes on."""
+    places = np.empty(keys.shape[0], np.int64)
+    for i in range(keys.shape[0]):
+        places[i] = filled[keys[i]]
+        filled[keys[i]] += 1
+    return places
+
+
+@njit(cache=True, nogil=True)
+def copy_rows(indptr, indices, data, offset, places, starts, slots, values):
+    """Write row i of a CSR matrix to row places[i] of another, its columns moved by `offset`."""
+    for row in range(places.shape[0]):
+        to = starts[places[row]]
+        for cell in range(indptr[row], indptr[row + 1]):
+            slots[to], values[to] = indices[cell] + offset, data[cell]
+            to += 1

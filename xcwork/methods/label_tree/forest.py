@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from xcwork.errors import DataError
 from xcwork.kernels.tree_search import Trees
+from xcwork.kernels.trees import copy_rows, next_places
 
 NO_WAY = -1  # into a root
 
@@ -90,12 +91,14 @@ class Forest:
     @classmethod
     def of_tree(cls, shape: Shape, classifiers: Sequence[Classifiers], n_features: int) -> Forest:
         """One tree and the classifiers of its nodes."""
-        features = np.concatenate([one.features for one in classifiers])
-        nodes = np.repeat(np.arange(shape.n_nodes, dtype=np.int32), [len(one.features) for one in classifiers])
+        parts = [
+            _Rows(one.features, np.full(len(one.features), node, np.int32), one.weights, shape.first_slot[node])
+            for node, one in enumerate(classifiers)
+        ]
         return cls(
             roots=np.zeros(1, np.int32), first_slot=shape.first_slot, targets=shape.targets,
             bias=np.concatenate([one.bias for one in classifiers]),
-            **_by_feature(features, nodes, _diagonal([one.weights for one in classifiers]), n_features),
+            **_by_feature(parts, n_features, shape.first_slot[-1]),
         )  # fmt: skip
 
     @classmethod
@@ -103,16 +106,16 @@ class Forest:
         """Several trees as one forest."""
         nodes, slots = _ends([tree.n_nodes for tree in trees]), _ends([tree.n_slots for tree in trees])
         targets = [np.where(t.targets < 0, t.targets, t.targets + n) for t, n in zip(trees, nodes, strict=False)]
+        parts = [
+            _Rows(tree.features, tree.nodes + np.int32(node), tree.weights, slot)
+            for tree, node, slot in zip(trees, nodes, slots, strict=False)
+        ]
         return cls(
             roots=nodes[:-1].astype(np.int32),
             first_slot=_chained([tree.first_slot for tree in trees], slots),
             targets=np.concatenate(targets).astype(np.int32),
             bias=np.concatenate([tree.bias for tree in trees]),
-            **_by_feature(
-                np.concatenate([tree.features for tree in trees]),
-                np.concatenate([tree.nodes + n for tree, n in zip(trees, nodes, strict=False)]).astype(np.int32),
-                _diagonal([tree.weights for tree in trees]), trees[0].n_features,
-            ),
+            **_by_feature(parts, trees[0].n_features, slots[-1]),
         )  # fmt: skip
 
     @property
@@ -239,22 +242,37 @@ def _ends(sizes: Sequence[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _by_feature(features: np.ndarray, nodes: np.ndarray, weights: sparse.csr_array, n_features: int) -> dict[str, Any]:
-    """Rows of weights, one a node and feature, in the order of the features; those of a feature stay as they are."""
-    order = np.argsort(features, kind="stable")
-    first_row = _ends(np.bincount(features, minlength=n_features))
-    return {"first_row": first_row, "nodes": nodes[order], "weights": weights[order]}
+class _Rows(NamedTuple):
+    """Rows of weights that belong to some nodes."""
+
+    features: np.ndarray  # (n_rows,) int32
+    nodes: np.ndarray  # (n_rows,) int32
+    weights: sparse.csr_array  # (n_rows, some slots)
+    first_slot: int  # the number of the first of them
+
+
+def _by_feature(parts: Sequence[_Rows], n_features: int, n_slots: int) -> dict[str, Any]:
+    """The rows of all parts in the order of the features; those of a feature stay in the order of the parts.
+
+    Weights are written to their places, because a forest may take half of the memory and a copy the other half.
+    """
+    first_row = _ends(np.bincount(np.concatenate([part.features for part in parts]), minlength=n_features))
+    n_rows, filled = int(first_row[-1]), first_row[:-1].copy()
+    nodes, lengths = np.empty(n_rows, np.int32), np.empty(n_rows, np.int64)
+    places = []
+    for part in parts:
+        place = next_places(part.features, filled)
+        nodes[place], lengths[place] = part.nodes, np.diff(part.weights.indptr)
+        places.append(place)
+    starts = _ends(lengths)
+    slots, values = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+    for part, place in zip(parts, places, strict=True):
+        w = part.weights
+        copy_rows(w.indptr, w.indices, w.data, part.first_slot, place, starts, slots, values)
+    weights = sparse.csr_array((values, slots, starts), shape=(n_rows, int(n_slots)))
+    return {"first_row": first_row, "nodes": nodes, "weights": weights}
 
 
 def _chained(pointers: Sequence[np.ndarray], starts: np.ndarray) -> np.ndarray:
     """Row starts of several matrices as those of the matrices one below the other."""
     return np.concatenate([[0], *(one[1:] + start for one, start in zip(pointers, starts, strict=False))])
-
-
-def _diagonal(parts: Sequence[sparse.csr_array]) -> sparse.csr_array:
-    """The matrices as blocks along the diagonal of a larger one."""
-    first, cells = _ends([part.shape[1] for part in parts]), _ends([part.nnz for part in parts])
-    columns = [(part.indices + column).astype(np.int32) for part, column in zip(parts, first, strict=False)]
-    data, starts = np.concatenate([part.data for part in parts]), _chained([part.indptr for part in parts], cells)
-    shape = (sum(part.shape[0] for part in parts), int(first[-1]))
-    return sparse.csr_array((data, np.concatenate(columns), starts), shape=shape)
