@@ -118,7 +118,9 @@ def chart(rows: list[dict[str, Any]], path: Path) -> None:
             x, y = [row["labels"] for row in mine], [_positive(row[name]) for row in mine]
             figure.add_trace(go.Scatter(x=x, y=y, showlegend=column == 1, **style), 1, column)
     figure.update_xaxes(type="log", dtick=1, title="labels").update_yaxes(type="log", dtick=1)
-    figure.update_layout(title="Growth with labels", template="plotly_white", width=1200, height=560)
+    figure.update_layout(
+        title="Growth with labels", template="plotly_white", width=1200, height=560, legend={"tracegroupgap": 0}
+    )
     figure.write_html(path, include_plotlyjs=True, config={"displayModeBar": False})
 
 

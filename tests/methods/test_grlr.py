@@ -74,7 +74,7 @@ def literal_grlr(
     for _ in range(steps):
         chosen = {j: first_best(np.flatnonzero(members[j]), near(X[members[j]], e - own[j])) for j in own}
         history.append(chosen)
-        if len(history) > SETTLED and all(earlier == chosen for earlier in history[-SETTLED - 1 :]):
+        if careful and len(history) > SETTLED and all(earlier == chosen for earlier in history[-SETTLED - 1 :]):
             break
         total = sum((weights[j] * X[i] for j, i in chosen.items()), np.zeros(X.shape[1]))
         if np.linalg.norm(total) <= 1e-5:

@@ -8,7 +8,7 @@ and v_i = <e, x_i>:
               g ← Proj(Σ over winners of w_i x_i),   u_i = <g, x_i>
               e ← Proj(e + λ g),  that is  v ← (v + λ u) / ρ,  ρ = ‖e + λ g‖ = √(1 + 2 λ <e, g> + λ²)
 
-*Careful* steps, for centred documents, differ from this in two ways.
+*Careful* steps, for centred documents, differ from this in three ways.
 
 What wins in any group is taken off. Some member is nearest to e in every group, with the label or not, and such
 winners share with e whatever makes documents near to it; steps towards them would draw e to the largest topic around.
@@ -20,13 +20,13 @@ which is the same sum with negative weights w for the groups of J. (The first e 
 of all centred documents is 0.) A label of half of the groups or more keeps its first e: too little tells its groups
 from any.
 
-And no group has a say about itself: its members are compared with e without what the group has contributed, that is by
+No group has a say about itself: its members are compared with e without what the group has contributed, that is by
 v_i - o_i, where o follows e as v does: at first o_i = w_j <Σ of the group, x_i> / ‖Σ w x‖, for groups of J 0, and a
 step adds λ w_j times <winner of the group, x_i> / ‖Σ over winners‖ before it divides by ρ. Otherwise a member that
 resembles its own group has an advantage, and so has the last winner. A label with one group has nobody else to ask, and
 o = 0.
 
-Steps end early when the winners have settled: nearly the same ones several times in a row.
+And steps end early when the winners have settled: nearly the same ones several times in a row.
 
 The first sum costs nothing extra: the sums of the groups are given. The products v and u with all members are what
 costs time. But from step to step g changes little, so an old u still gives v up to an error that is known:
@@ -172,7 +172,7 @@ def _turn(rows, members, weights, old, new, total, change):
 
 
 @njit(cache=True, nogil=True)
-def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own, leave_out):
+def _descend(rows, members, weights, firsts, steps, rate, careful, e, factor, total, change, v, own, leave_out):
     """The steps of algorithm 1 on e, which stands for factor * e; returns the new factor. `v` ends up exact enough."""
     n_groups = firsts.shape[0] - 1
     u, winners, old = np.zeros_like(v), np.empty(n_groups, np.int64), np.full(n_groups, -1, np.int64)
@@ -183,7 +183,7 @@ def _descend(rows, members, weights, firsts, steps, rate, e, factor, total, chan
     for _ in range(steps):
         _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners)
         same = same + 1 if MANY * (winners != old).sum() < winners.shape[0] else 0
-        if same == SETTLED:
+        if careful and same == SETTLED:
             break
         turned, length = _turn(rows, members, weights, old, winners, total, change)
         if leave_out:
@@ -287,7 +287,9 @@ def assign(
             if leave_out and not cancelled:
                 for i in range(end_of_own):
                     own[i] = factor * weights[i] * own_sums[members[i]]
-            factor = _descend(rows, members, weights, firsts, steps, rate, e, factor, total, change, v, own, leave_out)
+            factor = _descend(
+                rows, members, weights, firsts, steps, rate, careful, e, factor, total, change, v, own, leave_out
+            )  # fmt: skip
         for j in range(n_own):
             if slots[begin + j + 1] - slots[begin + j] > 1:  # the order of several members asks for all their products
                 cosines(e, factor, rows, members, firsts[j], firsts[j + 1], v)

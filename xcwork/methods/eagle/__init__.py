@@ -17,10 +17,10 @@ nearly alike) the labels of the group may as well stay with all of them.
 Training looks at the labels of groups alone. Where the documents carry labels of their own, these serve to report how
 many assigned pairs are true.
 
-Differences from the paper: documents are centred before cosines are taken, which assigns far more labels right, and
-then steps are careful (`centre=False` is the paper's way for text); the undefined Proj(0) and steps
-that change nothing are handled (`xcwork.kernels.groups`); a label that a group carries c times may go to its c nearest
-members (`assign="top_c"`).
+Differences from the paper: documents are centred before cosines are taken, and steps are careful then: they take off
+what wins in groups at large, which assigns far more labels right (`centre=False` is the paper's way for text); the
+undefined Proj(0) and steps that change nothing are handled (`xcwork.kernels.groups`); a label that a group carries c
+times may go to its c nearest members (`assign="top_c"`).
 
 Reference: Shen, Yu, Sanghavi and Dhillon, Extreme multi-label classification from aggregated labels, ICML 2020.
 """

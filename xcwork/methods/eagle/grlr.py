@@ -13,8 +13,8 @@ Labels are independent of each other: the CPU works on chunks of them in threads
 both give the same answer. Only the largest entries of an embedding are kept, because before that it has an entry for
 nearly every word that occurs in any of its groups; the assignment uses all of them.
 
-Cost: at most 2 (T + 2) products of a label with the members of its groups, O(T n d̄ ḡ log l) in the paper's symbols;
-bounds leave out most of them.
+Cost: at most 2 (T + 2) products of a label with the members of its groups, O(T n d̄ ḡ log l) in the paper's symbols, and
+as many with the members of the other groups; bounds leave out most of them.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.
         same = torch.zeros(len(labels), dtype=torch.int64, device=place)  # steps in a row
         for _ in range(problem.steps):
             winners = block.winners(X.cosines(E), own)
-            same = torch.where(block.settled(winners, old), same + 1, 0)
+            same = torch.where(block.settled(winners, old), same + 1, 0) if problem.careful else same
             g, length = _directions(_sums(X, block, winners))
             moving = block.takes_steps & (same < SETTLED) & (length > 0)
             if not moving.any():
