@@ -31,12 +31,20 @@ class Session:
         while True:
             answer = ForwardMsg.FromString(self._connection.recv(PATIENCE, decode=False))
             kind = answer.WhichOneof("type")
-            if kind == "new_session":
-                self._hash = answer.new_session.page_script_hash
+            if kind == "navigation":  # a new session names the script that chooses the page, which would lead home
+                self._stay(answer.navigation.page_script_hash)
+            elif kind == "page_info_changed":  # the address a browser would show, and send the next time
+                self._query = answer.page_info_changed.query_string
             elif kind == "script_finished" and answer.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                 return time.perf_counter() - start
             elif kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
                 raise SystemExit(f"{self._page}: {answer.delta.new_element.exception.message}")
+
+    def _stay(self, page: str) -> None:
+        """Ask for this page from now on; a measurement of another one would be worth nothing."""
+        if self._hash not in ("", page):
+            raise SystemExit(f"{self._page or 'home'}: the server went to another page")
+        self._hash = page
 
 
 @contextmanager
