@@ -33,6 +33,11 @@ class Seen:
     at: float = 0.0  # seconds since the epoch of `time.monotonic`
 
 
+def ends_a_run(message: bytes) -> bool:
+    """Is this what the server sends when the script of a page, or a fragment of it, has finished?"""
+    return ForwardMsg.FromString(message).WhichOneof("type") == "script_finished"
+
+
 class Session:
     """One open tab."""
 

@@ -52,6 +52,11 @@ STANDING: dict[str, tuple[str, Callable]] = {
 }  # fmt: skip
 LEVEL_POINTS, LEVEL_SHARE = 0.35, 1.1  # seeds of a tree differ by that many points; ten percent of a time or size
 NAMES = {"eurlex57k": "EURLEX57K", "bibtex": "Bibtex", "delicious": "Delicious", "pyseealso": "`pyseealso`"}
+APP: Columns = {
+    name: (name, None)
+    for name in ("page", "first visit, s", "change, median s", "change, largest s", "target, s", "rerun, median s",
+                 "rerun, largest s", "rerun, CPU s", "memory, MB", "growth, MB")
+}  # fmt: skip
 PUBLISHED: Columns = {
     "published": ("method", None), "setting": ("setting", None),
     **{name: (name, None) for name in ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")}, "source": ("source", None),
@@ -159,6 +164,19 @@ def expected(*lines: str) -> str:
     return table(shown, {name: (name, None) for name in shown[0]})
 
 
+def app(dataset: str) -> str:
+    """How quickly every page of the dashboard answers on a dataset."""
+    rows = results("app")["tables"].get(dataset)
+    return table(rows, APP) if rows else NOT_MEASURED
+
+
+def start() -> str:
+    """From the command to a usable dashboard."""
+    found = results("app")["start"]
+    spread = f"{min(found['all']):.2f} to {max(found['all']):.2f}"
+    return f"Start to a usable page: {found['start, s']:.2f} s ({spread}; target {found['target, s']:g} s)."
+
+
 def conditions(benchmark: str) -> str:
     """Machine, load and versions of a result."""
     found = results(benchmark)
@@ -182,7 +200,7 @@ def _loads(found: Any) -> list[float]:
 
 TABLES: dict[str, Callable[..., str]] = {
     "methods": methods, "published": published, "peers": peers, "standing": standing, "growth": growth,
-    "expected": expected, "conditions": conditions,
+    "expected": expected, "app": app, "start": start, "conditions": conditions,
 }  # fmt: skip
 
 
