@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.tree_search import _leap
+from xcwork.kernels.tree_search import _leap, weights_along
 from xcwork.methods.label_tree.forest import Classifiers, Forest, Shape
 from xcwork.methods.label_tree.searching import Searcher
 
@@ -107,3 +107,16 @@ def test_the_classifier_of_a_slot_is_found_again():
         for slot in range(tree.n_slots):
             for part, expected in zip(forest.classifier(before + slot), tree.classifier(slot), strict=True):
                 np.testing.assert_array_equal(part, expected)
+
+
+def test_weights_along_a_path_are_those_of_its_classifiers():
+    rng = np.random.default_rng(3)
+    forest = Forest.joined([random_tree(rng) for _ in range(3)])
+    terms = rng.permutation(N_FEATURES).astype(np.int32)
+    for label in range(N_LABELS):
+        for slot in np.flatnonzero(forest.targets == ~label).tolist():
+            path = forest.path_to(slot)
+            expected = np.zeros((len(path), N_FEATURES))
+            for step, (features, weights) in enumerate(map(forest.classifier, path)):
+                expected[step, features] = weights
+            np.testing.assert_array_equal(weights_along(forest.trees, np.array(path), terms), expected[:, terms])

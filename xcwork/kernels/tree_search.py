@@ -135,6 +135,24 @@ def _leap(nodes, row, end, node):
 
 
 @njit(cache=True, nogil=True)
+def weights_along(trees, path, terms):
+    """The weight of each term at each slot of `path`, which leads down a tree, (n_slots, n_terms) float64."""
+    found = np.zeros((path.shape[0], terms.shape[0]))
+    nodes = np.searchsorted(trees.first_slot, path, side="right") - 1
+    for term in range(terms.shape[0]):
+        row, end = trees.first_row[terms[term]], trees.first_row[terms[term] + 1]
+        for step in range(path.shape[0]):
+            row = _leap(trees.nodes, row, end, nodes[step])
+            if row == end:
+                break
+            if trees.nodes[row] == nodes[step]:
+                for cell in range(trees.starts[row], trees.starts[row + 1]):
+                    if trees.slots[cell] == path[step]:
+                        found[step, term] = trees.weights[cell]
+    return found
+
+
+@njit(cache=True, nogil=True)
 def _go_on(trees, nodes, scores, n_nodes, first_found, found):
     """Replace `nodes` and `scores` by the best nodes below them, in order; returns how many there are."""
     ids, best, filled = np.empty_like(nodes), np.empty_like(scores), 0

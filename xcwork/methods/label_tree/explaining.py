@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Features
+from xcwork.kernels.tree_search import weights_along
 from xcwork.methods.label_tree.forest import Forest
 from xcwork.results import Part
 
@@ -41,7 +42,7 @@ def parts_of_tree(
     forest: Forest, path: list[int], x: sparse.csr_array, features: Features, tree: str, power: int
 ) -> Iterator[Part]:
     """What `tree` adds to the mean probability of the label at the end of `path`."""
-    steps = [_weights_at(forest, slot, x) for slot in path]
+    steps = weights_along(forest.trees, np.array(path), x.indices)
     biases = [float(forest.bias[slot]) for slot in path]
     margins = [bias + float(weights @ x.data) for bias, weights in zip(biases, steps, strict=True)]
     g = partial(pass_score, power=power)
@@ -57,10 +58,3 @@ def parts_of_tree(
                 features.name(int(x.indices[at])), where, float(slope * weights[at] * x.data[at]),
                 {"node": forest.node_of(slot), "weight": float(weights[at]), "margin": margin},
             )  # fmt: skip
-
-
-def _weights_at(forest: Forest, slot: int, x: sparse.csr_array) -> np.ndarray:
-    """The weights of one classifier for the terms of `x`, (n_terms,) float64."""
-    features, weights = forest.classifier(slot)
-    weight_of = dict(zip(features.tolist(), weights.tolist(), strict=True))
-    return np.array([weight_of.get(term, 0.0) for term in x.indices.tolist()])

@@ -221,6 +221,7 @@ class Forest:
             and (node_of_slot[self.weights.indices] == np.repeat(self.nodes, np.diff(self.weights.indptr))).all()
         )
 
+    @cached_property
     def trees(self) -> Trees:
         """The arrays as kernels take them."""
         w = self.weights

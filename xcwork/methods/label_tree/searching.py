@@ -24,7 +24,7 @@ class Searcher:
     """Finds labels for documents in a trained forest."""
 
     def __init__(self, forest: Forest, n_labels: int, *, beam: int, power: int) -> None:
-        self._trees, self._n_nodes, self._n_labels = forest.trees(), forest.n_nodes, n_labels
+        self._trees, self._n_nodes, self._n_labels = forest.trees, forest.n_nodes, n_labels
         self._beam, self._power = min(beam, forest.n_nodes), power  # no level has more nodes
 
     def top_k(self, X: sparse.csr_array, k: int) -> TopK:
