@@ -162,16 +162,17 @@ def test_every_label_of_a_group_goes_to_its_nearest_member(data: tuple[np.ndarra
 
 
 @settings(max_examples=40)
-@given(grouped_data())
-def test_one_member_of_every_disjoint_group_is_marked(data: tuple[np.ndarray, Groups]):
+@given(grouped_data(), st.sampled_from(["one", "top_c"]))
+def test_as_many_members_of_every_disjoint_group_are_marked_as_asked_for(data: tuple[np.ndarray, Groups], assign: str):
     X, groups = data
     disjoint = groups.members.sum(axis=0).max() <= 1
-    found = assign_labels(sparse.csr_array(X.astype(np.float32)), groups)
+    found = assign_labels(sparse.csr_array(X.astype(np.float32)), groups, assign=assign)
     times = (groups.members @ found.Y).toarray()
-    labelled = groups.labels.toarray() > 0
-    assert (times[labelled] >= 1).all()
+    labels = groups.labels.toarray()
+    wanted = np.minimum(labels, np.diff(groups.members.indptr)[:, None]) if assign == "top_c" else labels > 0
+    assert (times[labels > 0] >= 1).all()
     if disjoint:
-        np.testing.assert_array_equal(times, labelled)
+        np.testing.assert_array_equal(times, wanted)
 
 
 def test_top_c_marks_as_many_members_as_the_label_was_merged_in():

@@ -4,8 +4,9 @@
   unknown order. *NoAS* learns from the sums of each group; *AS* then gives every output to the member whose prediction
   by NoAS is nearest, and learns again from single pairs. Both are compared with the estimator that knows the order.
 - `compare` (table 2) and `precision_loss` (figures 4, 7, 8 and 9): a dataset is grouped, and a learner sees the true
-  labels (oracle), the labels of the group (baseline), or those assigned by EAGLE without and with steps, and with
-  documents centred first, which the paper does not do for text.
+  labels (oracle), the labels of the group (baseline), or those assigned by EAGLE without and with steps as the paper
+  does it; and as the workbench does it, with documents centred first and each label given to as many members as
+  brought it in.
 - `label_images` (figures 5 and 10): what the embeddings of the labels of images look like.
 
 All are small by default, take a seed, and give data frames or arrays that notebooks and the dashboard draw.
@@ -35,8 +36,8 @@ SIGMAS = (0.0, 0.1, 1.0, 5.0, 10.0)
 VARIANTS: dict[str, dict[str, Any]] = {
     "oracle": {"assign": "truth"},
     "baseline": {"assign": "all"},
-    "EAGLE-0": {"steps": 0, "centre": False},
-    "EAGLE": {"centre": False},
+    "EAGLE-0": {"steps": 0, "centre": False, "assign": "one"},
+    "EAGLE": {"centre": False, "assign": "one"},
     "EAGLE-0, centred": {"steps": 0, "centre": True},
     "EAGLE, centred": {"centre": True},
 }

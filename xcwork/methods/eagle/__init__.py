@@ -7,9 +7,10 @@ member of every group that carries it,
 
 which GRLR approximates by T steps that alternate between picking the nearest member of each group and moving the
 embedding towards those picked. Then each group gives each of its labels to the member nearest to the label's
-embedding, and any method of the workbench learns from the result as if it were ordinary data. Without steps (T = 0)
-this is EAGLE-0; `assign="all"` gives every label to every member, the baseline; `assign="truth"` takes the documents'
-own labels, where they are known, as the oracle. On ordinary data every document is its own group and nothing changes.
+embedding, or to the c nearest where c members brought it in, and any method of the workbench learns from the result as
+if it were ordinary data. Without steps (T = 0) this is EAGLE-0; `assign="all"` gives every label to every member, the
+baseline; `assign="truth"` takes the documents' own labels, where they are known, as the oracle. On ordinary data every
+document is its own group and nothing changes.
 
 A rule of thumb from the paper's theorem 1 and table 2: mixed groups gain from assignment, in tight groups (all members
 nearly alike) the labels of the group may as well stay with all of them.
@@ -20,7 +21,8 @@ many assigned pairs are true.
 Differences from the paper: documents are centred before cosines are taken, and steps are careful then: they take off
 what wins in groups at large, which assigns far more labels right (`centre=False` is the paper's way for text); the
 undefined Proj(0) and steps that change nothing are handled (`xcwork.kernels.groups`); a label that a group carries c
-times may go to its c nearest members (`assign="top_c"`).
+times goes to its c nearest members, where algorithm 2 marks one (`assign="one"`): in large groups one member out of
+many that carry a label leaves little to learn from.
 
 Reference: Shen, Yu, Sanghavi and Dhillon, Extreme multi-label classification from aggregated labels, ICML 2020.
 """
@@ -67,8 +69,8 @@ class Eagle(Method):
         "itself; the paper's steps are not careful", advanced=True,
     )  # fmt: skip
     assign: str = param(
-        "one", "who gets a label of a group: the nearest member, the c nearest where it was merged in c times, all, "
-        "or those who carry it in truth", choices=(*ASSIGNMENTS, "all", "truth"),
+        "top_c", "who gets a label of a group: one, the nearest member, as in the paper; the c nearest where c members "
+        "brought it in; all; or those who carry it in truth", choices=(*ASSIGNMENTS, "all", "truth"),
     )  # fmt: skip
     centre: bool = param(True, "subtract the mean document before cosines are taken; the paper does not for text")
     merge: str = param("list", "a label counts as often as members carry it, or once", choices=MERGES)

@@ -2,7 +2,7 @@
 
 Every label gets an embedding that is close to at least one member of every group that carries it (GRLR, the mathematics
 is in `xcwork.kernels.groups`), and every group gives each of its labels to the member nearest to the label's embedding;
-with *top-c* assignment a label that was merged in c times goes to the c nearest members.
+with *top-c* assignment, the default, a label that was merged in c times goes to the c nearest members.
 
 Documents are *centred* by default: the mean of all documents is subtracted before their cosines are taken. Without
 that, the words that all documents share decide much of the similarity, and every embedding is pulled to the same place
@@ -139,7 +139,7 @@ def any_groups(carried: sparse.csr_array, rng: np.random.Generator) -> sparse.cs
 
 def assign_labels(
     X: sparse.csr_array, groups: Groups, *, steps: int = 20, rate: float = 0.1, careful: bool = True,
-    assign: str = "one", centre: bool = True, keep: int | None = KEPT, seed: int = 0, device: str = "cpu",
+    assign: str = "top_c", centre: bool = True, keep: int | None = KEPT, seed: int = 0, device: str = "cpu",
 ) -> Assigned:  # fmt: skip
     """Labels for the documents at the rows of `X`. Without steps this is EAGLE-0; keep=None keeps whole embeddings."""
     if assign not in ASSIGNMENTS:
