@@ -76,25 +76,27 @@ class Block(NamedTuple):
 @njit(cache=True, nogil=True)
 def _dot(rows, i, w):
     """x_i · w, in four sums that the processor can overlap."""
-    at, end = rows.indptr[i], rows.indptr[i + 1]
+    first, end = rows.indptr[i], rows.indptr[i + 1]
+    values, columns = rows.data[first:end], rows.indices[first:end].view(np.uint32)
+    whole = len(values) - len(values) % 4
     a = b = c = d = np.float32(0)
-    while at + 4 <= end:
-        a += rows.data[at] * w[rows.indices[at]]
-        b += rows.data[at + 1] * w[rows.indices[at + 1]]
-        c += rows.data[at + 2] * w[rows.indices[at + 2]]
-        d += rows.data[at + 3] * w[rows.indices[at + 3]]
-        at += 4
-    while at < end:
-        a += rows.data[at] * w[rows.indices[at]]
-        at += 1
+    for at in range(0, whole, 4):
+        a += values[at] * w[columns[at]]
+        b += values[at + 1] * w[columns[at + 1]]
+        c += values[at + 2] * w[columns[at + 2]]
+        d += values[at + 3] * w[columns[at + 3]]
+    for at in range(whole, len(values)):
+        a += values[at] * w[columns[at]]
     return (a + b) + (c + d)
 
 
 @njit(cache=True, nogil=True)
 def add_row(rows, i, factor, w):
     """w ← w + factor * x_i"""
-    for at in range(rows.indptr[i], rows.indptr[i + 1]):
-        w[rows.indices[at]] += factor * rows.data[at]
+    first, end = rows.indptr[i], rows.indptr[i + 1]
+    values, columns = rows.data[first:end], rows.indices[first:end].view(np.uint32)
+    for at in range(len(values)):
+        w[columns[at]] += factor * values[at]
 
 
 @njit(cache=True, nogil=True)

@@ -108,9 +108,12 @@ def length_of(total, mean_square):
 
 @njit(cache=True, nogil=True, fastmath=True)
 def _dot(rows, i, values):
+    first, end = rows.indptr[i], rows.indptr[i + 1]
+    # A feature without a sign is not first compared with zero, and several are looked up at once.
+    data, features = rows.data[first:end], rows.indices[first:end].view(np.uint32)
     product = 0.0
-    for at in range(rows.indptr[i], rows.indptr[i + 1]):
-        product += rows.data[at] * values[rows.indices[at]]
+    for at in range(data.shape[0]):
+        product += data[at] * values[features[at]]
     return product
 
 
