@@ -39,8 +39,9 @@ class Source:
 
     @classmethod
     def parse(cls, identity: str) -> Source:
+        """The source of an id, or of an address that somebody wrote."""
         data, _, options = identity.partition("?")
-        return cls(unquote(data), tuple(sorted(parse_qsl(options))))
+        return cls.of(unquote(data), dict(parse_qsl(options)))
 
     @property
     def id(self) -> str:

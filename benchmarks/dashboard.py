@@ -33,11 +33,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from _browsing import Session, Visit, ends_a_run
 from _common import conditions, described, machine, markdown_table, write_json
 
+from app.catalog import Source
 from app.serving import PATIENCE, Server, serving
 from xcwork.runs import Run, RunStore, jobs
 
@@ -172,7 +173,7 @@ async def reruns(server: Server, visit: Visit, repeats: int) -> tuple[list[float
 def measure(page: Page, server: Server, run: Run, options: argparse.Namespace) -> list[dict[str, Any]]:
     """A row for every page, on the dataset of the run."""
     data = run.config["data"]
-    query = {"data": quote(data, safe="/:,=. "), "run": run.id}
+    query = {"data": Source.of(data, run.config["data_options"]).id, "run": run.id}
     limit = TARGETS["pyseealso"] if data == "pyseealso" else TARGETS["other"]
     rows = []
     for name in CHANGES:

@@ -50,6 +50,7 @@ def test_a_source_survives_its_id(source: Source) -> None:
 
 def test_a_file_of_the_data_folder_goes_by_its_name(corpus: Path) -> None:
     assert Source.of(corpus, {"test_share": 0.5}) == Source("fruit.csv", (("test_share", "0.5"),))
+    assert Source.parse(str(corpus)) == Source("fruit.csv")
     assert Source.of(corpus).location == str(corpus)
     assert Source.of(corpus, {"test_share": 0.5}).load_options() == {"test_share": 0.5}
 

@@ -1,0 +1,37 @@
+"""`xcwork bench app` measures the pages that it names, in a browser and without one, and comes to an end."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.serving import serving
+from xcwork.runs import Run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+def test_every_change_of_a_page_has_an_end(
+    page: Page, home: Path, runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    benchmark = importlib.import_module("dashboard")
+    asked = {name: benchmark.CHANGES[name] for name in ("home", "predict", "compare")}
+    monkeypatch.setattr(benchmark, "CHANGES", asked)
+    monkeypatch.setattr(benchmark, "WARM_UP", 1)
+    monkeypatch.setenv("XCWORK_HOME", str(home))
+    options = argparse.Namespace(changes=3, reruns=2)
+    with serving(home, {"XCWORK_HOME": ""}, home / "benchmark.log") as server:
+        rows = benchmark.measure(page, server, runs["one_vs_all"], options)
+    assert [row["page"] for row in rows] == list(asked)
+    for row in rows:
+        assert 0 < row["change, median s"] <= row["change, largest s"] < 60
+        assert 0 < row["rerun, median s"] <= row["rerun, largest s"] < 60
+    assert "fruit.csv, compare" in capsys.readouterr().err
