@@ -184,10 +184,9 @@ def conditions(benchmark: str) -> str:
     machine, versions = facts["machine"], facts["versions"]
     loads = _loads(found)
     cores = "one core" if machine["cores"] == 1 else f"{machine['cores']} cores"
+    load = f"{min(loads)} to {max(loads)}" if len(set(loads)) > 1 else f"{loads[0]}"
     numbers = ", ".join(f"{name} {number}" for name, number in versions.items() if name != "xcwork")
-    return (
-        f"{machine['processor']}, {cores}, {machine['memory_gib']} GiB, load {min(loads)} to {max(loads)}; {numbers}."
-    )
+    return f"{machine['processor']}, {cores}, {machine['memory_gib']} GiB, load {load}; {numbers}."
 
 
 def _loads(found: Any) -> list[float]:

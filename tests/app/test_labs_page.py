@@ -23,7 +23,7 @@ def test_groups_are_learned_from_and_settings_matter(open_page) -> None:
     page = open_page("labs", data=SMALL)
     assert len(page.get("plotly_chart")) == 2
     before = page.dataframe[0].value
-    assert list(before.iloc[:, 0]) == ["oracle", "baseline", "EAGLE-0", "EAGLE"]
+    assert list(before.iloc[:, 0]) == ["oracle", "baseline", "EAGLE-0", "EAGLE", "EAGLE, centred"]
     page.select_slider(key="labs.size").set_value(32).run()
     after = page.dataframe[0].value
     assert not page.exception
