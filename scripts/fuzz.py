@@ -105,7 +105,7 @@ def hunt(arguments: argparse.Namespace, target: str, inputs: int) -> dict[str, A
 def save_crash(arguments: argparse.Namespace, target: str, at: int, folder: Path) -> None:
     """The input that a worker died on, as a finding; it is still in the folder."""
     prepare()
-    from fuzzing.hunting import Finding
+    from tests.support.fuzzing.hunting import Finding
 
     input_folder = next(path for path in (folder / "runs" / "fuzz", folder / "input") if path.is_dir())
     files = {str(f.relative_to(input_folder)): f.read_bytes() for f in input_folder.rglob("*") if f.is_file()}
@@ -146,7 +146,7 @@ def watched(
 
 def prepare() -> None:
     """Make the fuzzer of the tests importable."""
-    sys.path[:0] = [str(ROOT / "tests" / "security"), str(ROOT)]
+    sys.path.insert(0, str(ROOT))
 
 
 def work(arguments: argparse.Namespace) -> int:
@@ -161,11 +161,11 @@ def work(arguments: argparse.Namespace) -> int:
             import xcwork.data.load
             import xcwork.methods.base
             import xcwork.runs.store  # noqa: F401
-    from fuzzing.hunting import Tally, limited, walk
+    from tests.support.fuzzing.hunting import Tally, limited, walk, warm_up
 
     folder, first, last = Path(arguments.worker[0]), int(arguments.worker[1]), int(arguments.worker[2])
     target, place = made_target(arguments.target, folder)
-    warm_up(target, arguments.target, place)
+    warm_up(target, place)
     written = 0
 
     def tell(tally: Tally, number: int) -> None:
@@ -195,25 +195,11 @@ def work(arguments: argparse.Namespace) -> int:
 
 def made_target(name: str, folder: Path) -> tuple[Any, Path]:
     """(the target with its samples, the folder its inputs are laid out in)."""
-    from fuzzing.targets import TARGETS
+    from tests.support.fuzzing.targets import TARGETS
 
     scratch = folder / "scratch"
     scratch.mkdir()
     return TARGETS[name](scratch), folder / "runs" / "fuzz" if name == "run" else folder / "input"
-
-
-def warm_up(target: Any, name: str, place: Path) -> None:
-    """Compile kernels and import libraries before time and memory are measured."""
-    from fuzzing.hunting import lay_out
-
-    from xcwork.errors import XcworkError
-
-    for files in getattr(target, "samples", {}).values():
-        lay_out(place, files)
-        try:
-            target.run(place, files)
-        except XcworkError as refusal:
-            raise SystemExit(f"a sample of the target {name} is refused: {refusal}") from refusal
 
 
 def guide(target: Any, arguments: argparse.Namespace, place: Path, numbers: range, at: mmap.mmap, tell: Any) -> None:
@@ -221,7 +207,8 @@ def guide(target: Any, arguments: argparse.Namespace, place: Path, numbers: rang
     import signal
 
     import atheris
-    from fuzzing.hunting import Tally, _stop, feed
+
+    from tests.support.fuzzing.hunting import Tally, _stop, feed
 
     tally = Tally()
     signal.signal(signal.SIGPROF, _stop)
@@ -241,7 +228,7 @@ def guide(target: Any, arguments: argparse.Namespace, place: Path, numbers: rang
 def replay(folder: Path) -> int:
     """Feed earlier findings again; those that still are one are printed."""
     prepare()
-    from fuzzing.hunting import Finding, Tally, feed
+    from tests.support.fuzzing.hunting import Finding, Tally, feed
 
     still = 0
     with tempfile.TemporaryDirectory(prefix="xcwork-fuzz-") as scratch:

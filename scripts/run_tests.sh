@@ -6,8 +6,6 @@ set -eu
 
 python=.venv/bin/python
 begin=$(date +%s)
-# The tensors of tests are tiny: more threads would only wait for each other.
-export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 
 step() {
     name=$1

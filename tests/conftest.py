@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
 from dataclasses import replace
 from pathlib import Path
+
+# Set before anything loads a thread pool, here and in child processes: the tensors of tests are tiny, so that more
+# threads would only wait for each other, and sums in another order give other last bits.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.paths import PLUGIN
 from xcwork.cli import app
 from xcwork.methods import registry
 from xcwork.runs import Run, RunStore, process
 from xcwork.runs.status import read_status
 
-PLUGIN = Path(__file__).parent / "runs" / "plugin"  # brings the method `gated` into every process
 PATIENCE = 60.0
 
 
@@ -29,7 +29,7 @@ PATIENCE = 60.0
 def gated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The method `gated` exists here and in every process started here."""
     monkeypatch.syspath_prepend(PLUGIN)
-    monkeypatch.setenv("PYTHONPATH", str(PLUGIN))
+    monkeypatch.setenv("PYTHONPATH", str(PLUGIN), prepend=os.pathsep)
     monkeypatch.setitem(registry.METHODS, "gated", "gated:Gated")
 
 

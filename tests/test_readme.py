@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import xcwork
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support.paths import ROOT
+
 SHELL = "/bin/sh"
 # Stands in for an interpreter: fails on the question that names one of the words in $LACKS.
 PYTHON = """#!/bin/sh

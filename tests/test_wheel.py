@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support.paths import ROOT
+
 BUILD = "from setuptools import build_meta; print(build_meta.build_wheel('out'))"
 PATIENCE = 90  # seconds
 

@@ -17,16 +17,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from tests.support.pages import FORMULA, HOSTILE, Open, Train
+from tests.support.paths import PLUGIN, ROOT
 from xcwork.methods import registry
 from xcwork.runs import Run, RunStore, process, worker
 from xcwork.runs.status import read_status
-
-ROOT = Path(__file__).resolve().parents[2]
-PLUGIN = ROOT / "tests" / "runs" / "plugin"  # brings the method `gated`
-HOSTILE = "<script>alert(1)</script>"
-FORMULA = "=cmd()"
-Open = Callable[..., AppTest]
-Train = Callable[..., Run]
 
 
 @pytest.fixture(scope="session")

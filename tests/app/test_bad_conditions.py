@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import Train
 from streamlit.testing.v1 import AppTest
 
+from tests.support.pages import Train
 from xcwork.data import uploads
 from xcwork.runs import Run, RunStore, store
 

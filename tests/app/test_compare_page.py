@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Train
-from page_tables import choose_row, table
 
 from app.panels.run_table import html
+from tests.support.pages import Train, choose_row, table
 from xcwork.analysis.agreement import fixed_and_broken
 from xcwork.analysis.comparison import ComparisonTable
 from xcwork.data.load import load_dataset

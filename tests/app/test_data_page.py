@@ -6,8 +6,8 @@ import gzip
 from pathlib import Path
 
 import pytest
-from conftest import FORMULA, HOSTILE
 
+from tests.support.pages import FORMULA, HOSTILE
 from xcwork.data.load import load_dataset
 
 SMALL = "synthetic:n_documents=60,n_labels=12,n_topics=3,labels_per_document=1.5"

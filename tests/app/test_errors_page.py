@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import FORMULA, HOSTILE, Train
-from page_tables import choose_row, table
 
+from tests.support.pages import FORMULA, HOSTILE, Train, choose_row, table
 from xcwork.data.load import load_dataset
 from xcwork.metrics import absolute_bands, band_table, per_document, place
 from xcwork.runs import Run, RunStore

@@ -6,10 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import HOSTILE, Train
-from page_tables import choose_row, table
 
 from app.panels.map_view import chosen_labels
+from tests.support.pages import HOSTILE, Train, choose_row, table
 from xcwork.data.load import load_dataset
 from xcwork.methods.landmarks.graph import landmark_graph
 from xcwork.runs import Run

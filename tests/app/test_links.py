@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Train
-from page_tables import table
 
+from tests.support.pages import Train, table
 from xcwork.runs import Run
 
 

@@ -6,21 +6,19 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
-from app.serving import serving
+from tests.support.dashboard import dashboard_over
 from xcwork.runs import Run, RunStore, worker
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PLUGIN = Path(__file__).resolve().parents[1] / "runs" / "plugin"  # brings the method `gated`
 PATIENCE = 90  # seconds for a first start on a busy machine
 # A page opened by its own address first asks for the server below that address, and then at the root.
 ASKS_TWICE = re.compile(r"/\w+/_stcore/(health|host-config)$")
@@ -33,14 +31,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
             if CHROMIUM is None:
                 item.add_marker(missing)
-
-
-@contextmanager
-def dashboard_over(folder: Path) -> Iterator[str]:
-    """The address of a dashboard over the home `folder`."""
-    environment = {"XCWORK_HOME": "", "PYTHONPATH": str(PLUGIN)}
-    with serving(folder, environment, folder / "server.log") as server:
-        yield server.address
 
 
 @pytest.fixture(scope="session")

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.serving import serving
+from tests.support.paths import BENCHMARKS
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 def test_every_change_of_a_page_has_an_end(

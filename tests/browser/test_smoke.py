@@ -6,7 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from conftest import dashboard_over
+
+from tests.support.dashboard import dashboard_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,16 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import rank_script
-from rank_script import CASES, data, trained
 
 import xcwork
+from tests.support import rank_script
+from tests.support.rank_script import CASES, data, trained
 from xcwork.distributed import Group, Shard
 from xcwork.errors import ConfigError
 from xcwork.runs import RunStore, jobs
 from xcwork.storage import Checkpoint
-
-HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +27,7 @@ def of_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*command, str(HERE / "rank_script.py"), str(folder)], env=environment, capture_output=True, text=True,
+        [*command, str(Path(rank_script.__file__)), str(folder)], env=environment, capture_output=True, text=True,
         timeout=280, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract_helpers import Stopper, briefly
 from scipy import sparse
 
+from tests.support.brief_training import Stopper, briefly
 from xcwork.errors import Cancelled, DataError, NotFittedError
 from xcwork.methods.registry import create
 from xcwork.storage import Checkpoint

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.paths import BENCHMARKS, ROOT
 from xcwork.runs import RunStore
 
-ROOT = Path(__file__).resolve().parents[2]
-BENCHMARKS = ROOT / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
 
@@ -37,7 +36,7 @@ def together() -> Callable[..., dict[str, Any]]:
     """Runs an action of `together.py` in several processes at once and returns what each of them answered."""
 
     def act(action: str, *arguments: object) -> dict[str, Any]:
-        command = [sys.executable, str(Path(__file__).with_name("together.py")), action, *map(str, arguments)]
+        command = [sys.executable, str(ROOT / "tests" / "support" / "together.py"), action, *map(str, arguments)]
         # Processes are forked there, which the thread pool of GNU OpenMP does not survive.
         environment = os.environ | {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 from _faults import shim
-from conftest import BENCHMARKS
 
+from tests.support.paths import BENCHMARKS
 from xcwork.methods.registry import METHODS
 
 KINDS = {"kill", "term", "oom", "disk", "readonly", "clock"}

@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from conftest import BENCHMARKS
 from long_runs import grown
 from predict_million import complete, is_complete, killed_at, write_documents
 
+from tests.support.paths import BENCHMARKS
 from xcwork.runs import worker
 
 

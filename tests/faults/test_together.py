@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from together import CREATED, LINES, PROCESSES
-
+from tests.support.together import CREATED, LINES, PROCESSES
 from xcwork.data.load import load_dataset
 from xcwork.runs import jobs, worker
 from xcwork.runs.status import read_status

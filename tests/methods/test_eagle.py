@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from eagle_helpers import planted
 from scipy import sparse
 
+from tests.support.planted_groups import planted
 from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
 from xcwork.data.groups import aggregated, random_groups
 from xcwork.errors import ConfigError, DataError

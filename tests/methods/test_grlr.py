@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from eagle_helpers import planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.support.planted_groups import planted
 from xcwork.data.groups import Groups, groups_of
 from xcwork.errors import ConfigError
 from xcwork.kernels.groups import SETTLED

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from landmarks_helpers import N_GROUPS, every_score, make_families
 from scipy import sparse
 
 import xcwork
+from tests.support.label_families import N_GROUPS, every_score, make_families
 from xcwork.data.dataset import Dataset
 from xcwork.methods.base import Method
 from xcwork.methods.landmarks import Landmarks

@@ -7,8 +7,8 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from landmarks_helpers import every_score, make_families, split_of
 
+from tests.support.label_families import every_score, make_families, split_of
 from xcwork.data.dataset import Dataset
 from xcwork.errors import Cancelled, DataError
 from xcwork.kernels import one_at_a_time

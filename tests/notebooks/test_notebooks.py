@@ -16,11 +16,12 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import notebook_pictures  # noqa: E402
-import run_notebooks  # noqa: E402
+import notebook_pictures
+import run_notebooks
 
 EXPECTED = (
     "00_tour", "01_your_own_data", "02_zestxml", "03_siamesexml", "04_eagle", "05_landmarks", "06_multi_head",

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import PLUGIN
 from xcwork.methods import registry
 from xcwork.runs import Run, RunStore, process
 from xcwork.runs.status import read_status
 
-PLUGIN = Path(__file__).parent / "plugin"
 HOSTILE = "<script>alert(1)</script> | `x` \u202e [y](z)"
 TOPICS = ["solar power", "wind power", "rice cooking", "bread baking", "chess openings", HOSTILE]
 

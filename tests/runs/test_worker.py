@@ -6,19 +6,17 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.support.paths import PLUGIN
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
 from xcwork.methods import registry
 from xcwork.metrics import evaluate
 from xcwork.runs import worker
 from xcwork.runs.status import read_status, write_status
-
-PLUGIN = Path(__file__).parent / "plugin"
 
 
 def test_a_finished_run_has_everything(new_run, corpus, store):

@@ -1,28 +1,14 @@
-"""Makes the fuzzer importable, and gives tests a marker that planted code would leave."""
+"""A marker that planted code would leave."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class Planted:
-    """Unpickling this runs a command."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
-        return os.system, (f"touch '{self.marker}'",)
+from tests.support.planted_code import Planted
 
 
 @pytest.fixture

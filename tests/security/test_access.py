@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from conftest import ROOT
 from streamlit.testing.v1 import AppTest
 
 from app import access
+from tests.support.paths import ROOT
 
 AUTH = {
     "redirect_uri": "http://127.0.0.1:8501/oauth2callback", "cookie_secret": "x" * 32, "client_id": "id",

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzzing import samples
 
+from tests.support.fuzzing import samples
 from xcwork.data import uploads
 from xcwork.data.load import load_dataset
 from xcwork.data.readers import files as reader_files

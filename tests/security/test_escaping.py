@@ -11,13 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import streamlit as st
-from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 from app import ui
+from tests.support.paths import ROOT
 from xcwork.cli import app as command_line
 from xcwork.runs import Run, RunStore, worker
 from xcwork.runs.report import render

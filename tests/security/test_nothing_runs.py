@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzzing import samples
 
+from tests.support.fuzzing import samples
+from tests.support.planted_code import Planted
 from xcwork.cli.common import data_options
 from xcwork.data.load import load_dataset
 from xcwork.errors import XcworkError
@@ -54,8 +55,6 @@ def payload(request: pytest.FixtureRequest, planted: Any) -> bytes:
 
 def test_the_payload_would_run(tmp_path: Path) -> None:
     """The control: without our precautions the same bytes leave their mark."""
-    from conftest import Planted
-
     marker = tmp_path / "control"
     pickle.loads(pickle.dumps(Planted(marker)))
     assert marker.exists()

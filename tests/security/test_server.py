@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 from typer.testing import CliRunner
 
+from tests.support.paths import ROOT
 from xcwork.cli import app
 
 CONFIG = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fuzzing.mutations import Files
+from tests.support.fuzzing.mutations import Files
 
 RECORDS = [{"uid": str(i), "title": f"Title {i}", "content": "some words", "labels": [f"l{i % 3}"]} for i in range(8)]
 TARGETS = [{"uid": str(i), "title": f"Title {i}", "content": "some words", "target_ind": [i % 3]} for i in range(5)]

@@ -1,11 +1,19 @@
-"""Reading and clicking the tables of a page under test."""
+"""Pages under test: what fixtures give, text that must stay text, reading and clicking tables."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pandas as pd
 from streamlit.testing.v1 import AppTest
+
+from xcwork.runs import Run
+
+HOSTILE = "<script>alert(1)</script>"
+FORMULA = "=cmd()"
+Open = Callable[..., AppTest]
+Train = Callable[..., Run]
 
 
 def table(page: AppTest, *columns: str) -> pd.DataFrame:

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from fuzzing.mutations import Files
-from fuzzing.targets import Target
+from tests.support.fuzzing.mutations import Files
+from tests.support.fuzzing.targets import Target
 from xcwork.errors import XcworkError
 
 SECONDS = 2.0  # of CPU time an input may take
@@ -85,6 +85,13 @@ def lay_out(folder: Path, files: Files) -> None:
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
+
+
+def warm_up(target: Target, folder: Path) -> None:
+    """Run every sample once, so that kernels are compiled and libraries imported before anything is measured."""
+    for files in getattr(target, "samples", {}).values():
+        lay_out(folder, files)
+        target.run(folder, files)
 
 
 def feed(target: Target, name: str, number: str, files: Files, folder: Path, tally: Tally) -> None:

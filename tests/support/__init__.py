@@ -1,0 +1,1 @@
+"""Data, measurements and helper programs that several tests share."""

@@ -1,0 +1,24 @@
+"""`pytest` alone, without variables or options, collects the suite and runs it on one thread."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import torch
+
+from tests.support.paths import ROOT
+
+
+def test_files_of_one_name_in_two_folders_are_collected_together() -> None:
+    twins = ["tests/test_training.py", "tests/browser/test_training.py"]
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", *twins]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert all(f"{file}::" in done.stdout for file in twins)
+
+
+def test_thread_pools_have_the_size_that_the_suite_asks_for() -> None:
+    assert torch.get_num_threads() == int(os.environ["OMP_NUM_THREADS"])
