@@ -101,7 +101,7 @@ def _find(folder: str, stamp: int, source: Source, where: str, changed: str, k: 
 def check(run: Run, dataset: Dataset, topk: TopK) -> None:
     """Say that the data changed since the run was measured; refuse when its predictions no longer fit."""
     measured = run.config.get("dataset") or {}
-    if measured.get("fingerprint") in (None, dataset.fingerprint):
+    if dataset.recognises(measured.get("fingerprint")):
         return
     if len(topk) != len(dataset.test) or measured.get("n_labels") != len(dataset.labels):
         raise RunError(f"the run {run.name} was measured on other documents than the dataset has now; train it again")

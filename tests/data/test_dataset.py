@@ -44,6 +44,41 @@ def test_taking_rows_moves_everything_along(rows: list[int]) -> None:
     assert {tuple(pair) for pair in taken.filter_pairs.tolist()} == expected
 
 
+@pytest.mark.parametrize("rows", [[], [5, 0, 5], range(3), np.array([1], np.uint8)])
+def test_rows_may_be_any_list_of_numbers(rows) -> None:
+    assert small_split().take(rows).uids == [f"d{i}" for i in rows]
+
+
+@given(mask=st.lists(st.booleans(), min_size=6, max_size=6))
+def test_a_mask_takes_the_documents_it_selects(mask: list[bool]) -> None:
+    expected = [f"d{i}" for i in range(6) if mask[i]]
+    assert small_split().take(mask).uids == expected
+    assert small_split().take(np.array(mask)).uids == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([0, 6], "there is no document 6; rows go from 0 to 5"),
+        ([-1], "there is no document -1; rows go from 0 to 5"),
+        ([True] * 5, r"the mask has the shape \(5,\), but there are 6 documents"),
+        ([0.5], "a list of row numbers or by a boolean mask"),
+        ([[0]], "a list of row numbers or by a boolean mask"),
+        (3, "a list of row numbers or by a boolean mask"),
+        (["d1"], "a list of row numbers or by a boolean mask"),
+    ],
+)
+def test_rows_that_do_not_exist_are_refused(rows, sentence) -> None:
+    with pytest.raises(DataError, match=sentence):
+        small_split().take(rows)
+
+
+def test_pairs_are_compared_with_the_true_labels() -> None:
+    split = small_split()
+    assert split.has_labels(np.array([[0, 0], [5, 1], [5, 2], [0, 0]])).tolist() == [True, True, False, True]
+    assert split.has_labels(np.empty((0, 2), np.int64)).tolist() == []
+
+
 @given(share=st.floats(0.01, 0.99), seed=st.integers(0, 5))
 def test_holding_out_divides_the_documents(share: float, seed: int) -> None:
     split = small_split(20)
@@ -51,6 +86,17 @@ def test_holding_out_divides_the_documents(share: float, seed: int) -> None:
     assert sorted(rest.uids + held.uids) == sorted(split.uids)
     assert len(held) == min(max(1, round(share * 20)), 19)
     assert split.hold_out(share, seed)[1].uids == held.uids
+
+
+@given(share=st.floats(0.01, 0.99), seed=st.integers(0, 5), n_groups=st.integers(2, 20))
+def test_holding_out_never_tears_a_group_apart(share: float, seed: int, n_groups: int) -> None:
+    """A bag has the same labels in all its members, which validation must not meet in training."""
+    names = [f"bag {row % n_groups}" for row in range(20)]
+    rest, held = replace(small_split(20), groups=names).hold_out(share, seed)
+    assert sorted(rest.uids + held.uids) == sorted(small_split(20).uids)
+    assert len(rest)
+    assert len(held)
+    assert not set(rest.groups) & set(held.groups)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 2])
@@ -101,6 +147,28 @@ def test_a_stored_dataset_comes_back_whole(tmp_path: Path) -> None:
     assert loaded.labels.features is loaded.features
     assert (loaded.test.texts, loaded.test.groups) == (dataset.test.texts, dataset.test.groups)
     np.testing.assert_array_equal(loaded.train.filter_pairs, dataset.train.filter_pairs)
+
+
+@pytest.mark.parametrize("parents", [[["a\nb"], ["a", "b"], [""], []], [[], [], [], []]])
+def test_parents_come_back_as_they_were(tmp_path: Path, parents: list[list[str]]) -> None:
+    split = small_split()
+    split = replace(split, labels=replace(split.labels, parents=parents))
+    Dataset("tiny", split, split).save(tmp_path / "stored")
+    assert Dataset.load(tmp_path / "stored").labels.parents == parents
+
+
+def test_parents_of_earlier_versions_can_be_read() -> None:
+    labels = small_split().labels
+    stored = labels.to_state() | {"parents": ["u1\nu2", "", "", "u0"]}
+    assert LabelSpace.from_state(stored).parents == [["u1", "u2"], [], [], ["u0"]]
+
+
+@pytest.mark.parametrize("counts", [[1, 1], [1, 1, -1, 1], [9, 9, 9, 9], [1.0, 1.0, 1.0, 0.0]])
+def test_damaged_parents_are_refused(counts: list[float]) -> None:
+    labels = small_split().labels
+    damaged = labels.to_state() | {"parents": {"uids": ["u0"] * 3, "counts": np.array(counts)}}
+    with pytest.raises(ValueError, match="parents"):
+        LabelSpace.from_state(damaged)
 
 
 def test_the_fingerprint_changes_with_the_data_and_the_names() -> None:

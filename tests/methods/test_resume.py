@@ -38,7 +38,9 @@ def test_a_state_comes_back(jumble, tmp_path):
     np.testing.assert_array_equal(again.state("second")["value"], [0, 1])
 
 
-@pytest.mark.parametrize("changed", ["parameters", "features", "labels", "label features"])
+@pytest.mark.parametrize(
+    "changed", ["parameters", "features", "labels", "label features", "filter pairs", "parents", "groups"]
+)
 def test_a_state_of_another_training_does_not(jumble, tmp_path, changed):
     train, params = jumble.train, dict(PARAMS)
     Progress(Checkpoint(tmp_path), train, params).update("first", lambda: {"value": 3})
@@ -48,6 +50,12 @@ def test_a_state_of_another_training_does_not(jumble, tmp_path, changed):
         train = replace(train, X=train.X * np.float32(2))
     elif changed == "labels":
         train = replace(train, Y=sparse.csr_array(train.Y[:, ::-1]))
+    elif changed == "filter pairs":
+        train = replace(train, filter_pairs=np.array([[1, 0]]))
+    elif changed == "parents":
+        train = replace(train, labels=replace(train.labels, parents=[["a"]] * train.n_labels))
+    elif changed == "groups":
+        train = replace(train, groups=["g"] * len(train))
     else:
         Z = sparse.csr_array(np.ones((train.n_labels, 3), np.float32))
         train = replace(train, labels=replace(train.labels, Z=Z))

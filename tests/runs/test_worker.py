@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.paths import PLUGIN
+from xcwork.data.fingerprint import first_fingerprint
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
 from xcwork.methods import registry
@@ -141,6 +142,19 @@ def test_a_damaged_model_is_trained_again(new_run):
     assert worker.main(run.folder) == 0
     assert run.report().metrics == metrics
     assert "training starts again" in run.log()
+
+
+def test_a_run_that_recorded_the_first_kind_of_fingerprint_is_resumed(new_run, corpus, store):
+    run = new_run()
+    worker.main(run.folder)
+    recorded = first_fingerprint(load_dataset(corpus, home=store.home))
+    run.complete_config(dataset=run.config["dataset"] | {"fingerprint": recorded})
+    write_status(run.folder, run.next_attempt(run.status))
+    assert worker.main(run.folder) == 0
+    run.complete_config(dataset=run.config["dataset"] | {"fingerprint": "0123456789abcdef"})
+    write_status(run.folder, run.next_attempt(run.status))
+    assert worker.main(run.folder) == 2
+    assert "changed since it started; start a new run" in run.status.message
 
 
 def test_a_run_without_status_goes_on_with_the_next_attempt(new_run):

@@ -167,7 +167,7 @@ def comparable(entries: Sequence[Entry], dataset: Dataset | None) -> tuple[list[
     for position, entry in enumerate(entries):
         if entry.topk is None:
             notes.append(f"{entry.name} has no predictions at hand, so it is not compared")
-        elif entry.fingerprint not in (None, dataset.fingerprint) or len(entry.topk) != len(dataset.test):
+        elif not dataset.recognises(entry.fingerprint) or len(entry.topk) != len(dataset.test):
             notes.append(f"{entry.name} was measured on other data, so it is not compared")
         else:
             usable.append(position)

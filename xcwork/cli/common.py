@@ -143,8 +143,7 @@ def read_run_data(run: Run) -> Dataset:
     """The dataset a run was trained and tested on, which must not have changed since."""
     config = run.config
     dataset = read_data(config["data"], config.get("data_options", {}))
-    known = (config.get("dataset") or {}).get("fingerprint", dataset.fingerprint)
-    if known != dataset.fingerprint:
+    if not dataset.recognises((config.get("dataset") or {}).get("fingerprint")):
         raise RunError(f"the data of run {run.id} ({config['data']}) changed since it was trained; train a new run")
     return dataset
 

@@ -92,15 +92,18 @@ def compare(
 
 def _differences(runs: list[Run]) -> dict[str, list[dict[str, Any]]]:
     """For every run on the reference's data, each headline metric's difference to the reference with its interval."""
+    from xcwork.data.fingerprint import may_match
     from xcwork.metrics.significance import compare as bootstrap
 
     reference = runs[0]
-    alike = [run for run in runs[1:] if _fingerprint(run) == _fingerprint(reference)]
-    if not alike:
+    candidates = [run for run in runs[1:] if may_match(_fingerprint(run), _fingerprint(reference))]
+    if not candidates:
         return {}
     dataset, base = read_run_data(reference), reference.topk()
     found = {}
-    for run in alike:
+    for run in candidates:
+        if not dataset.recognises(_fingerprint(run)):
+            continue
         rows = bootstrap(run.topk(), base, dataset).to_dict("records")
         found[run.id] = [
             {"metric": row["metric"]} | {name: round(row[name], 2) for name in DIFFERENCE_FIELDS}

@@ -7,11 +7,11 @@ so a method needs nothing else to train. Nothing here is ever modified in place:
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from xcwork import markup
+from xcwork.data.fingerprint import VERSION, first_fingerprint, hash_content
+from xcwork.data.held_out import keep_groups_whole, number_groups
 from xcwork.errors import ConfigError, DataError
-from xcwork.mapped import pieces
 from xcwork.storage import ARRAYS_FILE, read_state, write_state
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ class Features:
 
     def __repr__(self) -> str:
         return f"<{self.size:,} features>"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything here."""
+        return hash_content(self.to_state())
 
     def name(self, feature: int) -> str:
         return f"feature {feature}" if self.names is None else self.names[feature]
@@ -96,6 +102,11 @@ class LabelSpace:
         return len(self.names)
 
     @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything here; labels without texts go by their names."""
+        return hash_content(self.to_state() | {"texts": self.names if self.texts is None else self.texts})
+
+    @cached_property
     def _ids(self) -> dict[str, list[int]]:
         ids: dict[str, list[int]] = {}
         for label, name in enumerate(self.names):
@@ -132,23 +143,38 @@ class LabelSpace:
 
     def to_state(self) -> dict[str, Any]:
         state = {name: getattr(self, name) for name in ("names", "uids", "texts", "Z", "features")}
-        # One string a label, because a long list of short lists is slow to store.
-        state["parents"] = None if self.parents is None else ["\n".join(parents) for parents in self.parents]
-        return state
+        return state | {"parents": None if self.parents is None else _flatten(self.parents)}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> LabelSpace:
-        parents, names = state["parents"], state["names"]
+        names = state["names"]
         if names is None:
             raise ValueError("the labels have no names")
-        for texts in (names, state["uids"], state["texts"], parents):
+        for texts in (names, state["uids"], state["texts"]):
             _check_texts("labels", texts, len(names))
         if (Z := state["Z"]) is not None and (not isinstance(Z, sparse.csr_array) or Z.shape[0] != len(names)):
             raise ValueError("the features of the labels do not fit the labels")
         if not isinstance(state["features"], Features | None):
             raise ValueError("the features of the labels cannot be used")
-        parents = None if parents is None else [line.split("\n") if line else [] for line in parents]
+        parents = None if state["parents"] is None else _unflatten(state["parents"], len(names))
         return cls(**{**state, "parents": parents})
+
+
+def _flatten(parents: list[list[str]]) -> dict[str, Any]:
+    """Return all parents in one list and how many each label has: many short lists would be slow to store."""
+    return {"uids": list(chain.from_iterable(parents)), "counts": np.array([len(uids) for uids in parents], np.int64)}
+
+
+def _unflatten(stored: Any, n_labels: int) -> list[list[str]]:
+    """Return the parents of each label from what `_flatten` made, or from the lines of an earlier version."""
+    if isinstance(stored, list):
+        _check_texts("labels", stored, n_labels)
+        return [line.split("\n") if line else [] for line in stored]
+    uids, counts = stored["uids"], stored["counts"]
+    if counts.dtype != np.int64 or counts.shape != (n_labels,) or counts.min(initial=0) < 0:
+        raise ValueError("the parents of the labels are not counted one by one")
+    _check_texts("parents of labels", uids, int(counts.sum()))
+    return [uids[end - count : end] for end, count in zip(np.cumsum(counts).tolist(), counts.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,32 +227,63 @@ class Split:
         """How many documents carry each label, (n_labels,) int64."""
         return np.bincount(self.Y.indices, minlength=self.n_labels)
 
-    def take(self, rows: np.ndarray | Sequence[int]) -> Split:
-        """The documents at `rows`, in that order."""
-        rows = np.asarray(rows, dtype=np.int64)
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything here: splits with the same fingerprint train the same model."""
+        return hash_content(self.to_state() | {"labels": self.labels, "features": self.features})
+
+    def has_labels(self, pairs: np.ndarray) -> np.ndarray:
+        """Return whether each (document row, label id) pair is a true label, (n_pairs,) bool."""
+        pairs = pairs.astype(np.int64)  # a product of the two may be large
+        documents = np.unique(pairs[:, 0])
+        Y = self.Y[documents]
+        true = np.repeat(documents, np.diff(Y.indptr)) * self.n_labels + Y.indices
+        return np.isin(pairs[:, 0] * self.n_labels + pairs[:, 1], true)
+
+    def take(self, rows: np.ndarray | Sequence[int] | Sequence[bool]) -> Split:
+        """Return the documents at `rows`, in that order, or those that a boolean mask selects."""
+        rows = _row_numbers(rows, len(self))
         return replace(
             self, X=self.X[rows], Y=self.Y[rows],
             texts=None if self.texts is None else [self.texts[i] for i in rows],
             uids=None if self.uids is None else [self.uids[i] for i in rows],
             groups=None if self.groups is None else [self.groups[i] for i in rows],
-            filter_pairs=None if self.filter_pairs is None else _take_pairs(self.filter_pairs, rows, len(self)),
+            filter_pairs=None if self.filter_pairs is None else take_pairs(self.filter_pairs, rows, len(self)),
         )  # fmt: skip
 
     def hold_out(self, share: float, seed: int = 0) -> tuple[Split, Split]:
-        """(the rest, a random `share` of the documents): a validation part without touching test data."""
+        """Return (the rest, a random `share` of the documents): a validation split without touching test data.
+
+        A group is never torn apart, so the share is met as nearly as groups allow.
+        """
         if not 0 < share < 1:
             raise ConfigError(f"the share to hold out must lie between 0 and 1, got {share}")
-        held = np.zeros(len(self), dtype=bool)
         n_held = min(max(1, round(share * len(self))), len(self) - 1)
-        held[np.random.default_rng(seed).permutation(len(self))[:n_held]] = True
-        return self.take(np.flatnonzero(~held)), self.take(np.flatnonzero(held))
+        drawn = np.random.default_rng(seed).permutation(len(self))[:n_held]
+        held = np.zeros(len(self), dtype=bool)
+        held[keep_groups_whole(drawn, None if self.groups is None else number_groups(self.groups))] = True
+        return self.take(~held), self.take(held)
 
     def to_state(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("X", "Y", "texts", "uids", "groups", "filter_pairs")}
 
 
-def _take_pairs(pairs: np.ndarray, rows: np.ndarray, n_documents: int) -> np.ndarray:
-    """Filter pairs renumbered for the documents at `rows`, which may repeat."""
+def _row_numbers(rows: np.ndarray | Sequence[int] | Sequence[bool], n_documents: int) -> np.ndarray:
+    """Return row numbers given as such or as a boolean mask, (n,) int64; anything else is refused."""
+    rows = np.asarray(rows)
+    if rows.dtype == bool:
+        if rows.shape != (n_documents,):
+            raise DataError(f"the mask has the shape {rows.shape}, but there are {n_documents} documents")
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
+        raise DataError("documents are taken by a list of row numbers or by a boolean mask")
+    if len(wrong := rows[(rows < 0) | (rows >= n_documents)]):
+        raise DataError(f"there is no document {wrong[0]}; rows go from 0 to {n_documents - 1}")
+    return rows.astype(np.int64)
+
+
+def take_pairs(pairs: np.ndarray, rows: np.ndarray, n_documents: int) -> np.ndarray:
+    """Return filter pairs renumbered for the documents at `rows`, which may repeat."""
     by_document = sparse.csr_array(
         (np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])),
         shape=(n_documents, int(pairs[:, 1].max(initial=0)) + 1),
@@ -271,17 +328,20 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the matrices, groups and label names: equal fingerprints train equal models."""
-        digest = hashlib.sha256()
-        for matrix in (self.train.X, self.train.Y, self.test.X, self.test.Y, self.labels.Z):
-            if matrix is not None:
-                digest.update(str(matrix.shape).encode())
-                for part in (matrix.data, matrix.indices, matrix.indptr):
-                    for piece in pieces(part):
-                        digest.update(piece.view(np.uint8).data)
-        for names in (self.labels.names, self.train.groups or []):
-            digest.update("\n".join(names).encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()[:16]
+        """A hash of all that decides a result: everything but the name and the source."""
+        constants = {"A": self.propensity.A, "B": self.propensity.B}
+        return hash_content({"train": self.train, "test": self.test, "propensity": constants})
+
+    @cached_property
+    def _first_fingerprint(self) -> str:
+        return first_fingerprint(self)
+
+    def recognises(self, fingerprint: str | None) -> bool:
+        """Return whether a recorded fingerprint, of this version or the first, is that of this data; None fits all."""
+        if fingerprint is None:
+            return True
+        known = self.fingerprint if str(fingerprint).startswith(VERSION) else self._first_fingerprint
+        return fingerprint == known
 
     def _repr_html_(self) -> str:
         """What is in the dataset, and how its labels spread over the bands of frequency."""

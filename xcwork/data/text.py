@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Dataset, Features, LabelSpace, Propensity, Split
+from xcwork.data.fingerprint import hash_content
 from xcwork.data.terms import WordRules
 from xcwork.data.vocabulary import Selection, Subwords, Words
 from xcwork.errors import ConfigError, DataError, NotFittedError
@@ -108,6 +109,11 @@ class TextVectorizer:
     def options(self) -> dict[str, Any]:
         """The options by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the options and of everything learned."""
+        return hash_content(self.to_state())
 
     def to_state(self) -> dict[str, Any]:
         return {"options": self.options, "vocabulary": self._fitted().to_state(), "idf": self._idf}

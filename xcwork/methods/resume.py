@@ -7,8 +7,6 @@ block.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Split
-from xcwork.mapped import pieces
+from xcwork.data.fingerprint import hash_content
 from xcwork.storage import Checkpoint
 
 SAVE_EVERY = 20  # saving may take a twentieth of the time
@@ -32,7 +30,7 @@ class Progress:
         self._makers: dict[str, Callable[[], dict[str, Any]]] = {}
         self._saved_at, self._cost = -np.inf, 0.0
         if checkpoint is not None:
-            self._key = _key(train, params)
+            self._key = hash_content({"params": params, "train": train})
             stored = checkpoint.restore()
             if stored is not None and stored.get("key") == self._key:
                 self._states = stored["states"]
@@ -85,14 +83,3 @@ class Blocks:
         rows = sparse.csr_array(sparse.vstack([rows for rows, _ in self._parts]))
         self._parts = [(rows, np.concatenate([numbers for _, numbers in self._parts]))]
         return self._parts[0]
-
-
-def _key(train: Split, params: dict[str, Any]) -> str:
-    """What a checkpoint belongs to: these parameters and this training data."""
-    digest = hashlib.blake2b(json.dumps(params, sort_keys=True).encode(), digest_size=16)
-    for matrix in (train.X, train.Y, train.labels.Z):
-        if matrix is not None:
-            for part in (matrix.data, matrix.indices, matrix.indptr):
-                for piece in pieces(part):
-                    digest.update(piece.data)
-    return digest.hexdigest()

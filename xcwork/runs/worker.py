@@ -143,7 +143,7 @@ def _dataset(run: Run, config: dict[str, Any]) -> Dataset:
 
     dataset = load_dataset(config["data"], home=run.home, **config["data_options"])
     known = config["dataset"]
-    if known is not None and known.get("fingerprint") != dataset.fingerprint:
+    if known is not None and not dataset.recognises(known.get("fingerprint")):
         raise RunError(f"the data of run {run.id} ({config['data']}) changed since it started; start a new run")
     if known is None:
         run.complete_config(dataset=_facts(dataset))

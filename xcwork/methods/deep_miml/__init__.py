@@ -92,7 +92,7 @@ class DeepMIML(Method):
         start = Weights.random(train.X.shape[1], self.hidden, prior, self.concepts, self.seed)
         embedded = self._embedded(train, groups)
         trainer = BagTrainer(train.X, mean, groups, embedded, start, settings, resolve(self.device))
-        progress = Progress(self._checkpoint, train, self.get_params() | {"groups": train.groups})
+        progress = Progress(self._checkpoint, train, self.get_params())
         self.curve_ = train_epochs(trainer, "training", progress, epochs=self.epochs, patience=1)
         self._keep(trainer.weights(), mean)
 
