@@ -291,6 +291,19 @@ def test_lf_json(tmp_path):
     assert load(tmp_path, text="title").train.texts == ["Red", "Blue"]
 
 
+def test_filter_pairs_follow_documents_that_become_the_test_split(tmp_path):
+    lf_folder(tmp_path)
+    (tmp_path / "tst.json.gz").unlink()
+    records = [{"uid": f"d{i}", "title": f"word{i}", "content": "", "target_ind": [i % 2]} for i in range(20)]
+    json_lines(tmp_path / "trn.json.gz", records)
+    (tmp_path / "filter_labels_train.txt").write_text("".join(f"{i} 2\n" for i in range(0, 20, 2)))
+    dataset = load(tmp_path, test_share=0.5)
+    filtered = {split.uids[row] for split in (dataset.train, dataset.test) for row, _ in split.filter_pairs.tolist()}
+    assert filtered == {f"d{i}" for i in range(0, 20, 2)}
+    assert len(dataset.train.filter_pairs)
+    assert len(dataset.test.filter_pairs)
+
+
 @pytest.mark.parametrize("targets", [[3], [-1], "0", [0.5], None])
 def test_lf_json_with_wrong_targets(tmp_path, targets):
     error = refusal(lf_folder(tmp_path, targets))

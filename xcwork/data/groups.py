@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Split
+from xcwork.data.held_out import number_groups
 from xcwork.data.readers.assemble import as_ones
 from xcwork.errors import ConfigError, DataError
 from xcwork.progress import track
@@ -60,17 +61,23 @@ def groups_of(split: Split, merge: str = "list") -> Groups:
     if merge not in MERGES:
         raise ConfigError(f"merge must be one of {', '.join(MERGES)}, got {merge!r}")
     ids = [""] * len(split) if split.groups is None else split.groups
-    number: dict[tuple[str, int], int] = {}
-    # The row makes the key of a document without a group one of its own.
-    of = [number.setdefault((group, -1 if group else row), len(number)) for row, group in enumerate(ids)]
-    entries = (np.ones(len(split), np.float32), (np.asarray(of, np.int64), np.arange(len(split))))
-    members = sparse.csr_array(entries, shape=(len(number), len(split)))
+    group_of = number_groups(ids)
+    names = [ids[row] or f"document {row}" for row in np.unique(group_of, return_index=True)[1]]
+    entries = (np.ones(len(split), np.float32), (group_of, np.arange(len(split))))
+    members = sparse.csr_array(entries, shape=(len(names), len(split)))
     labels = sparse.csr_array(members @ split.Y)
     labels.sort_indices()
     sizes = np.diff(members.indptr)
     repeated = np.array_equal(labels.data, np.repeat(sizes, np.diff(labels.indptr)))
-    names = [group or f"document {row}" for group, row in number]
     return Groups(names, members, as_ones(labels) if merge == "set" or repeated else labels, repeated)
+
+
+def groups_sharing_labels(split: Split) -> np.ndarray | None:
+    """Return the number of each document's group, (n_documents,), where all its members have the labels of the group.
+
+    None where documents have labels of their own: then nothing is given away by separating the members of a group.
+    """
+    return number_groups(split.groups) if split.groups is not None and groups_of(split).repeated else None
 
 
 def with_groups(split: Split, ids: Iterable[Any]) -> Split:

@@ -41,6 +41,21 @@ def text_hashes(texts: Sequence[str]) -> np.ndarray:
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
+def document_hashes(
+    *,
+    X: sparse.csr_array | None = None,
+    texts: Sequence[str] | None,
+    uids: Sequence[str] | None,
+    groups: Sequence[str] | None,
+) -> np.ndarray:
+    """Return the hash of each document's group, uid, text or features, whichever it has first."""
+    keys = texts if uids is None else uids
+    hashes = row_hashes(X) if keys is None else text_hashes(keys)
+    if groups is None:
+        return hashes
+    return np.where(np.fromiter(map(bool, groups), bool, len(groups)), text_hashes(groups), hashes)
+
+
 def _mixed(values: np.ndarray) -> np.ndarray:
     """The finaliser of splitmix64: every bit of the input changes half of the output."""
     values = values + np.uint64(0x9E3779B97F4A7C15)

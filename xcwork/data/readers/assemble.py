@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
-from xcwork.data.hashing import row_hashes, text_hashes
+from xcwork.data.hashing import document_hashes
 from xcwork.data.readers.files import read_lines
 from xcwork.errors import ConfigError, DataError
 
@@ -52,8 +52,9 @@ def feature_dataset(
         if part is not None
     ]
     if test is None:
-        held_out = choose_test(hashes_of(train), test_share, path)
-        splits = [splits[0].take(np.flatnonzero(~held_out)), splits[0].take(np.flatnonzero(held_out))]
+        hashes = document_hashes(X=train.X, texts=train.texts, uids=train.uids, groups=train.groups)
+        held_out = choose_test(hashes, test_share, path)
+        splits = [splits[0].take(~held_out), splits[0].take(held_out)]
         source += f"; {test_share:.0%} of the documents held out as test part by hash"
     return Dataset(name, splits[0], splits[1], source=source)
 
@@ -61,13 +62,6 @@ def feature_dataset(
 def label_numbers(count: int) -> list[str]:
     """Names for labels that have none."""
     return [f"label {number}" for number in range(count)]
-
-
-def hashes_of(part: Part) -> np.ndarray:
-    for keys in (part.groups, part.uids, part.texts):
-        if keys is not None:
-            return text_hashes(keys)
-    return row_hashes(part.X)
 
 
 def choose_test(hashes: np.ndarray, share: float, path: Path) -> np.ndarray:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset
-from xcwork.data.hashing import text_hashes
+from xcwork.data.dataset import Dataset, take_pairs
+from xcwork.data.hashing import document_hashes
 from xcwork.data.readers.assemble import TEST_SHARE, choose_test, label_numbers
 from xcwork.errors import ConfigError, DataError
 
@@ -32,13 +32,14 @@ class Documents:
     filter_pairs: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> Documents:
-        """The documents at `rows`; filter pairs belong to files of one part and do not come along."""
+        """The documents at `rows`, in that order."""
 
         def chosen(values: Sequence[Any] | None) -> list[Any] | None:
             return None if values is None else [values[row] for row in rows]
 
         labels = self.labels[rows] if sparse.issparse(self.labels) else chosen(self.labels)
-        return Documents(chosen(self.texts) or [], labels, chosen(self.uids), chosen(self.groups))
+        pairs = None if self.filter_pairs is None else take_pairs(self.filter_pairs, rows, len(self.texts))
+        return Documents(chosen(self.texts) or [], labels, chosen(self.uids), chosen(self.groups), pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +61,8 @@ def build_text_dataset(
 
     make_features = vectorizer_with(vectorizer)
     if test is None:
-        keys = next(keys for keys in (train.uids, train.texts) if keys is not None)
-        if train.groups is not None:  # a group is never torn apart
-            keys = [group or key for group, key in zip(train.groups, keys, strict=True)]
-        held_out = choose_test(text_hashes(keys), test_share, path)
+        hashes = document_hashes(texts=train.texts, uids=train.uids, groups=train.groups)
+        held_out = choose_test(hashes, test_share, path)
         train, test = train.take(np.flatnonzero(~held_out)), train.take(np.flatnonzero(held_out))
         source += f"; {test_share:.0%} of the documents held out as test part by hash"
     for what, part in (("training", train), ("test", test)):

@@ -128,7 +128,7 @@ class Eagle(Method):
         """The documents with the labels that each is to be trained with."""
         self.embeddings_, self.precision_ = None, None
         if self.assign == "truth":
-            return replace(train, groups=None)
+            return train
         groups = groups_of(train, self.merge)
         if self.assign == "all":
             Y = groups.shared()
@@ -141,7 +141,7 @@ class Eagle(Method):
         if not groups.repeated:
             self.precision_ = assignment_precision(Y, train.Y)
             report("embedding labels", groups=len(groups), assignment_precision=self.precision_)
-        return replace(train, Y=Y, groups=None)
+        return replace(train, Y=Y)
 
     def _predict(self, X: sparse.csr_array, k: int) -> TopK:
         return self.learner_._predict(X, k)

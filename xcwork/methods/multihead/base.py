@@ -20,6 +20,8 @@ import torch
 from scipy import sparse
 
 from xcwork.data.dataset import Split
+from xcwork.data.groups import groups_sharing_labels
+from xcwork.data.held_out import keep_groups_whole
 from xcwork.device import CHOICES as DEVICES
 from xcwork.device import resolve
 from xcwork.distributed import alone
@@ -95,7 +97,7 @@ class MultiHead(Method):
         self.order_ = label_order(train, kind, group=self._group(), seed=self.seed)
         X = self.matrix_of(train)
         self.backbone_, self.n_inputs_ = choose_backbone(self.backbone, X, train.features), X.shape[1]
-        kept, held = (np.arange(len(train)), np.arange(0)) if self.validation == 0 else self._held_out(len(train))
+        kept, held = (np.arange(len(train)), np.arange(0)) if self.validation == 0 else self._held_out(train)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             network = self._skeleton()
@@ -115,11 +117,12 @@ class MultiHead(Method):
         )  # fmt: skip
         self.weights_ = training.weights()  # the average, if there is one; with ranks, all of it on the first
 
-    def _held_out(self, n_documents: int) -> tuple[np.ndarray, np.ndarray]:
+    def _held_out(self, train: Split) -> tuple[np.ndarray, np.ndarray]:
         """(rows to learn from, rows to choose the best epoch with)."""
-        order = np.random.default_rng((self.seed, 5)).permutation(n_documents)
-        n_held = min(max(1, round(self.validation * n_documents)), n_documents - 1)
-        return np.sort(order[n_held:]), np.sort(order[:n_held])
+        order = np.random.default_rng((self.seed, 5)).permutation(len(train))
+        n_held = min(max(1, round(self.validation * len(train))), len(train) - 1)
+        held = keep_groups_whole(order[:n_held], groups_sharing_labels(train))
+        return np.setdiff1d(order, held), np.sort(held)
 
     def _schedule(self, n_documents: int) -> Schedule:
         batch = min(self.batch, max(SMALLEST_BATCH, n_documents // 4))  # a small split still gives several steps

@@ -20,6 +20,8 @@ import torch
 from scipy import sparse
 
 from xcwork.data.dataset import Propensity, Split
+from xcwork.data.groups import groups_sharing_labels
+from xcwork.data.held_out import keep_groups_whole
 from xcwork.device import resolve
 from xcwork.methods.resume import Progress
 from xcwork.methods.siamesexml import fusion
@@ -53,15 +55,17 @@ class Corpus:
     Y: sparse.csr_array  # (n_documents, n_labels)
     filtered: sparse.csr_array  # (n_documents, n_labels): pairs that are never predicted and must not be judged
     Z: sparse.csr_array  # (n_labels, n_tokens)
+    group_of: np.ndarray | None = None  # (n_documents,): the group whose labels a document has, if not its own
 
     @classmethod
     def of(cls, train: Split, tokens: Tokens, Z: sparse.csr_array) -> Corpus:
         pairs = np.empty((0, 2), np.int64) if train.filter_pairs is None else np.unique(train.filter_pairs, axis=0)
         filtered = sparse.csr_array((np.ones(len(pairs), np.float32), (pairs[:, 0], pairs[:, 1])), train.Y.shape)
-        return cls(tokens.of_documents(train.X), train.Y, filtered, Z)
+        return cls(tokens.of_documents(train.X), train.Y, filtered, Z, groups_sharing_labels(train))
 
     def take(self, rows: np.ndarray) -> Corpus:
-        return Corpus(self.X[rows], self.Y[rows], self.filtered[rows], self.Z)
+        group_of = None if self.group_of is None else self.group_of[rows]
+        return Corpus(self.X[rows], self.Y[rows], self.filtered[rows], self.Z, group_of)
 
     @property
     def is_useful(self) -> np.ndarray:
@@ -125,7 +129,7 @@ def _chosen_weights(
                 members, validation.X, fitted.Z, terms, size=settings.shortlist, neighbours=settings.neighbours
             )
             scored = replace(scored, ids=without(scored.ids, validation.filtered))
-        chosen = fusion.learned(scored, validation.Y, frequencies, settings)
+        chosen = fusion.learned(scored, validation.Y, frequencies, settings, validation.group_of)
     report("choosing weights", **chosen.summary())
     return chosen
 
@@ -147,7 +151,8 @@ def _parts(whole: Corpus, settings: Any) -> tuple[np.ndarray, np.ndarray]:
     n_held = min(MOST, round(settings.held_out * len(useful)))
     if n_held < FEWEST:
         return np.arange(whole.X.shape[0]), np.empty(0, np.int64)
-    held = np.sort(np.random.default_rng((settings.seed, 0)).choice(useful, n_held, replace=False))
+    drawn = np.random.default_rng((settings.seed, 0)).choice(useful, n_held, replace=False)
+    held = np.sort(keep_groups_whole(drawn, whole.group_of))
     return np.setdiff1d(np.arange(whole.X.shape[0]), held), held
 
 

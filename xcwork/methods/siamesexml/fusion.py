@@ -104,13 +104,23 @@ def of_paper(alpha: float) -> Fusion:
     return constant_weights({"classifier": alpha, "text": (1 - alpha) / 2, "centroid": (1 - alpha) / 2})
 
 
-def choose(scored: Scored, truth: sparse.csr_array, frequencies: np.ndarray, places: list[int]) -> Fusion:
-    """What ranks the documents of `truth` (n_documents, n_labels) best, given the scores of their candidates."""
+def choose(
+    scored: Scored,
+    truth: sparse.csr_array,
+    frequencies: np.ndarray,
+    places: list[int],
+    group_of: np.ndarray | None = None,
+) -> Fusion:
+    """What ranks the documents of `truth` (n_documents, n_labels) best, given the scores of their candidates.
+
+    Documents with the same number in `group_of` share their labels, so cross-validation keeps them together.
+    """
     known = usual(places)
     scored = _best(scored, known.of_labels(frequencies), CANDIDATES)
     gain = _Gain.of(scored, truth)
     regression = _Regression.of(scored, truth, frequencies, places)
-    fold = np.arange(len(scored.ids)) % FOLDS
+    units = np.arange(len(scored.ids)) if group_of is None else np.unique(group_of, return_inverse=True)[1]
+    fold = units % FOLDS
     parts = [np.ones(len(fold), bool), *(fold != number for number in range(FOLDS))]  # all, then all but one fold
     learned, values = [], []
     for way in (lambda _: known, regression.solved):
@@ -244,10 +254,16 @@ class _Gain:
         return np.divide(gains, self.ideal, out=np.zeros_like(gains), where=self.ideal > 0)
 
 
-def learned(scored: Scored | None, truth: sparse.csr_array, frequencies: np.ndarray, settings: Any) -> Fusion:
+def learned(
+    scored: Scored | None,
+    truth: sparse.csr_array,
+    frequencies: np.ndarray,
+    settings: Any,
+    group_of: np.ndarray | None = None,
+) -> Fusion:
     """The weights that `settings` ask for: the paper's, or learned on `scored`, or the usual ones without any."""
     if settings.alpha is not None:
         return of_paper(settings.alpha)
     places = available(settings)
-    chosen = usual(places) if scored is None else choose(scored, truth, frequencies, places)
+    chosen = usual(places) if scored is None else choose(scored, truth, frequencies, places, group_of)
     return replace(chosen, tail=settings.tail)

@@ -133,7 +133,7 @@ class ZestXML(Method):
             identity_weight=self.identity_weight, parent_weight=self.parent_weight,
         )  # fmt: skip
         self._set_label_features(features)
-        roles = Roles.of(Y, self.label_frequencies_, self)
+        roles = Roles.of(train, self.label_frequencies_, self)
         votes = self._count_pairs(X, Y, roles)
         if self.variant == "xhtp":
             return

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from xcwork.data.dataset import Split
+from xcwork.data.groups import groups_sharing_labels
+from xcwork.data.held_out import keep_groups_whole
 from xcwork.kernels.bilinear_training import Pairs
 from xcwork.methods.resume import Progress
 from xcwork.methods.zestxml.arrays import by_blocks, only, rows_of
@@ -57,12 +60,13 @@ class Roles:
     carries_hidden: np.ndarray  # (n_documents,) bool
 
     @classmethod
-    def of(cls, Y: sparse.csr_array, frequencies: np.ndarray, method: ZestXML) -> Roles:
+    def of(cls, train: Split, frequencies: np.ndarray, method: ZestXML) -> Roles:
         hidden = choose_hidden(frequencies, method.hidden, method.seed)[:MOST_HIDDEN]
-        held_out = np.zeros(Y.shape[0], bool)
-        n_held_out = min(round(method.held_out * Y.shape[0]), MOST_HELD_OUT, Y.shape[0] - 1)
-        held_out[np.random.default_rng([method.seed, 2]).permutation(Y.shape[0])[:n_held_out]] = True
-        return cls(hidden, held_out, np.asarray(Y[:, hidden].sum(axis=1)).ravel() > 0)
+        n_held_out = min(round(method.held_out * len(train)), MOST_HELD_OUT, len(train) - 1)
+        drawn = np.random.default_rng([method.seed, 2]).permutation(len(train))[:n_held_out]
+        held_out = np.zeros(len(train), bool)
+        held_out[keep_groups_whole(drawn, groups_sharing_labels(train))] = True
+        return cls(hidden, held_out, np.asarray(train.Y[:, hidden].sum(axis=1)).ravel() > 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,120 @@
+"""Held-out documents come in whole groups wherever labels are those of a group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.data.groups import aggregated, groups_sharing_labels, random_groups
+from xcwork.data.hashing import document_hashes
+from xcwork.data.held_out import keep_groups_whole, number_groups
+from xcwork.methods.registry import create
+from xcwork.methods.siamesexml import fit, fusion
+from xcwork.methods.siamesexml.fit import Corpus
+from xcwork.methods.zestxml.training import Roles
+
+
+@pytest.fixture
+def bags() -> Split:
+    """200 documents in bags of 5, each with the labels of its bag."""
+    rng = np.random.default_rng(3)
+    X = sparse.csr_array(rng.random((200, 12), dtype=np.float32))
+    has_label = rng.random((200, 9)) < 0.2
+    has_label[:, 0] = True  # no document is without a label
+    Y = sparse.csr_array(has_label.astype(np.float32))
+    labels = LabelSpace([f"label {i}" for i in range(9)], Z=X[:9])
+    return aggregated(random_groups(Split(X, Y, labels, Features(12)), 5, seed=1))
+
+
+def torn(split: Split, held: np.ndarray) -> set[str]:
+    """The groups with members on both sides."""
+    is_held = np.isin(np.arange(len(split)), held)
+    return {split.groups[row] for row in np.flatnonzero(is_held)} & {
+        split.groups[row] for row in np.flatnonzero(~is_held)
+    }
+
+
+def test_documents_without_a_group_are_numbered_one_by_one():
+    assert number_groups(["x", "", "y", "x", ""]).tolist() == [0, 1, 2, 0, 3]
+
+
+def test_groups_are_held_out_as_long_as_they_fit():
+    group_of = np.array([0, 0, 0, 1, 1, 2, 3])
+    assert keep_groups_whole(np.array([3, 0, 5]), group_of).tolist() == [3, 4, 5]
+    assert keep_groups_whole(np.array([5, 6]), group_of).tolist() == [5, 6]
+    assert keep_groups_whole(np.array([0]), group_of).tolist() == [5]  # nothing drawn fits: the smallest group
+    assert keep_groups_whole(np.array([], np.int64), group_of).tolist() == []
+
+
+def test_without_groups_what_was_drawn_is_held_out():
+    drawn = np.array([4, 1])
+    assert keep_groups_whole(drawn, None) is drawn
+    assert keep_groups_whole(drawn, np.zeros(6, np.int64)) is drawn  # one group of all separates nothing
+
+
+def test_documents_with_labels_of_their_own_may_be_separated(bags):
+    assert groups_sharing_labels(replace(bags, groups=None)) is None
+    own = sparse.csr_array(np.eye(200, 9, dtype=np.float32))
+    assert groups_sharing_labels(replace(bags, Y=own)) is None
+    assert groups_sharing_labels(bags).max() == 39
+
+
+def test_a_split_holds_out_whole_bags(bags):
+    rest, held = bags.hold_out(0.2)
+    assert len(held) == 40
+    assert not set(rest.groups) & set(held.groups)
+
+
+def test_zestxml_validates_on_whole_bags(bags):
+    roles = Roles.of(bags, bags.label_frequencies, create("zestxml", held_out=0.2))
+    assert roles.held_out.sum() == 40
+    assert not torn(bags, np.flatnonzero(roles.held_out))
+
+
+def test_multihead_validates_on_whole_bags(bags):
+    kept, held = create("flat", validation=0.2)._held_out(bags)
+    assert len(held) == 40
+    assert not torn(bags, held)
+    assert sorted([*kept, *held]) == list(range(200))
+
+
+def test_siamesexml_validates_on_whole_bags(bags):
+    nothing = sparse.csr_array(bags.Y.shape, dtype=np.float32)
+    corpus = Corpus(bags.X, bags.Y, nothing, bags.labels.Z, groups_sharing_labels(bags))
+    kept, held = fit._parts(corpus, SimpleNamespace(held_out=0.2, seed=0))
+    assert len(held) == 40
+    assert not torn(bags, held)
+    assert sorted([*kept, *held]) == list(range(200))
+    assert len(np.unique(corpus.take(held).group_of)) == 8
+
+
+def test_siamesexml_chooses_weights_on_whole_bags(bags, monkeypatch):
+    """Cross-validation learns from all but one fold; no bag may lie in two of them."""
+    learned_from = []
+    ascent = fusion._Ascent.run
+    monkeypatch.setattr(fusion._Ascent, "run", lambda self: learned_from.append(self.documents) or ascent(self))
+    ids = np.tile(np.arange(9, dtype=np.int32), (200, 1))
+    values = np.random.default_rng(0).random((len(fusion.NAMES), 200, 9), np.float32)
+    places = list(range(len(fusion.NAMES)))
+    group_of = groups_sharing_labels(bags)
+    fusion.choose(fusion.Scored(ids, values), bags.Y, bags.label_frequencies, places, group_of)
+    folds = [np.flatnonzero(~documents) for documents in learned_from if not documents.all()]
+    assert len(folds) >= fusion.FOLDS
+    assert not any(torn(bags, fold) for fold in folds)
+
+
+def test_eagle_tells_its_learner_about_the_bags(bags):
+    assigned = create("eagle", assign="all").assigned(bags)
+    np.testing.assert_array_equal(groups_sharing_labels(assigned), groups_sharing_labels(bags))
+
+
+def test_documents_without_a_group_do_not_end_up_on_the_same_side():
+    X = sparse.csr_array(np.eye(50, dtype=np.float32))
+    hashes = document_hashes(X=X, texts=None, uids=None, groups=["g", "g", *[""] * 48])
+    assert hashes[0] == hashes[1]
+    assert len(np.unique(hashes)) == 49
