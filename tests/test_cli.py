@@ -20,6 +20,9 @@ from typer.testing import CliRunner
 
 from xcwork.cli import app
 from xcwork.cli.documents import BATCH
+from xcwork.data.fingerprint import first_fingerprint
+from xcwork.data.load import load_dataset
+from xcwork.runs import RunStore
 
 RED = "red \x1b[31mwine"  # a label that would colour the terminal
 LABELS = ("solar power", "wind turbine", "rice cooking", "bread baking", RED)
@@ -247,6 +250,32 @@ def test_compare_shows_differences_to_the_first_run_and_their_significance(workb
     shown = xcwork("compare", *runs)[1]
     assert f"{runs[1]} minus {runs[0]}" in shown
     assert "+80.00" in shown
+
+
+def test_compare_knows_the_data_of_a_run_that_recorded_the_first_kind_of_fingerprint(workbench: Workbench) -> None:
+    runs = workbench.popularity["run"], workbench.tfidf["run"]
+    old = RunStore(workbench.home).open(runs[1])
+    dataset, recorded = load_dataset(workbench.data, home=workbench.home), old.config["dataset"]
+    try:
+        old.complete_config(dataset=recorded | {"fingerprint": first_fingerprint(dataset)})
+        assert runs[1] in xcwork_json("compare", *runs)["differences"]
+        assert runs[0] in xcwork_json("compare", *runs[::-1])["differences"]
+        old.complete_config(dataset=recorded | {"fingerprint": "0123456789abcdef"})
+        assert xcwork_json("compare", *runs)["differences"] == {}
+    finally:
+        old.complete_config(dataset=recorded)
+
+
+def test_describe_counts_self_links(tmp_path: Path, home: Path) -> None:
+    rows = [{"uid": f"page{i}", "title": f"Page {i}", "labels": [f"page{(i + 1) % 9}"]} for i in range(9)]
+    (tmp_path / "links.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = xcwork_json("describe", tmp_path / "links.jsonl")["self_links"]
+    assert sum(found.values()) == 9
+    lines = xcwork("describe", tmp_path / "links.jsonl")[1].splitlines()
+    shown = f"self links {found['train']} train, {found['test']} test"
+    assert shown in [" ".join(line.split()) for line in lines]
+    kept = xcwork_json("describe", tmp_path / "links.jsonl", "--option", "self_links=keep")
+    assert kept["self_links"] == {"train": 0, "test": 0}
 
 
 def test_compare_wants_two_different_runs(workbench: Workbench) -> None:

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from xcwork.data.dataset import Dataset, Split
 from xcwork.data.hashing import row_hashes
+from xcwork.data.self_links import count_filtered_self_links, count_open_self_links, count_shared_titles
 
 CURVE_POINTS = 60
 
@@ -52,6 +53,7 @@ class Card:
     has_texts: bool
     n_groups: int | None
     filter_pairs: dict[str, int]
+    self_links: dict[str, int]  # filter pairs of a document and the label that is the same thing
     memory_bytes: int
     propensity: dict[str, Any]
     problems: list[str] = field(default_factory=list)
@@ -89,7 +91,7 @@ class Card:
         for name, bands in self.bands.items():
             shown = (f"{band} {counts['labels']:,} ({counts['share']:.1f} %)" for band, counts in bands.items())
             yield f"bands by {name}", ", ".join(shown)
-        for name in ("empty_documents", "unlabelled_documents", "duplicate_documents", "filter_pairs"):
+        for name in ("empty_documents", "unlabelled_documents", "duplicate_documents", "filter_pairs", "self_links"):
             counts = getattr(self, name)
             yield name.replace("_", " "), f"{counts['train']:,} train, {counts['test']:,} test"
         yield "train/test overlap", f"{self.overlapping_documents:,} documents"
@@ -129,6 +131,7 @@ def describe(dataset: Dataset) -> Card:
         "label_features": None if labels.Z is None else labels.Z.shape[1], "has_texts": train.texts is not None,
         "n_groups": None if train.groups is None else len({*train.groups, *(test.groups or ())}),
         "filter_pairs": _by_part(dataset, lambda split: 0 if split.filter_pairs is None else len(split.filter_pairs)),
+        "self_links": _by_part(dataset, count_filtered_self_links),
         "memory_bytes": _memory(dataset), "propensity": asdict(dataset.propensity),
     }  # fmt: skip
     return Card(**card, problems=list(_problems(dataset, card)))
@@ -222,6 +225,15 @@ def _problems(dataset: Dataset, card: dict[str, Any]) -> Iterator[str]:
         yield "some feature values are negative: methods made for tf-idf may not suit them"
     if count := sum(_filtered_positives(split) for split in splits):
         yield f"{_counted(count, 'filter pair', 'is a true label', 'are true labels')}, which can never be predicted"
+    if count := sum(map(count_open_self_links, splits)):
+        singular = "is a label itself, so it may be predicted for itself"
+        plural = "are labels themselves, so they may be predicted for themselves"
+        yield f"{_counted(count, 'document', singular, plural)}: `self_links=auto` prevents that"
+    if count := sum(map(count_shared_titles, splits)):
+        shown = _counted(
+            count, "document", "is called like a label it does not have", "are called like labels they do not have"
+        )
+        yield f"{shown}: where both are the same thing, give both the same uid"
 
 
 def _counted(count: int, noun: str, singular: str, plural: str) -> str:
@@ -229,8 +241,4 @@ def _counted(count: int, noun: str, singular: str, plural: str) -> str:
 
 
 def _filtered_positives(split: Split) -> int:
-    if split.filter_pairs is None or not len(split.filter_pairs):
-        return 0
-    rows, labels = split.filter_pairs.T
-    positives = np.repeat(np.arange(len(split)), np.diff(split.Y.indptr)) * split.n_labels + split.Y.indices
-    return int(np.isin(rows * split.n_labels + labels, positives).sum())
+    return 0 if split.filter_pairs is None else int(split.has_labels(split.filter_pairs).sum())

@@ -32,7 +32,7 @@ BUILT_IN = {
     "pyseealso": "documentation of the installed scientific Python packages, linked by its See Also sections",
     "synthetic": "a planted model of any size; set its parameters with synthetic:key=value,…",
 }
-CACHE_VERSION = 1
+CACHE_VERSION = 2  # raise it when the same files and options would give another dataset
 log = logging.getLogger(__name__)
 
 
@@ -53,7 +53,8 @@ def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any
     """The dataset called `source`: a built-in name, a path, or the name of something in `<home>/data`.
 
     `options` go to the reader of the format (see data/README.md) or to the synthetic generator. Options stored with an
-    upload hold unless they are given. `groups` is for every format: a recipe of `xcwork.data.grouping`.
+    upload apply unless overridden. Two are for every format: `groups`, a recipe of `xcwork.data.grouping`, and
+    `self_links` of `xcwork.data.self_links`.
     """
     home = default_home() if home is None else Path(home)
     if (recipe := options.pop("groups", None)) is not None:

@@ -15,6 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from xcwork.data.dataset import Dataset
 from xcwork.data.readers.files import bare_name, zip_member
+from xcwork.data.self_links import check_choice, filter_self_links
 from xcwork.errors import ConfigError, DataError
 from xcwork.storage import links_out
 
@@ -66,8 +67,13 @@ def refuse_links(folder: Path) -> None:
 
 
 def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) -> Dataset:
-    """The dataset at `path`; an option that the reader does not have, or not in that type, is refused by name."""
+    """The dataset at `path`; an option that the reader does not have, or not in that type, is refused by name.
+
+    `self_links` is an option of all formats but `stored`, which keeps what was decided before it was stored.
+    """
     types = {option: hint for option, hint in get_type_hints(reader.read).items() if option not in _NOT_OPTIONS}
+    if format_of(reader) != "stored":
+        types["self_links"] = str
     for option, value in options.items():
         if option not in types:
             raise ConfigError(f"the format {format_of(reader)} has no option {option!r}; it has {', '.join(types)}")
@@ -75,8 +81,12 @@ def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) 
         if not isinstance(value, (*allowed, int) if float in allowed else tuple(allowed)):
             wanted = " or ".join(kind.__name__ for kind in allowed if kind is not NoneType)
             raise ConfigError(f"the option {option} must be of type {wanted}, got {value!r}")
+    given = dict(options)
+    self_links = given.pop("self_links", "auto")
+    check_choice(self_links)
     with _as_data_errors(path):
-        return reader.read(path, name, **options)
+        dataset = reader.read(path, name, **given)
+        return dataset if format_of(reader) == "stored" else filter_self_links(dataset, self_links)
 
 
 @contextmanager

@@ -1,0 +1,115 @@
+"""Self links: documents that are labels themselves, as in "see also" data, and must not be predicted for themselves.
+
+A document is a label when both have the same uid. Where uids are plain numbers, documents and labels may have been
+counted independently of each other, so their titles must be the same as well; `self_links="filter"` trusts such uids,
+too, and `self_links="keep"` lets documents be predicted for themselves. A pair that is a true label is always kept.
+
+The title of a document is the first line of its text, compared without regard to case and spacing. The same title under
+another uid is only a hint, because two different things may share it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+
+from xcwork.data.dataset import Dataset, Split
+from xcwork.errors import ConfigError
+
+CHOICES = ("auto", "filter", "keep")
+
+
+def check_choice(choice: str) -> None:
+    """Refuse what `self_links` cannot be."""
+    if choice not in CHOICES:
+        raise ConfigError(f"self_links must be one of {', '.join(CHOICES)}, got {choice!r}")
+
+
+def filter_self_links(dataset: Dataset, choice: str = "auto") -> Dataset:
+    """Return the dataset with filter pairs for documents that are labels themselves, and a note in its source."""
+    check_choice(choice)
+    if choice == "keep":
+        return dataset
+    train, test = (_filter_split(split, trust_numbers=choice == "filter") for split in (dataset.train, dataset.test))
+    n_filtered = sum(count_filtered_self_links(split) for split in (train, test))
+    if not n_filtered:
+        return dataset
+    source = f"{dataset.source}; {n_filtered:,} documents are labels themselves and never predicted for themselves"
+    return replace(dataset, train=train, test=test, source=source.removeprefix("; "))
+
+
+def find_self_links(split: Split, *, trust_numbers: bool = False) -> np.ndarray:
+    """Return the (document row, label id) pairs of the same thing that are no true labels, (n_pairs, 2) int64."""
+    pairs = _pairs_with_equal_uids(split)
+    if not trust_numbers:
+        pairs = pairs[[not _is_number(split.uids[row]) or _same_title(split, row, label) for row, label in pairs]]
+    return pairs[~split.has_labels(pairs)]
+
+
+def count_filtered_self_links(split: Split) -> int:
+    """Return how many filter pairs are self links."""
+    return int(np.count_nonzero(_are_filtered(split, _pairs_with_equal_uids(split))))
+
+
+def count_open_self_links(split: Split) -> int:
+    """Return how many documents could be predicted for themselves."""
+    return int(np.count_nonzero(~_are_filtered(split, find_self_links(split))))
+
+
+def count_shared_titles(split: Split) -> int:
+    """Return how many documents have the title of a label without being known to be it or to have it."""
+    if split.texts is None:
+        return 0
+    labels_called = defaultdict[str, list[int]](list)
+    for label, name in enumerate(split.labels.names):
+        labels_called[_normalise(name)].append(label)
+    titles = [(row, _title(text)) for row, text in enumerate(split.texts)]
+    pairs = _as_pairs([(row, label) for row, title in titles if title for label in labels_called.get(title, ())])
+    settled = pairs[split.has_labels(pairs) | _are_filtered(split, pairs), 0]
+    return len(np.setdiff1d(pairs[:, 0], np.concatenate([settled, find_self_links(split)[:, 0]])))
+
+
+def _filter_split(split: Split, *, trust_numbers: bool) -> Split:
+    found = find_self_links(split, trust_numbers=trust_numbers)
+    found = found[~_are_filtered(split, found)]
+    if not len(found):
+        return split
+    given = [] if split.filter_pairs is None else [split.filter_pairs]
+    return replace(split, filter_pairs=np.concatenate([*given, found]))
+
+
+def _pairs_with_equal_uids(split: Split) -> np.ndarray:
+    keys = split.labels.names if split.labels.uids is None else split.labels.uids
+    label_called = {key: label for label, key in enumerate(keys)}
+    uids = (uid.strip() for uid in split.uids or ())
+    return _as_pairs([(row, label_called[uid]) for row, uid in enumerate(uids) if uid in label_called])
+
+
+def _as_pairs(pairs: list[tuple[int, int]]) -> np.ndarray:
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def _are_filtered(split: Split, pairs: np.ndarray) -> np.ndarray:
+    """Return whether each pair is among the filter pairs, (n_pairs,) bool."""
+    if split.filter_pairs is None:
+        return np.zeros(len(pairs), bool)
+    factors = np.array([split.n_labels, 1])
+    return np.isin(pairs @ factors, split.filter_pairs @ factors)
+
+
+def _is_number(uid: str) -> bool:
+    return uid.strip().isdecimal()
+
+
+def _same_title(split: Split, row: int, label: int) -> bool:
+    return split.texts is not None and _title(split.texts[row]) == _normalise(split.labels.names[label])
+
+
+def _title(text: str) -> str:
+    return _normalise(text.strip().partition("\n")[0])
+
+
+def _normalise(title: str) -> str:
+    return " ".join(title.split()).casefold()
