@@ -12,11 +12,11 @@ from xcwork.errors import Cancelled
 from xcwork.methods.resume import Progress
 from xcwork.progress import Callback, listening
 from xcwork.storage import Checkpoint
-from xcwork.training import train_epochs
+from xcwork.training import Curve, train_epochs
 
 
 class Walk:
-    """A trainer whose weight takes random steps; the value of an epoch is given in advance."""
+    """A trainer whose weight takes random steps; the values of the start and of the epochs are given in advance."""
 
     steps = 3
 
@@ -33,7 +33,7 @@ class Walk:
         return self.weight
 
     def measure(self) -> dict[str, float]:
-        return {} if self.values is None else {"value": self.values[self.begun[-1]]}
+        return {} if self.values is None else {"value": self.values[self.begun[-1] + 1 if self.begun else 0]}
 
     def weights(self) -> dict[str, Any]:
         return {"weight": np.array([self.weight])}
@@ -60,8 +60,16 @@ class Listener(Callback):
         self.seen.append(values)
 
 
-def train(walk: Walk, progress: Progress | None = None, *, epochs: int = 4, patience: int = 9):
-    return train_epochs(walk, "walking", progress or Progress(None, None, {}), epochs=epochs, patience=patience)
+def train(walk: Walk, progress: Progress | None = None, **options: Any) -> Curve:
+    options = {"epochs": 4, "patience": 9} | options
+    return train_epochs(walk, "walking", progress or Progress(None, None, {}), **options)
+
+
+def weight_after(epochs: int) -> float:
+    """Where a walk is after so many epochs."""
+    walk = Walk()
+    train(walk, epochs=epochs)
+    return walk.weight
 
 
 def test_every_epoch_reports_its_mean_loss() -> None:
@@ -74,25 +82,47 @@ def test_every_epoch_reports_its_mean_loss() -> None:
     assert [entry["loss"] for entry in listener.seen] == [entry["loss"] for entry in curve]
 
 
-def test_it_stops_after_patience_and_goes_back_to_the_best_epoch() -> None:
-    best = Walk()
-    train(best, epochs=2)
-    walk = Walk([1, 5, 4, 3, 9])
-    curve = train(walk, epochs=5, patience=1)
-    assert [entry["value"] for entry in curve] == [1, 5, 4, 3]
-    assert walk.weight == best.weight
+@pytest.mark.parametrize("patience", [1, 2, 3])
+def test_it_stops_after_patience_epochs_without_a_new_best_and_goes_back_to_the_best(patience: int) -> None:
+    walk = Walk([0, 1, 5, 4, 5, 3, 9])
+    curve = train(walk, epochs=6, patience=patience)
+    assert [entry["value"] for entry in curve] == [1, 5, 4, 5, 3][: 2 + patience]
+    assert walk.weight == weight_after(2)
+
+
+@pytest.mark.parametrize("patience", [1, 2])
+def test_the_start_is_a_candidate(patience: int) -> None:
+    walk, listener = Walk([7, 6, 5, 4, 3]), Listener()
+    with listening([listener]):
+        curve = train(walk, patience=patience)
+    assert walk.weight == 0.0
+    assert len(curve) == patience
+    assert listener.seen[0] == {"epoch": 0, "value": 7}
+
+
+def test_smaller_values_may_be_the_better_ones() -> None:
+    walk = Walk([5, 3, 4, 2, 1])
+    assert len(train(walk, patience=1, smaller_is_better=True)) == 2
+    assert walk.weight == weight_after(1)
+
+
+def test_a_value_that_is_not_a_number_is_never_the_best() -> None:
+    nan = float("nan")
+    walk = Walk([nan, nan, 3, nan, 2])
+    assert len(train(walk, patience=2)) == 4
+    assert walk.weight == weight_after(2)
 
 
 def test_without_held_out_data_it_takes_all_epochs_and_the_last_weights() -> None:
-    walk, other = Walk(), Walk([4, 3, 2, 1])
+    walk = Walk()
     assert len(train(walk, patience=1)) == 4
-    assert len(train(other, patience=9)) == 4
-    assert other.weight < walk.weight
+    assert walk.weight == weight_after(4) > weight_after(1)
 
 
+@pytest.mark.parametrize("start", [0.0, 9.0])
 @pytest.mark.parametrize("stop_at", range(13))
-def test_stopped_anywhere_it_resumes_to_the_same_curve(stop_at: int, jumble, tmp_path) -> None:
-    values = [1.0, 3.0, 2.0, 2.5]
+def test_stopped_anywhere_it_resumes_to_the_same_curve(stop_at: int, start: float, jumble, tmp_path) -> None:
+    values = [start, 1.0, 3.0, 2.0, 2.5]
     whole = Walk(values)
     expected = train(whole)
     listener = Listener(stop_at)
@@ -105,5 +135,5 @@ def test_stopped_anywhere_it_resumes_to_the_same_curve(stop_at: int, jumble, tmp
     resumed = Walk(values)
     assert train(resumed, progress()) == expected
     assert resumed.weight == whole.weight
-    finished = len(listener.seen)
+    finished = len(listener.seen) - 1  # the first values are those of the start
     assert resumed.begun == list(range(finished, 4)), "epochs that were complete are not repeated"

@@ -8,8 +8,10 @@ A `Trainer` knows how to take one step and how to describe itself; `train_epochs
 Everything random in an epoch must follow from its number, as with `np.random.default_rng((seed, epoch))`. Then the
 state after an epoch decides all that comes, and a resumed training continues the same curve to the last bit.
 
-Early stopping keeps the weights of the best epoch by the value that `measure` returns first. A stage that is finished
-leaves only its weights and its curve in the checkpoint.
+Early stopping goes by the value that `measure` returns first. The start, before the first epoch, is measured too and is
+a candidate like every epoch; of equal ones the earliest is the best. Training stops after `patience` epochs in a row
+without a new best, and ends with the best weights. Without held-out data it takes all epochs and keeps the last
+weights. A stage that is finished leaves only its weights and its curve in the checkpoint.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ from xcwork.methods.resume import Progress
 from xcwork.progress import report, track
 
 Curve = list[dict[str, float]]
+PATIENCE_HELP = (
+    "number of epochs in a row without a new best on held-out documents (the start counts) after which training stops"
+)
 
 
 class Trainer(Protocol):
@@ -38,7 +43,7 @@ class Trainer(Protocol):
         """Take step `number` of the epoch; returns its loss."""
 
     def measure(self) -> dict[str, float]:
-        """Values on held-out data, the one that counts first and larger when better; empty without such data."""
+        """Values on held-out data, the one that counts first; empty without such data. It changes nothing."""
 
     def weights(self) -> dict[str, Any]:
         """What is learned, as new arrays."""
@@ -53,17 +58,23 @@ class Trainer(Protocol):
         """Go back to what `momentum` returned."""
 
 
-def train_epochs(trainer: Trainer, name: str, progress: Progress, *, epochs: int, patience: int) -> Curve:
-    """Train up to `epochs` epochs, fewer when `patience` of them bring no progress; returns one entry an epoch."""
+def train_epochs(
+    trainer: Trainer, name: str, progress: Progress, *, epochs: int, patience: int, smaller_is_better: bool = False
+) -> Curve:
+    """Train up to `epochs` epochs, fewer after `patience` in a row without a new best; returns one entry per epoch."""
     state = progress.state(name) or {"curve": [], "done": False}
     curve: Curve = list(state["curve"])
-    best = state.get("best")
-    if state["done"]:
-        trainer.set_weights(state["weights"])
-    elif curve:
-        trainer.set_weights(state["weights"])
-        trainer.set_momentum(state["momentum"])
     first, losses, stopped = len(curve), list[float](), state["done"]
+    if curve:
+        trainer.set_weights(state["weights"])
+        best = state.get("best")
+        if not stopped:
+            trainer.set_momentum(state["momentum"])
+    else:
+        values = trainer.measure()
+        best = _candidate(trainer, 0, _counting(values, smaller_is_better)) if values else None
+        if values:
+            report(name, epoch=0, **values)
     for at in track(range(epochs * trainer.steps), name):
         epoch, step = divmod(at, trainer.steps)
         if stopped or epoch < first:
@@ -74,34 +85,34 @@ def train_epochs(trainer: Trainer, name: str, progress: Progress, *, epochs: int
         losses.append(trainer.step(step))
         if step < trainer.steps - 1:
             continue
-        values = {"loss": float(np.mean(losses)), **trainer.measure()}
-        curve.append(values)
-        report(name, epoch=epoch + 1, **values)
-        if _is_best(curve):
-            best = trainer.weights()
-        stopped = len(curve) - _best_epoch(curve) > patience or epoch == epochs - 1
-        if stopped and best is not None:
-            trainer.set_weights(best)
+        values = trainer.measure()
+        curve.append({"loss": float(np.mean(losses)), **values})
+        report(name, epoch=epoch + 1, **curve[-1])
+        stopped = epoch == epochs - 1
+        if best is not None:
+            value = _counting(values, smaller_is_better)
+            if value > best["value"]:
+                best = _candidate(trainer, epoch + 1, value)
+            stopped |= epoch + 1 - best["epoch"] >= patience
+            if stopped:
+                trainer.set_weights(best["weights"])
         progress.update(name, partial(_state, trainer, curve, best, stopped))
         progress.save()
     return curve
 
 
 def _state(trainer: Trainer, curve: Curve, best: dict[str, Any] | None, done: bool) -> dict[str, Any]:
+    """Describe the training after an epoch, for the checkpoint."""
     state = {"curve": curve, "done": done, "weights": trainer.weights()}
     return state if done else state | {"momentum": trainer.momentum(), "best": best}
 
 
-def _value(entry: Mapping[str, float]) -> float:
-    """The value that counts: the first after the loss; without one, the latest epoch is the best."""
-    return next((value for name, value in entry.items() if name != "loss"), np.inf)
+def _candidate(trainer: Trainer, epoch: int, value: float) -> dict[str, Any]:
+    """Remember the weights after `epoch` epochs and the value that counts for them."""
+    return {"epoch": epoch, "value": value, "weights": trainer.weights()}
 
 
-def _best_epoch(curve: Curve) -> int:
-    """The number of the best epoch, counted from 1; of equal ones the first, without held-out data the last."""
-    values = [_value(entry) for entry in curve]
-    return len(values) if np.isinf(values[-1]) else int(np.argmax(values)) + 1
-
-
-def _is_best(curve: Curve) -> bool:
-    return np.isfinite(_value(curve[-1])) and _best_epoch(curve) == len(curve)
+def _counting(values: Mapping[str, float], smaller_is_better: bool) -> float:
+    """Return the value that counts, larger when better; not a number is worse than every number."""
+    value = next(iter(values.values()))
+    return -np.inf if np.isnan(value) else -value if smaller_is_better else value

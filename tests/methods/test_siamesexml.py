@@ -61,7 +61,7 @@ def test_it_learns_and_finds_unseen_labels_by_their_text():
 
 def test_training_beats_the_start():
     untrained = fitted(epochs=0, classifier_epochs=0, alpha=0.0)
-    assert p1(fitted(alpha=0.8)) > p1(untrained)
+    assert p1(fitted(alpha=0.8, classifier_epochs=10)) > p1(untrained) + 5
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
@@ -200,7 +200,7 @@ def test_it_stops_when_validation_gets_no_better():
     model = SiameseXML(**QUICK | {"epochs": 60, "rate": 0.3, "patience": 1, "classifier_epochs": 0}).fit(data().train)
     (curve,) = model.curves_.values()
     best = int(np.argmax([entry["nDCG@5"] for entry in curve]))
-    assert len(curve) == best + 3
+    assert len(curve) == best + 2
     assert len(curve) < 60
 
 

@@ -36,7 +36,7 @@ from xcwork.methods.multihead.order import ORDERS, label_order
 from xcwork.methods.resume import Progress
 from xcwork.metrics.ranking import curves, place
 from xcwork.progress import batches
-from xcwork.training import train_epochs
+from xcwork.training import PATIENCE_HELP, train_epochs
 
 FLOATS_AT_ONCE = 2**25  # of ranking a batch
 MOST_DOCUMENTS = 1024  # ranked at once
@@ -55,7 +55,7 @@ class MultiHead(Method):
     epochs: int = param(10, "passes over the documents", low=1)
     label_order: str = param("random", "which labels share a head's codes", choices=ORDERS)
     validation: float = param(0.0, "share of documents held out to find the best epoch; 0: none", low=0.0, high=0.5)
-    patience: int = param(3, "epochs without progress on held-out documents before training stops", low=1)
+    patience: int = param(4, PATIENCE_HELP, low=1)
     swa: int = param(0, "last epochs whose weights are averaged (stochastic weight averaging); 0: none", low=0)
     batch: int = param(128, "documents of a step", low=1, advanced=True)
     least_steps: int = param(100, "steps of training at least: small data gets more epochs", low=0, advanced=True)
@@ -111,10 +111,8 @@ class MultiHead(Method):
             lambda: self._measured(network, X[held], train.Y[held]),
         )  # fmt: skip
         progress = Progress(self._checkpoint, train, self.get_params())
-        self.curve_ = train_epochs(
-            training, "training", progress, epochs=training.schedule.epochs,
-            patience=self.patience if len(held) else training.schedule.epochs,
-        )  # fmt: skip
+        epochs = training.schedule.epochs
+        self.curve_ = train_epochs(training, "training", progress, epochs=epochs, patience=self.patience)
         self.weights_ = training.weights()  # the average, if there is one; with ranks, all of it on the first
 
     def _held_out(self, train: Split) -> tuple[np.ndarray, np.ndarray]:

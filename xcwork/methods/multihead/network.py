@@ -156,11 +156,11 @@ class NetworkTraining:
         self.optimiser.step()
         for table in self.network.tables:
             table.descend((self.schedule.word_rate if table.shared else self.schedule.label_rate) * left)
+        if number == self.steps - 1 and self.epoch >= self.schedule.epochs - self.schedule.swa:
+            self._take_into_average()
         return float(loss.detach())
 
     def measure(self) -> dict[str, float]:
-        if self.epoch >= self.schedule.epochs - self.schedule.swa:
-            self._take_into_average()
         if self.average is None:
             return self._measure()
         latest = _copies(self.network.weights())

@@ -48,6 +48,7 @@ from xcwork.methods.siamesexml import initial
 from xcwork.methods.siamesexml.graphs import GRAPHS, graphs_of
 from xcwork.methods.siamesexml.tokens import Tokens
 from xcwork.progress import batches
+from xcwork.training import PATIENCE_HELP
 
 if TYPE_CHECKING:  # torch takes long to import, and a list of methods does without it
     from xcwork.methods.siamesexml.diagnostics import Histogram
@@ -95,7 +96,7 @@ class SiameseXML(Method):
     dropout: float = param(0.5, "dropout on the residual branch", low=0.0, high=0.95, advanced=True)
     token_dropout: float = param(0.2, "tokens left out at random in module IV", low=0.0, high=0.95, advanced=True)
     C: float = param(1.0, "weight of the errors of classifiers over words", low=1e-4, high=1e4, advanced=True)
-    patience: int = param(5, "epochs without progress after which a module stops", low=1, advanced=True)
+    patience: int = param(6, PATIENCE_HELP, low=1, advanced=True)
     held_out: float = param(0.05, "share of the documents that validate", low=0.0, high=0.5, advanced=True)
     device: str = param("auto", "where tensors live", choices=CHOICES, advanced=True)
 

@@ -55,6 +55,7 @@ from xcwork.methods.zestxml.shortlist import recall
 from xcwork.methods.zestxml.training import Roles, Tuning
 from xcwork.methods.zestxml.xhtp import find_pairs
 from xcwork.search import unit_rows
+from xcwork.training import PATIENCE_HELP
 
 
 @dataclass(kw_only=True, eq=False)
@@ -86,7 +87,7 @@ class ZestXML(Method):
     own_weights: int = param(30_000, "most own weights of a label", low=1, advanced=True)
     rate: float = param(0.05, "step size of the refinement of shared pairs", low=1e-6, advanced=True)
     batch: int = param(256, "documents in a step of the refinement of shared pairs", low=1, advanced=True)
-    patience: int = param(1, "epochs without progress after which refinement stops", low=1, advanced=True)
+    patience: int = param(1, PATIENCE_HELP, low=1, advanced=True)
     held_out: float = param(0.02, "share of the documents kept for stopping and calibration", low=0.0, high=0.5,
                             advanced=True)  # fmt: skip
     hidden: float = param(0.04, "share of the labels that stand in for unseen ones", low=0.0, high=0.5, advanced=True)

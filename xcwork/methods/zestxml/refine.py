@@ -6,8 +6,8 @@ Minimises, over the weights W of (document feature, label term) pairs,
 
 summed over the shortlisted labels l of every document x, with Adagrad over batches of documents. Nothing of the size
 (pairs × support) ever exists: a document is projected once and its gradient is an outer product (see
-`xcwork.kernels.bilinear_training`). After each epoch the loss on held-out documents decides whether to go on, and the
-best epoch counts, which is what keeps the weights small. Each epoch ends with a checkpoint.
+`xcwork.kernels.bilinear_training`). The loss on held-out documents decides when to stop and which epoch counts
+(`xcwork.training`), which is what keeps the weights small.
 
 Cost: O(nnz(x) * K) a document and epoch. Memory: four numbers for each support entry. The reference program solves the
 same problem by dual coordinate descent over pair features that it writes out: 16 GB on EURLEX.
@@ -15,7 +15,9 @@ same problem by dual coordinate descent over pair features that it writes out: 1
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +26,7 @@ from xcwork.kernels.bilinear_training import Pairs, Shared, shared_slopes, share
 from xcwork.kernels.linear import Rows
 from xcwork.methods.resume import Progress
 from xcwork.methods.zestxml.arrays import on_all_threads, rows_of
-from xcwork.progress import report, track
+from xcwork.training import train_epochs
 
 PHASE = "refining shared pairs"
 
@@ -45,28 +47,13 @@ class SharedProblem:
     seed: int
 
     def refine(self, start: sparse.csr_array, epochs: int, patience: int, progress: Progress) -> sparse.csr_array:
-        """The weights `start` (n_features, n_label_features) after up to `epochs` passes, on the same support."""
-        weights = rows_of(sparse.csr_array(start, copy=True))
-        shared = Shared(weights, np.zeros(start.nnz, np.float32), np.zeros(start.nnz, np.float32))
-        state = progress.state("shared")
-        if state is None:
-            state = {"epoch": 0, "best_epoch": 0, "best": self._loss(shared), "best_weights": weights.data.copy()}
-        else:
-            weights.data[:], shared.squares[:] = state["weights"], state["squares"]
-        for epoch in track(range(epochs), PHASE):
-            if epoch < state["epoch"] or state["epoch"] - state["best_epoch"] >= patience:
-                continue
-            loss = self._pass(shared, epoch)
-            value = self._loss(shared)
-            report(PHASE, loss=loss, **({} if np.isnan(value) else {"held-out loss": value}))
-            state = state | {"epoch": epoch + 1, "weights": weights.data.copy(), "squares": shared.squares.copy()}
-            if not value >= state["best"]:  # also where there is nothing to stop by
-                state |= {"best": value, "best_epoch": epoch + 1, "best_weights": state["weights"]}
-            progress.update("shared", lambda state=state: state)
-        return sparse.csr_array((state["best_weights"], start.indices, start.indptr), shape=start.shape)
+        """Train `start` (n_features, n_label_features) for up to `epochs` epochs, on the same support."""
+        training = SharedTraining(self, start)
+        train_epochs(training, PHASE, progress, epochs=epochs, patience=patience, smaller_is_better=True)
+        return sparse.csr_array((training.shared.weights.data, start.indices, start.indptr), shape=start.shape)
 
-    def _pass(self, shared: Shared, epoch: int) -> float:
-        """One epoch; the mean loss of a document just before it is learned from."""
+    def learn(self, shared: Shared, epoch: int) -> float:
+        """Take one epoch; returns the mean loss of a document just before it is learned from."""
         order = np.random.default_rng([self.seed, epoch]).permutation(self.learn_from)
         slopes, total = np.zeros(len(self.pairs.offsets), np.float32), 0.0
         for at in range(0, len(order), self.batch):
@@ -78,10 +65,9 @@ class SharedProblem:
             )  # fmt: skip
         return total / max(1, len(order))
 
-    def _loss(self, shared: Shared) -> float:
-        """The mean loss of the documents to stop by; NaN without any."""
-        slopes = np.zeros(len(self.pairs.offsets), np.float32)
-        return self._slopes(shared, self.stop_by, slopes) / len(self.stop_by) if len(self.stop_by) else float("nan")
+    def held_out_loss(self, shared: Shared) -> float:
+        """Return the mean loss of the documents to stop by."""
+        return self._slopes(shared, self.stop_by, np.zeros(len(self.pairs.offsets), np.float32)) / len(self.stop_by)
 
     def _slopes(self, shared: Shared, rows: np.ndarray, slopes: np.ndarray) -> float:
         losses = np.zeros(len(rows))
@@ -90,3 +76,35 @@ class SharedProblem:
             slopes, losses,
         )  # fmt: skip
         return float(losses.sum())
+
+
+class SharedTraining:
+    """Epochs over the documents of a `SharedProblem`; a `xcwork.training.Trainer`."""
+
+    steps = 1
+
+    def __init__(self, problem: SharedProblem, start: sparse.csr_array) -> None:
+        self.problem = problem
+        weights = rows_of(sparse.csr_array(start, copy=True))
+        self.shared = Shared(weights, np.zeros(start.nnz, np.float32), np.zeros(start.nnz, np.float32))
+
+    def begin(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def step(self, number: int) -> float:
+        return self.problem.learn(self.shared, self.epoch)
+
+    def measure(self) -> dict[str, float]:
+        return {"held-out loss": self.problem.held_out_loss(self.shared)} if len(self.problem.stop_by) else {}
+
+    def weights(self) -> dict[str, Any]:
+        return {"weights": self.shared.weights.data.copy()}
+
+    def set_weights(self, weights: Mapping[str, Any]) -> None:
+        self.shared.weights.data[:] = weights["weights"]
+
+    def momentum(self) -> dict[str, Any]:
+        return {"squares": self.shared.squares.copy()}
+
+    def set_momentum(self, momentum: Mapping[str, Any]) -> None:
+        self.shared.squares[:] = momentum["squares"]
