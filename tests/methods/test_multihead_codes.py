@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -110,6 +110,18 @@ def test_confusion_degree_by_hand():
     assert confusion_degree((172, 23)) == pytest.approx(23 / 172)
     assert confusion_degree((4, 5, 6)) == pytest.approx((5 * 6 / 4) * (6 / 5))
     assert confusion_degree((23, 172), parallel=True) == pytest.approx(172 / 23)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(2, 9), min_size=2, max_size=7))
+def test_ascending_lengths_are_the_worst_order_of_parallel_heads(heads):
+    worst = max(confusion_degree(order) for order in set(itertools.permutations(heads)))
+    assert confusion_degree(heads, parallel=True) == pytest.approx(worst)
+
+
+def test_confusion_degree_of_many_parallel_heads_needs_no_enumeration():
+    heads = range(2, 18)
+    assert confusion_degree(heads[::-1], parallel=True) == pytest.approx(confusion_degree(heads))
 
 
 @pytest.mark.parametrize("n_labels", [64, 100, 343])

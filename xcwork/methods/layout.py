@@ -116,6 +116,11 @@ def whole(value: Any, sizes: Sizes) -> None:
         raise Misfit("is not a whole number")
 
 
+def flag(value: Any, sizes: Sizes) -> None:
+    if not isinstance(value, bool):
+        raise Misfit("is neither true nor false")
+
+
 def text(value: Any, sizes: Sizes) -> None:
     if not isinstance(value, str):
         raise Misfit("is not a text")

@@ -48,7 +48,7 @@ from xcwork.methods.landmarks.decoding import DECODINGS, decode, outliers
 from xcwork.methods.landmarks.predictors import Regressors, with_bias
 from xcwork.methods.landmarks.ridge import SOLVERS
 from xcwork.methods.landmarks.scoring import Scorer
-from xcwork.methods.layout import array, history, matrix, number, optional, sometimes, stored
+from xcwork.methods.layout import array, flag, history, matrix, number, optional, sometimes, stored
 from xcwork.methods.resume import Progress
 from xcwork.progress import report
 
@@ -92,6 +92,7 @@ class Landmarks(Method):
     layout = stored(
         landmarks_=array("chosen", kind="i", below="labels"), gains_=array("gains"),
         outliers_=array("strays", kind="i", below="labels"), monotone_=optional(number),
+        is_guaranteed_=sometimes(flag),
         decoder_=matrix("chosen", "labels"), outlier_decoder_=matrix("chosen", "labels"),
         residuals_=array("labels"), r2_=array("labels"), landmark_weights_=matrix("features+1", "chosen"),
         outlier_weights_=matrix("features+1", "strays"), rest_=array("others", kind="i", below="labels"),
@@ -164,6 +165,8 @@ class Landmarks(Method):
         """Make the learned attributes."""
         self.landmarks_, self.gains_, self.outliers_ = chosen.landmarks, chosen.gains, strays
         self.monotone_ = chosen.monotone
+        if chosen.is_guaranteed is not None:
+            self.is_guaranteed_ = chosen.is_guaranteed
         is_stray = np.zeros(len(self.labels_))
         is_stray[strays] = 1.0
         # Apart, because predicting needs only the first and outliers are often the larger part; both (k, n_labels).
@@ -239,12 +242,16 @@ class Landmarks(Method):
         return sparse.csr_array(self.combinations.T)
 
     def diagnostics(self, split: Split) -> dict[str, float]:
-        """Numbers of landmarks and outliers, and what the landmarks alone and full one-vs-rest reach on `split`."""
+        """Count landmarks and outliers, say whether the greedy choice is guaranteed, and measure what the landmarks
+        alone and full one-vs-rest reach on `split`.
+        """
         seen = self.label_frequencies_ > 0
         counts = {
             "landmarks": len(self.landmarks_), "outliers": len(self.outliers_), "decoded_labels": self._n_decoded,
             "mean_residual": self.residuals_[seen].mean(),
         }  # fmt: skip
+        if hasattr(self, "is_guaranteed_"):
+            counts["greedy_guarantee_holds"] = self.is_guaranteed_
         X = with_bias(split.X)
         alone = replace(
             self._scorer(), decoder=self.combinations, own=self.outlier_weights_[:, :0], own_labels=self.outliers_[:0]

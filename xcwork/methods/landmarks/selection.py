@@ -10,10 +10,16 @@ and adding label k to S changes it by, with degree d_k = Σ_i w_ik and u_k = Σ 
 
     gain(k | S) = d_k - 2 (1 + λ) u_k + α_s s_k .
 
-u_k only grows, so gains only fall: f is submodular. While gains are not negative f is also monotone, and then the
-greedy set is worth at least (1 - 1/e) ≈ 63 % of the best set of its size (Nemhauser et al., 1978). That region ends
-when S is no longer small against the label set; `Selection.monotone` says after how many landmarks. The greedy choice
-is *lazy*: a heap keeps the gains as they were last computed, which are upper bounds, and only the top is refreshed.
+u_k only grows, so gains only fall: f is submodular. It is not monotone: gains that are not negative on the greedy path
+alone promise nothing, since one landmark may take away what many others would have said. But where every one of n
+landmarks k has
+
+    d_k + α_s s_k ≥ 2 (1 + λ) · (the sum of the 2n - 1 largest w_ik) ,
+
+no landmark lowers the worth of any set of fewer than 2n labels, hence f(best ∪ greedy) ≥ f(best), and the greedy set is
+worth at least (1 - 1/e) ≈ 63 % of the best set of its size (Nemhauser et al., 1978). `Selection.is_guaranteed` says
+whether that is so. The greedy choice is *lazy*: a heap keeps the gains as they were last computed, which are upper
+bounds, and only the top is refreshed.
 
 Cost: O(nnz(W)) to start, then O(log L) a refreshed gain and one row of W a landmark; never more than O(k L).
 
@@ -46,8 +52,9 @@ class Selection:
 
     landmarks: np.ndarray  # (k,) label ids
     gains: np.ndarray  # (k,): what each added to f when it was chosen; zeros where no f was involved
-    monotone: int  # landmarks whose gain was not negative: the guarantee holds for these
+    monotone: int  # landmarks before the first one that lowered f
     evaluations: int = 0  # gains that were computed after the start
+    is_guaranteed: bool | None = None  # worth at least 1 - 1/e of the best set, for certain; None: no f was involved
 
 
 def weights(affinity: Combination) -> sparse.csr_array:
@@ -101,7 +108,15 @@ def greedy(
         row = slice(W.indptr[label], W.indptr[label + 1])
         said[W.indices[row]] += W.data[row]
     monotone = next((i for i, gain in enumerate(gains) if gain < 0), len(gains))
-    return Selection(np.array(landmarks, np.int64), np.array(gains), monotone, evaluations)
+    is_guaranteed = _meets_condition(W, degrees + bonus, landmarks, redundancy)
+    return Selection(np.array(landmarks, np.int64), np.array(gains), monotone, evaluations, is_guaranteed)
+
+
+def _meets_condition(W: sparse.csr_array, alone: np.ndarray, landmarks: list[int], redundancy: float) -> bool:
+    """Check the condition of the guarantee; `alone` is what each label is worth on its own, (n_labels,)."""
+    others = 2 * len(landmarks) - 1
+    largest = [np.sort(W.data[W.indptr[label] : W.indptr[label + 1]])[-others:].sum() for label in landmarks]
+    return bool(np.all(alone[landmarks] >= 2 * (1 + redundancy) * np.array(largest)))
 
 
 def choose(
@@ -122,6 +137,8 @@ def choose(
         chosen = greedy(W, bonus, k, eligible, redundancy=redundancy, fill=fill)
         if chosen.monotone < k:
             log.info("from landmark %d on a further one lowers the objective", chosen.monotone + 1)
+        if not chosen.is_guaranteed:
+            log.info("the greedy guarantee does not hold here: another set of landmarks may be worth far more")
         return chosen
     rng = np.random.default_rng(seed)
     if strategy == "f_score":
