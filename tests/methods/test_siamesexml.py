@@ -190,18 +190,21 @@ def test_curves_are_reported_and_continued_after_a_stop(tmp_path):
     assert len(first.values) == 3
     assert first.values + second.values == whole.values
     assert resumed.curves_ == expected.curves_
-    assert set(whole.values[0][1]) == {"epoch", "loss", "nDCG@5", "P@1", "PSP@1"}
+    assert set(whole.values[0][1]) == {"epoch", "nDCG@5", "P@1", "PSP@1"}  # the start
+    assert set(whole.values[1][1]) == {"epoch", "loss", "nDCG@5", "P@1", "PSP@1"}
     a, b = (model.predict(data().test, k=5) for model in (expected, resumed))
     np.testing.assert_array_equal(a.ids, b.ids)
     np.testing.assert_array_equal(a.scores, b.scores)
 
 
 def test_it_stops_when_validation_gets_no_better():
-    model = SiameseXML(**QUICK | {"epochs": 60, "rate": 0.3, "patience": 1, "classifier_epochs": 0}).fit(data().train)
+    recorder = Recorder()
+    params = QUICK | {"epochs": 60, "start": "random", "rate": 0.3, "patience": 2, "classifier_epochs": 0}
+    model = SiameseXML(**params).fit(data().train, callbacks=[recorder])
+    values = [values["nDCG@5"] for phase, values in recorder.values if phase == "training the encoder"]
     (curve,) = model.curves_.values()
-    best = int(np.argmax([entry["nDCG@5"] for entry in curve]))
-    assert len(curve) == best + 2
-    assert len(curve) < 60
+    assert values[1:] == [entry["nDCG@5"] for entry in curve]
+    assert 0 < np.argmax(values) == len(curve) - 2 < 58
 
 
 def test_lemma_one_holds_and_norms_are_those_of_the_model():
@@ -221,7 +224,7 @@ def test_lemma_one_holds_and_norms_are_those_of_the_model():
     cosines = member.encoder.finish(member.encoder.encode(X)) @ member.classifiers.T  # (n_documents, n_labels)
     is_relevant = test.Y.toarray() > 0
     assert found["cosine of relevant pairs, mean"] == pytest.approx(cosines[is_relevant].mean(), rel=1e-5)
-    assert found["cosine of relevant pairs, mean"] > cosines[~is_relevant].mean() + 0.3
+    assert found["cosine of relevant pairs, mean"] > cosines[~is_relevant].mean() + 0.25
     assert roc_auc_score(is_relevant.ravel(), cosines.ravel()) > 0.85
 
 
