@@ -13,11 +13,16 @@ of its own), and the account must be listed:
 
     [xcwork]
     users = ["ada@example.org", "*@lab.example.org"]
+    accept_missing_email_verified = false   # true for a provider that never sends this claim
+
+An address counts only when the provider confirms it (the claim `email_verified` is true), because with some providers
+anybody can enter the address of somebody else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from typing import Any
@@ -26,6 +31,8 @@ import streamlit as st
 from streamlit.errors import StreamlitSecretNotFoundError
 
 from xcwork.errors import ConfigError
+
+SETTING = "accept_missing_email_verified"
 
 
 def secrets() -> dict[str, Any]:
@@ -36,12 +43,51 @@ def secrets() -> dict[str, Any]:
         return {}
 
 
-def listed(account: Mapping[str, Any], users: Sequence[str]) -> bool:
-    """Whether the provider vouches for an address that one of `users` (`*` stands for anything) describes."""
-    address = account.get("email")
-    if not isinstance(address, str) or account.get("email_verified") is False:
-        return False
-    return any(fnmatchcase(address.lower(), pattern.lower()) for pattern in users)
+@dataclass(frozen=True)
+class AccessRules:
+    """Whom the owner lets in."""
+
+    users: Sequence[str]  # addresses; `*` stands for anything
+    accept_missing_email_verified: bool = False  # for providers that never say whether they checked an address
+
+    @classmethod
+    def from_secrets(cls, known: Mapping[str, Any]) -> AccessRules:
+        """Read the rules from `secrets.toml`. Without a list of users everybody would get in, so that is rejected."""
+        section = known.get("xcwork")
+        section = section if isinstance(section, Mapping) else {}
+        users = section.get("users")
+        if not isinstance(users, list) or not users or not all(isinstance(user, str) for user in users):
+            raise ConfigError(
+                "secrets.toml asks for a login but lists nobody; add users = ['you@example.org'] to [xcwork]"
+            )
+        accept_missing = section.get(SETTING, False)
+        if not isinstance(accept_missing, bool):
+            raise ConfigError(f"{SETTING} in secrets.toml must be true or false, got {accept_missing!r}")
+        return cls(users, accept_missing)
+
+    def lists(self, account: Mapping[str, Any]) -> bool:
+        """Return whether the address of the account is one of the owner's list."""
+        address = account.get("email")
+        return isinstance(address, str) and any(fnmatchcase(address.lower(), user.lower()) for user in self.users)
+
+    def trusts(self, account: Mapping[str, Any]) -> bool:
+        """Return whether the provider confirms the address: anything but an explicit yes is a no."""
+        claim = account.get("email_verified")
+        if claim is None:
+            return self.accept_missing_email_verified
+        # Some providers send claims as text.
+        return claim is True or (isinstance(claim, str) and claim.lower() == "true")
+
+    def explain_refusal(self, account: Mapping[str, Any]) -> str | None:
+        """Return the sentence for somebody who may not get in; None for somebody who may."""
+        if not self.lists(account):
+            return f"The account {account.get('email') or 'without an address'} may not use this dashboard."
+        if self.trusts(account):
+            return None
+        return (
+            f"The provider of the login does not confirm that {account['email']} is your address (email_verified). "
+            f"Confirm it there, or ask the owner of this dashboard; SECURITY.md says when {SETTING} helps."
+        )
 
 
 def gate() -> None:
@@ -52,26 +98,17 @@ def gate() -> None:
     from app import ui
 
     with ui.guarded():
-        users = _users(known)
+        if find_spec("authlib") is None:
+            raise ConfigError("a login needs the package Authlib; install it with pip install 'xcwork[auth]'")
+        rules = AccessRules.from_secrets(known)
         if not st.user.is_logged_in:
             st.title("xcwork", anchor=False)
             st.write("This dashboard is shared. Sign in to use it.")
             st.button("Sign in", type="primary", on_click=st.login, key="access.login")
-        elif not listed(st.user.to_dict(), users):
-            st.error(f"The account {ui.plain(st.user.get('email', 'without an address'))} may not use this dashboard.")
+        elif (refusal := rules.explain_refusal(st.user.to_dict())) is not None:
+            st.error(ui.plain(refusal))
             st.button("Sign out", on_click=st.logout, key="access.refused")
         else:
             st.sidebar.button("Sign out", on_click=st.logout, type="tertiary", key="access.logout")
             return
     st.stop()
-
-
-def _users(known: Mapping[str, Any]) -> list[str]:
-    """The accounts of the owner's list. Without a list everybody with any account would get in, so that is refused."""
-    section = known.get("xcwork")
-    users = section.get("users") if isinstance(section, Mapping) else None
-    if not isinstance(users, list) or not users or not all(isinstance(user, str) for user in users):
-        raise ConfigError("secrets.toml asks for a login but lists nobody; add users = ['you@example.org'] to [xcwork]")
-    if find_spec("authlib") is None:
-        raise ConfigError("a login needs the package Authlib; install it with pip install 'xcwork[auth]'")
-    return users

@@ -18,6 +18,7 @@ AUTH = {
     "client_secret": "secret", "server_metadata_url": "https://id.example/.well-known/openid-configuration",
 }  # fmt: skip
 USERS = ["ada@example.org", "*@lab.example.org"]
+ADA = {"email": "ada@example.org", "email_verified": True}
 
 
 class User(dict):
@@ -64,14 +65,14 @@ def test_nothing_is_shown_before_somebody_signed_in(opened: Callable[..., AppTes
 
 
 def test_a_listed_account_gets_in_and_can_leave(opened: Callable[..., AppTest]) -> None:
-    app = opened({"email": "ada@example.org"}, {"auth": AUTH, "xcwork": {"users": USERS}})
+    app = opened(ADA, {"auth": AUTH, "xcwork": {"users": USERS}})
     assert not app.exception
     assert shows_pages(app)
     assert "Sign out" in [button.label for button in app.button]
 
 
 def test_another_account_is_told_so(opened: Callable[..., AppTest]) -> None:
-    app = opened({"email": "<b>eve</b>@example.org"}, {"auth": AUTH, "xcwork": {"users": USERS}})
+    app = opened(ADA | {"email": "<b>eve</b>@example.org"}, {"auth": AUTH, "xcwork": {"users": USERS}})
     assert not shows_pages(app)
     assert "may not use" in app.error[0].value
     assert "<b>" not in app.error[0].value
@@ -79,7 +80,7 @@ def test_another_account_is_told_so(opened: Callable[..., AppTest]) -> None:
 
 @pytest.mark.parametrize("section", [{}, {"users": []}, {"users": "ada@example.org"}, {"users": [3]}])
 def test_a_login_without_a_list_lets_nobody_in(section: dict[str, Any], opened: Callable[..., AppTest]) -> None:
-    app = opened({"email": "ada@example.org"}, {"auth": AUTH, "xcwork": section})
+    app = opened(ADA, {"auth": AUTH, "xcwork": section})
     assert not shows_pages(app)
     assert "lists nobody" in app.error[0].value
 
@@ -94,13 +95,70 @@ def test_without_authlib_the_sentence_says_what_to_install(
 
 
 @pytest.mark.parametrize(
-    ("account", "allowed"),
+    ("address", "allowed"),
     [
-        ({"email": "ada@example.org"}, True), ({"email": "ADA@example.org"}, True),
-        ({"email": "bob@lab.example.org"}, True), ({"email": "bob@lab.example.org.evil.example"}, False),
-        ({"email": "ada@example.org", "email_verified": False}, False), ({"email": None}, False), ({}, False),
-        ({"email": "eve@example.org"}, False), ({"name": "ada@example.org"}, False),
+        ("ada@example.org", True),
+        ("ADA@example.org", True),
+        ("bob@lab.example.org", True),
+        ("bob@lab.example.org.evil.example", False),
+        ("eve@example.org", False),
+        (None, False),
+        (["ada@example.org"], False),
     ],
-)  # fmt: skip
-def test_who_is_listed(account: dict[str, Any], allowed: bool) -> None:
-    assert access.listed(account, USERS) is allowed
+)
+def test_who_is_listed(address: object, allowed: bool) -> None:
+    refusal = access.AccessRules(USERS).explain_refusal({"email": address, "email_verified": True})
+    assert (refusal is None) is allowed
+
+
+def test_another_claim_does_not_stand_for_the_address() -> None:
+    refusal = access.AccessRules(USERS).explain_refusal({"name": "ada@example.org", "email_verified": True})
+    assert refusal == "The account without an address may not use this dashboard."
+
+
+CONFIRMED = [True, "true", "True", "TRUE"]
+UNCONFIRMED = [False, "false", "False", "", "yes", "1", " true", 0, 1, 1.0, [True], {"verified": True}]
+SILENT = [{}, {"email_verified": None}]
+
+
+@pytest.mark.parametrize("claim", CONFIRMED)
+@pytest.mark.parametrize("accept_missing", [False, True])
+def test_a_confirmed_address_gets_in(claim: object, accept_missing: bool) -> None:
+    account = {"email": "ada@example.org", "email_verified": claim}
+    assert access.AccessRules(USERS, accept_missing).explain_refusal(account) is None
+
+
+@pytest.mark.parametrize("claim", UNCONFIRMED)
+@pytest.mark.parametrize("accept_missing", [False, True])
+def test_an_address_that_is_not_confirmed_stays_out(claim: object, accept_missing: bool) -> None:
+    account = {"email": "ada@example.org", "email_verified": claim}
+    refusal = access.AccessRules(USERS, accept_missing).explain_refusal(account)
+    assert refusal is not None
+    assert "does not confirm that ada@example.org" in refusal
+
+
+@pytest.mark.parametrize("claims", SILENT)
+def test_a_provider_that_never_confirms_needs_the_setting(claims: dict[str, Any]) -> None:
+    account = {"email": "ada@example.org"} | claims
+    assert "accept_missing_email_verified" in (access.AccessRules(USERS).explain_refusal(account) or "")
+    assert access.AccessRules(USERS, accept_missing_email_verified=True).explain_refusal(account) is None
+
+
+@pytest.mark.parametrize("claim", ["false", None])
+def test_the_page_tells_somebody_whose_address_is_not_confirmed(claim: object, opened: Callable[..., AppTest]) -> None:
+    app = opened(ADA | {"email_verified": claim}, {"auth": AUTH, "xcwork": {"users": USERS}})
+    assert not shows_pages(app)
+    assert "does not confirm" in app.error[0].value
+    assert [button.label for button in app.button] == ["Sign out"]
+
+
+def test_the_setting_opens_the_page_to_a_silent_provider(opened: Callable[..., AppTest]) -> None:
+    section = {"users": USERS, "accept_missing_email_verified": True}
+    assert shows_pages(opened({"email": "ada@example.org"}, {"auth": AUTH, "xcwork": section}))
+
+
+@pytest.mark.parametrize("value", ["true", "false", 1, None])
+def test_a_setting_that_is_no_boolean_lets_nobody_in(value: object, opened: Callable[..., AppTest]) -> None:
+    app = opened(ADA, {"auth": AUTH, "xcwork": {"users": USERS, "accept_missing_email_verified": value}})
+    assert not shows_pages(app)
+    assert "must be true or false" in app.error[0].value
