@@ -11,10 +11,8 @@ from app.catalog import Source, sources
 from xcwork.home import home
 from xcwork.runs import Run
 
-# The table's own download does not defuse formulas; ours, below every table, does.
 STYLE = """
 <style>
-[data-testid="stElementToolbarButton"] button[aria-label="Download as CSV"] { display: none; }
 [data-testid="stMainBlockContainer"] { padding-left: 3rem; padding-right: 3rem; max-width: 100rem; }
 </style>
 """

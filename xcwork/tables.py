@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 BOLD, ITALIC = "bold", "italic"
 _MARKDOWN = re.compile(r"([\\`*~|$\[\]]|(?<!\w)_|_(?!\w))")  # an underscore inside a word is one
-# A tab or a line break in front is dropped by some spreadsheets, which then see what follows.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
+# A tab or a line break in front is dropped by some spreadsheets, which then see what follows; East Asian editions take
+# the full-width forms of the signs as well.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",

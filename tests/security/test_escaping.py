@@ -27,7 +27,8 @@ SCRIPT = "<script>alert(1)</script>"
 HOSTILE = (
     SCRIPT, "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "![x](http://evil.example/x.png)",
     "$\\href{javascript:alert(1)}{x}$", ":material/home:", ":red[x]", "`x`", "**x**", "=cmd|' /C calc'!A0", "+1", "-1",
-    "@SUM(1)", "\t=1", "\r=1", "\x1b[2Jgone", "\x1b]0;title\x07", "\u202etxt.exe", "\\input{/etc/passwd}", "%x", "a|b",
+    "@SUM(1)", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20SUM(1)", "\t=1", "\r=1",
+    "\x1b[2Jgone", "\x1b]0;title\x07", "\u202etxt.exe", "\\input{/etc/passwd}", "%x", "a|b",
 )  # fmt: skip
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -36,7 +37,9 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 def test_a_spreadsheet_runs_nothing(text: str) -> None:
     made = safe_csv(pd.DataFrame({"label": [text], text: [1]}))
     for row in csv.reader(io.StringIO(made, newline="")):
-        assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in row)
+        assert not any(
+            cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n", *"\uff1d\uff0b\uff0d\uff20")) for cell in row
+        )
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -139,6 +139,7 @@ def test_the_settings_say_so_too() -> None:
     assert server["enableAgentApi"] is False
     assert 0 < server["maxUploadSize"] <= 500
     assert CONFIG["browser"]["gatherUsageStats"] is False
+    assert CONFIG["client"]["disableDataExport"] is True
 
 
 def test_another_name_needs_a_login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

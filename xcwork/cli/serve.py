@@ -55,7 +55,7 @@ def app(
     command += ["--server.port", str(port), "--server.headless", "true", "--browser.gatherUsageStats", "false"]
     # Settings of the user or of the folder must not open what config.toml closes.
     command += ["--server.enableCORS", "true", "--server.enableXsrfProtection", "true"]
-    command += ["--server.enableAgentApi", "false"]
+    command += ["--server.enableAgentApi", "false", "--client.disableDataExport", "true"]
     # A full collection after every run looks at every object of libraries, datasets and models: with several visitors
     # the server did little else. Python collects garbage by itself.
     command += ["--runner.postScriptGC", "false"]
