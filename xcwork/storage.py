@@ -17,7 +17,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +32,7 @@ from xcwork.mapped import map_arrays, mapping_of, pieces, write_arrays
 STATE_FILE, ARRAYS_FILE = "state.json", "arrays.safetensors"
 # What reading a damaged or hostile file can run into.
 DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+DELETED = ".deleted"  # how names of entries end that are out of sight and about to go
 SHORT_LIST = 100  # longer lists of strings leave the JSON file
 
 # The only classes a state may contain. They give `to_state()` and `from_state(state)`; nothing else is ever imported.
@@ -200,6 +201,27 @@ def _exchanged(one: Path, other: Path) -> bool:
     if hasattr(library, "renameat2"):  # Linux
         return library.renameat2(at_working_folder, names[0], at_working_folder, names[1], swap) == 0
     return hasattr(library, "renamex_np") and library.renamex_np(*names, swap) == 0  # macOS
+
+
+def remove_entry(path: Path) -> None:
+    """Delete a file, link or folder: it disappears in one step, then its content goes.
+
+    What an interrupted deletion left beside it goes as well. A link is deleted, never what it leads to.
+    """
+    doomed = path.rename(path.with_name(f".{uuid.uuid4().hex}{DELETED}"))
+    leftovers = [entry for entry in path.parent.glob(f".*{DELETED}") if entry != doomed]
+    with suppress(FileNotFoundError):  # another deletion took it for a leftover
+        _delete(doomed)
+    for leftover in leftovers:
+        with suppress(OSError):
+            _delete(leftover)
+
+
+def _delete(entry: Path) -> None:
+    if entry.is_dir() and not entry.is_symlink():
+        shutil.rmtree(entry)
+    else:
+        entry.unlink()
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:

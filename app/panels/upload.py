@@ -17,7 +17,7 @@ from app.catalog import Source
 from xcwork.data import uploads
 from xcwork.data.readers.preview import Preview, preview
 from xcwork.data.readers.tables import is_table
-from xcwork.errors import DataError, XcworkError
+from xcwork.errors import DataError
 from xcwork.home import home
 
 SEPARATORS = {
@@ -129,14 +129,10 @@ def _other_format(staged: Path) -> dict[str, object]:
 
 def _add(staged: Path, name: str, options: dict[str, object]) -> None:
     """Keep the upload if it can be read; otherwise it is gone, and the sentence says why."""
-    kept = uploads.keep(staged, home(), name=name, options=options)
-    source = Source.of(kept)
-    st.session_state.pop(STAGED, None)
-    try:
+    with uploads.kept_if_readable(staged, home(), name=name, options=options) as kept:
+        st.session_state.pop(STAGED, None)
+        source = Source.of(kept)
         caches.dataset(source)
-    except XcworkError:
-        uploads.remove(kept, home())
-        raise
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     state.update(data=source.id)
     st.rerun()

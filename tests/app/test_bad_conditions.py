@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.support.pages import Train
-from xcwork.data import uploads
+from xcwork.data import load, uploads
 from xcwork.runs import Run, RunStore, store
 
 FULL = OSError(errno.ENOSPC, "No space left on device", "here")
@@ -52,6 +52,26 @@ def test_an_upload_that_does_not_fit_is_a_sentence(
     assert page.metric[0].label == "Training documents", "the dataset of before is still shown"
     assert not list((home / "data" / ".uploads").glob("*"))
     assert [entry.name for entry in (home / "data").glob("*.csv")] == ["fruit.csv"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "sentence"), [(MemoryError(), "memory"), (FULL, "No space left on device"), (KeyError("x"), "")]
+)
+def test_an_upload_that_cannot_be_read_to_its_end_leaves_nothing(
+    open_page, corpus: Path, home: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception, sentence: str
+) -> None:
+    page = open_page("data", data="fruit.csv", section="upload")
+    rows = "\n".join(f"a {pet} {i},{pet}" for i in range(9) for pet in ("cat", "dog"))
+    page.file_uploader[0].set_value([("pets.csv", f"q,t\n{rows}\n".encode(), "text/csv")]).run()
+
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    before = {path.name for path in (home / "data").iterdir()}
+    monkeypatch.setattr(load, "read", fail)
+    page.button(key="data.upload.add").click().run()
+    assert sentence in errors(page)
+    assert {path.name for path in (home / "data").iterdir()} == before, "neither the file nor its options"
 
 
 @pytest.mark.parametrize(

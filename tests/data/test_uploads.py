@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.data import uploads
+from xcwork.data import data_folder, uploads
 from xcwork.data.load import load_dataset, options_file
 from xcwork.errors import DataError
 
@@ -59,7 +59,7 @@ def test_a_kept_table_loads_with_its_options_under_a_free_name(home: Path) -> No
     assert load_dataset("pets-2.csv").labels.names == ["cat", "dog"]
     assert load_dataset("pets.csv", test_share=0.5).source.count("50%") == 1  # what is given adds to what is stored
     assert not list((home / "data" / ".uploads").iterdir())
-    uploads.remove(places[1], home)
+    data_folder.remove(places[1], home)
     assert not places[1].exists()
     assert not options_file(places[1]).exists()
 
@@ -125,6 +125,49 @@ def test_only_the_data_folder_is_cleaned(home: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.csv"
     mine.write_bytes(TABLE)
     with pytest.raises(DataError, match="only what lies in the data folder"):
-        uploads.remove(mine, home)
+        data_folder.remove(mine, home)
     uploads.discard(mine)
     assert mine.exists()
+
+
+@pytest.mark.parametrize("failure", [MemoryError(), OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_whatever_makes_reading_fail_the_upload_goes(home: Path, failure: BaseException) -> None:
+    options = {"text_column": "q", "labels_column": "t"}
+
+    def read_and_fail() -> None:
+        with uploads.kept_if_readable(staged(home, ("pets.csv", TABLE)), home, options=options) as kept:
+            load_dataset(kept)
+            raise failure
+
+    with pytest.raises(type(failure)):
+        read_and_fail()
+    left = [path for path in (home / "data").rglob("*") if path.is_file()]
+    assert left == [], "neither the file nor its options nor what was cached of it"
+
+
+def test_an_upload_that_can_be_read_stays(home: Path) -> None:
+    with uploads.kept_if_readable(staged(home, ("pets.csv", TABLE)), home) as kept:
+        pass
+    assert kept.exists()
+
+
+def test_an_upload_that_cannot_be_moved_leaves_no_options(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upload = staged(home, ("pets.csv", TABLE))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(PermissionError):
+        uploads.keep(upload, home, options={"text_column": "q"})
+    assert [path.name for path in (home / "data").iterdir()] == [".uploads"]
+
+
+def test_no_built_in_dataset_hides_an_upload(home: Path) -> None:
+    upload = staged(home, ("train.csv", TABLE), ("test.csv", TABLE))
+    assert uploads.keep(upload, home, name="pyseealso").name == "pyseealso-2"
+
+
+def test_only_the_end_of_a_name_says_how_to_read_it(home: Path) -> None:
+    names = [uploads.keep(staged(home, (f"v1.2.{end}", TABLE)), home, name="pets").name for end in ("csv", "csv.gz")]
+    assert names == ["pets.csv", "pets.csv.gz"]

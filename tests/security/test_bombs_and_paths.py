@@ -234,8 +234,8 @@ def test_a_link_out_of_a_model_is_not_followed(file: str, tmp_path: Path) -> Non
         Method.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("file", ["metrics.jsonl", "log.txt", "config.json", "model", "eval"])
-@pytest.mark.parametrize("verb", [jobs.launch, jobs.resume])
+@pytest.mark.parametrize("file", ["metrics.jsonl", "log.txt", "config.json", "lock", "cancel", "model", "eval"])
+@pytest.mark.parametrize("verb", [jobs.launch, jobs.resume, jobs.cancel])
 def test_a_run_with_a_link_out_is_never_written_to(
     file: str, verb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from xcwork import __version__
-from xcwork.cli import compare, data, methods, predict, serve, train
+from xcwork.cli import compare, data, manage, methods, predict, serve, train
 from xcwork.cli.common import Home
 from xcwork.cli.errors import Commands
 
@@ -49,7 +49,7 @@ for panel, verbs in {
     "Data": (data.datasets, data.describe, data.export),
     "Training": (methods.methods, train.train, train.resume, train.cancel, train.runs),
     "Results": (compare.evaluate, predict.predict, predict.explain, compare.compare, compare.report),
-    "Workbench": (serve.app, serve.bench),
+    "Workbench": (manage.delete, manage.rename, serve.app, serve.bench),
 }.items():
     for verb in verbs:
         passes_on = {"ignore_unknown_options": True, "allow_extra_args": True} if verb is serve.bench else {}

@@ -12,9 +12,8 @@ import glob
 import hashlib
 import json
 import logging
-import shutil
-import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from types import ModuleType
@@ -27,11 +26,13 @@ from xcwork.data.readers.files import bare_name
 from xcwork.data.readers.texts import vectorizer_with
 from xcwork.errors import ConfigError, DataError, XcworkError
 from xcwork.home import home as default_home
+from xcwork.storage import remove_entry
 
 BUILT_IN = {
     "pyseealso": "documentation of the installed scientific Python packages, linked by its See Also sections",
     "synthetic": "a planted model of any size; set its parameters with synthetic:key=value,…",
 }
+README = "README.md"  # may lie beside datasets
 CACHE_VERSION = 2  # raise it when the same files and options would give another dataset
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ def list_datasets(home: Path | None = None) -> list[DatasetEntry]:
     entries = [DatasetEntry(name, "built in", description) for name, description in BUILT_IN.items()]
     folder = (default_home() if home is None else Path(home)) / "data"
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.name.startswith(".") or path.name == "README.md":
+        if path.name.startswith(".") or path.name == README:
             continue
         try:
             reader = find_reader(path)
@@ -90,6 +91,16 @@ def list_datasets(home: Path | None = None) -> list[DatasetEntry]:
         if reader is not None:
             entries.append(DatasetEntry(path.name, format_of(reader), reader.TITLE, str(path)))
     return entries
+
+
+def may_be_dataset(path: Path) -> bool:
+    """Return whether a reader knows what `path` is; one that is damaged was a dataset once."""
+    if path.name == README:
+        return False
+    try:
+        return find_reader(path) is not None
+    except XcworkError:
+        return True
 
 
 def options_file(path: Path) -> Path:
@@ -126,8 +137,8 @@ def _find(source: str | Path, home: Path) -> Path:
     )
 
 
-def _name_of(path: Path) -> str:
-    """`eurlex57k` of a folder or of `eurlex57k.jsonl.gz`."""
+def name_of(path: Path) -> str:
+    """Return what a dataset is called: `eurlex57k` for a folder of that name or for `eurlex57k.jsonl.gz`."""
     return path.name if path.is_dir() else Path(bare_name(path)).stem
 
 
@@ -175,16 +186,15 @@ def _synthetic(arguments: str, options: dict[str, Any]) -> Dataset:
 
 def _cached(reader: ModuleType, path: Path, options: dict[str, Any], cache: Path) -> Dataset:
     """The dataset from the cache, or read from its files and, if that meant turning text into features, put there."""
-    name = _name_of(path)
-    what = _digest([str(path), format_of(reader), options])
-    prefix = f"{name[:80]}-{what}"
+    name = name_of(path)
+    prefix = f"{_cache_prefix(path)}-{_digest([format_of(reader), options])}"
     entry = cache / f"{prefix}-{_digest([*_state_of(path, options), __version__, CACHE_VERSION])}"
     if entry.is_dir():
         try:
             return Dataset.load(entry)
         except (XcworkError, KeyError, TypeError, ValueError) as damage:
             log.warning("the cached dataset %s is damaged and made again: %s", entry.name, damage)
-            _remove(entry)
+            _drop(entry)
     dataset = read(reader, path, name, options)
     if dataset.features.vectorizer is None or format_of(reader) == "stored":
         return dataset
@@ -194,20 +204,27 @@ def _cached(reader: ModuleType, path: Path, options: dict[str, Any], cache: Path
             dataset.save(entry)
         for old in cache.glob(f"{glob.escape(prefix)}-*"):
             if old != entry:
-                _remove(old)
+                _drop(old)
     except OSError as failure:
         log.warning("the dataset could not be cached in %s: %s", cache, failure)
     return dataset
 
 
-def _remove(entry: Path) -> None:
-    """Take an entry out of sight in one step, then delete it."""
-    doomed = entry.with_name(f".{entry.name}.{uuid.uuid4().hex[:8]}.tmp")
-    try:
-        entry.rename(doomed)
-    except OSError:
-        return  # someone else was faster
-    shutil.rmtree(doomed, ignore_errors=True)
+def forget_cached(path: Path, home: Path) -> None:
+    """Drop what is cached of the file or folder `path`, however it was read; call it while that still exists."""
+    cache = home / "data" / ".cache"
+    for entry in cache.glob(f"{glob.escape(_cache_prefix(path.resolve()))}-*"):
+        with suppress(FileNotFoundError):  # someone else was faster
+            remove_entry(entry)
+
+
+def _cache_prefix(path: Path) -> str:
+    return f"{name_of(path)[:80]}-{_digest([str(path)])}"
+
+
+def _drop(entry: Path) -> None:
+    with suppress(OSError):  # someone else was faster, or the cache cannot be written
+        remove_entry(entry)
 
 
 def _state_of(path: Path, options: dict[str, Any]) -> Iterator[Any]:

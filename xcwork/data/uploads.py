@@ -9,24 +9,23 @@ reads, so that the command line and notebooks find the same dataset.
 
 from __future__ import annotations
 
-import re
 import shutil
 import time
 import uuid
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from xcwork.data.load import options_file
+from xcwork.data.data_folder import clean_name, remove, removed_on_failure, suffix_of
+from xcwork.data.load import BUILT_IN, options_file
 from xcwork.errors import DataError
 from xcwork.storage import write_json
 
 MOST_FILES = 100
 MOST_BYTES = 4 * 2**30  # unpacked
 DAY = 86_400
-_UNSAFE = re.compile(r"[^\w .,()+@=-]")
 
 
 def stage(files: Sequence[tuple[str, IO[bytes]]], home: Path) -> Path:
@@ -38,7 +37,7 @@ def stage(files: Sequence[tuple[str, IO[bytes]]], home: Path) -> Path:
     root = home / "data" / ".uploads"
     _sweep(root)
     folder = root / uuid.uuid4().hex
-    with _removed_on_failure(folder):
+    with removed_on_failure(folder):
         room = _Room(folder)
         for name, content in files:
             room.copy(content, clean_name(name))
@@ -51,14 +50,28 @@ def stage(files: Sequence[tuple[str, IO[bytes]]], home: Path) -> Path:
 def keep(staged: Path, home: Path, *, name: str = "", options: Mapping[str, Any] | None = None) -> Path:
     """Move what was staged into the data folder, under a name that is free there; returns where it is now."""
     wanted = clean_name(name or _stem(staged))
-    suffix = "" if staged.is_dir() else "".join(Path(staged.name).suffixes[-2:])
+    suffix = suffix_of(staged)
     target = _free(home / "data", wanted.removesuffix(suffix), suffix)
-    options_file(target).unlink(missing_ok=True)  # of a file that was here before
-    if options:
-        write_json(options_file(target), dict(options))
-    staged.rename(target)
+    with removed_on_failure(options_file(target)):
+        options_file(target).unlink(missing_ok=True)  # of a file that was here before
+        if options:
+            write_json(options_file(target), dict(options))
+        staged.rename(target)
     discard(staged)
     return target
+
+
+@contextmanager
+def kept_if_readable(
+    staged: Path, home: Path, *, name: str = "", options: Mapping[str, Any] | None = None
+) -> Iterator[Path]:
+    """Keep an upload for a block that reads it; whatever makes the block fail, the upload goes again."""
+    kept = keep(staged, home, name=name, options=options)
+    try:
+        yield kept
+    except BaseException:  # also too little memory, a full disk, and a visitor who leaves the page meanwhile
+        remove(kept, home)
+        raise
 
 
 def discard(staged: Path) -> None:
@@ -66,24 +79,6 @@ def discard(staged: Path) -> None:
     parts = staged.parts
     if ".uploads" in parts:
         shutil.rmtree(Path(*parts[: parts.index(".uploads") + 2]), ignore_errors=True)
-
-
-def remove(kept: Path, home: Path) -> None:
-    """Take a kept upload out of the data folder again."""
-    if kept.parent != home / "data":
-        raise DataError("only what lies in the data folder can be removed", file=kept)
-    options_file(kept).unlink(missing_ok=True)
-    if kept.is_dir():
-        shutil.rmtree(kept)
-    else:
-        kept.unlink(missing_ok=True)
-
-
-def clean_name(name: str) -> str:
-    """The last part of a path from anywhere, without signs that a file system or a shell could take amiss."""
-    last = PurePosixPath(name.replace("\\", "/")).name
-    cleaned = _UNSAFE.sub("_", last).strip(" .")
-    return cleaned[-120:] or "upload"
 
 
 class _Room:
@@ -148,22 +143,15 @@ def _stem(staged: Path) -> str:
 
 
 def _free(folder: Path, stem: str, suffix: str) -> Path:
+    """A place in `folder` that nothing has yet, and that no built-in dataset hides."""
     number = 1
-    while (path := folder / f"{stem}{'' if number == 1 else f'-{number}'}{suffix}").exists():
+    while (path := folder / f"{stem}{'' if number == 1 else f'-{number}'}{suffix}").exists() or path.name in BUILT_IN:
         number += 1
     return path
 
 
 def _sweep(root: Path) -> None:
     for folder in root.iterdir() if root.is_dir() else ():
-        if time.time() - folder.stat().st_mtime > DAY:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _removed_on_failure(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        with suppress(FileNotFoundError):  # another session was faster
+            if time.time() - folder.stat().st_mtime > DAY:
+                shutil.rmtree(folder, ignore_errors=True)

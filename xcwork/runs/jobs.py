@@ -23,7 +23,7 @@ from xcwork.runs import process
 from xcwork.runs.config import place_of
 from xcwork.runs.events import Tail
 from xcwork.runs.status import CANCEL_FLAG, RESUMABLE, Status, now, read_status, write_status
-from xcwork.runs.store import LOG_FILE, METRICS_FILE, Run
+from xcwork.runs.store import LOG_FILE, METRICS_FILE, Run, refuse_links
 
 NICENESS = 5  # the dashboard stays quick while a worker uses every core
 POLL = 0.2  # seconds; files cannot wake us up
@@ -76,6 +76,7 @@ def _cluster_of_attempt(run: Run, given: str | None) -> str:
 
 def cancel(run: Run) -> Status:
     """Ask the worker to stop at its next step; a run without a worker is cancelled at once."""
+    refuse_links(run.folder)
     status = run.status
     if status.state in ("finished", "failed"):
         raise RunError(f"run {run.id} is {status.state}; there is nothing to cancel")

@@ -21,7 +21,8 @@ class FileLock:
 
     def acquire(self, holder: str = "") -> bool:
         """Take the lock if it is free, and write `holder` into the file."""
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        # A link in a run folder from elsewhere could lead to any file of the user's, which would be overwritten.
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -103,6 +103,19 @@ class Run:
         headings = (line[2:].strip() for line in self.notes().split("\n") if line.startswith("# "))
         return next(headings, "") or self.id
 
+    def rename(self, name: str) -> None:
+        """Replace the first heading of the notes, or begin them with one."""
+        heading = f"# {one_line(name)}"
+        if heading == "# ":
+            raise RunError("a run cannot have an empty name; give it one")
+        lines = self.notes().split("\n")
+        at = next((at for at, line in enumerate(lines) if line.startswith("# ")), None)
+        if at is None:
+            lines.insert(0, heading)
+        else:
+            lines[at] = heading
+        self.write_notes("\n".join(lines))
+
     def notes(self) -> str:
         return self._text(NOTES_FILE)
 
@@ -174,6 +187,11 @@ class Run:
             return ""
 
 
+def one_line(name: str) -> str:
+    """Return a name as a heading can hold it."""
+    return " ".join(name.split()).encode("utf-8", "replace").decode("utf-8")
+
+
 def measured(record: dict[str, Any], part: str, metric: str) -> float | None:
     """A figure of a run's record; None where a note says that there was nothing to measure, since 0 is a result."""
     return None if part in record["notes"] else record[part].get(metric)
@@ -214,8 +232,7 @@ class RunStore:
             write_config(draft, config)
             write_status(draft, Status(message="not started yet", updated=now()))
             if name.strip():
-                heading = " ".join(name.split()).encode("utf-8", "replace").decode("utf-8")
-                write_text(draft / NOTES_FILE, f"# {heading}\n")
+                write_text(draft / NOTES_FILE, f"# {one_line(name)}\n")
             return Run(self._publish(draft, method))
         finally:
             shutil.rmtree(draft, ignore_errors=True)

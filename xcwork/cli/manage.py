@@ -1,0 +1,101 @@
+"""`xcwork delete` and `xcwork rename`: runs and the datasets of the data folder, unless a training uses them."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xcwork.cli.common import Home, Json, show
+from xcwork.cli.errors import Ended
+from xcwork.errors import ConfigError
+
+if TYPE_CHECKING:
+    from xcwork.runs import Run
+
+
+class Kind(StrEnum):
+    """What can be deleted and renamed."""
+
+    run = "run"
+    data = "data"
+
+
+What = Annotated[Kind, typer.Argument(metavar="run|data", help="A run, or a dataset of the data folder.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The id of a run, or a dataset as `xcwork datasets` has it.")]
+
+
+def delete(
+    kind: What,
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Delete a run or a dataset for good; runs of a deleted dataset stay readable."""
+    from xcwork.data import data_folder
+    from xcwork.runs import RunStore, manage
+
+    store = RunStore()
+    if kind is Kind.run:
+        run = store.open(name)
+        title = run.id if run.name == run.id else f"{run.id} ({run.name})"
+        _ask(f"Delete run {title}?", yes, as_json)
+        manage.delete_run(run)
+        show(as_json, {"deleted": run.id, "kind": kind.value}, f"run {title} is deleted")
+        return
+    dataset = data_folder.find(name, store.home)
+    _ask(f"Delete dataset {dataset.name}{_count(manage.runs_on(dataset, store))}?", yes, as_json)
+    runs = manage.delete_dataset(name, store)
+    show(
+        as_json,
+        {"deleted": dataset.name, "kind": kind.value, "runs": [run.id for run in runs]},
+        f"{dataset.name} is deleted",
+        *_list_runs("runs trained on it, which stay readable", runs),
+    )
+
+
+def rename(
+    kind: What,
+    name: Name,
+    new_name: Annotated[str, typer.Argument(metavar="NEW_NAME", help="A dataset keeps the suffix of its file.")],
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
+    """Rename a run, which keeps its id, or a dataset, which keeps its runs."""
+    from xcwork.runs import RunStore, manage
+
+    store = RunStore()
+    if kind is Kind.run:
+        run = store.open(name)
+        manage.rename_run(run, new_name)
+        facts = {"renamed": run.id, "kind": kind.value, "name": run.name}
+        show(as_json, facts, f"run {run.id} is called {run.name}")
+        return
+    place, runs = manage.rename_dataset(name, new_name, store)
+    facts = {"renamed": name, "kind": kind.value, "name": place.name, "runs": [run.id for run in runs]}
+    show(as_json, facts, f"{name} is called {place.name}", *_list_runs("its runs", runs))
+
+
+def _ask(question: str, yes: bool, as_json: bool) -> None:
+    """Go on only if the user says yes, here or in advance."""
+    from xcwork.terminal import clean
+
+    if yes:
+        return
+    if as_json:
+        raise ConfigError("with --json nobody is asked; add --yes to delete")
+    sys.stderr.write(f"{clean(question)} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Ended("nothing was deleted; --yes deletes without asking")
+
+
+def _count(runs: list[Run]) -> str:
+    return f", which {len(runs)} {'run was' if len(runs) == 1 else 'runs were'} trained on" if runs else ""
+
+
+def _list_runs(title: str, runs: list[Run]) -> list[str]:
+    return [f"{title}: {', '.join(run.id for run in runs)}"] if runs else []
