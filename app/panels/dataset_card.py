@@ -31,6 +31,8 @@ def facts(card: Card) -> None:
     ui.metrics(figures)
     if card.source:
         st.caption(ui.plain(card.source))
+    for note in card.notes:
+        st.caption(ui.plain(note[:1].upper() + note[1:] + "."))
 
 
 def choose_bands() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -128,3 +129,17 @@ def test_hashes_are_the_same_on_every_machine():
     matrix = sparse.csr_array(np.array([[0, 1.5], [2, 0]], np.float32))
     assert row_hashes(matrix).tolist() == [10246847348568166231, 13758858877095464340]
     assert text_hashes(["a", ""]).tolist() == [3405396810240292928, 13020603013274838756]
+
+
+def test_notes_are_shown_and_stored_with_the_dataset(tmp_path):
+    dataset = replace(odd(), notes=("the names contain `<b>`",))
+    card = describe(dataset)
+    assert card.notes == ["the names contain `<b>`"]
+    assert "* the names contain `<b>`" in card.to_text()
+    assert "the names contain `&lt;b&gt;`" in card._repr_html_()
+    dataset.save(tmp_path / "new")
+    assert Dataset.load(tmp_path / "new").notes == dataset.notes
+    odd().save(tmp_path / "old")
+    state = tmp_path / "old" / "state.json"
+    state.write_text(state.read_text().replace('"notes"', '"earlier versions had none"'))
+    assert Dataset.load(tmp_path / "old").notes == ()

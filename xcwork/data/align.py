@@ -50,7 +50,10 @@ def in_terms_of(other: Dataset, trained_on: Dataset, model: Method) -> tuple[Dat
         filter_pairs=_renumbered_pairs(test.filter_pairs, ids),
     )  # fmt: skip
     train = replace(trained_on.train, Y=_widened(trained_on.train.Y, len(labels)), labels=labels)
-    return replace(trained_on, name=other.name, train=train, test=aligned, source=other.source), remarks
+    aligned_data = replace(
+        trained_on, name=other.name, train=train, test=aligned, source=other.source, notes=other.notes
+    )
+    return aligned_data, remarks
 
 
 def _features(test: Split, model: Method) -> sparse.csr_array:

@@ -56,6 +56,7 @@ class Card:
     self_links: dict[str, int]  # filter pairs of a document and the label that is the same thing
     memory_bytes: int
     propensity: dict[str, Any]
+    notes: list[str] = field(default_factory=list)  # how the files were read, where they left a choice
     problems: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +67,8 @@ class Card:
         rows = list(self._rows())
         width = max(len(name) for name, _ in rows)
         lines = [self.name, *(f"  {name:<{width}}  {value}" for name, value in rows)]
-        return "\n".join([*lines, *(f"  ! {problem}" for problem in self.problems)])
+        notes = (f"  * {note}" for note in self.notes)
+        return "\n".join([*lines, *notes, *(f"  ! {problem}" for problem in self.problems)])
 
     __str__ = to_text
 
@@ -76,8 +78,9 @@ class Card:
             f"<tr><th {left}>{html.escape(name)}</th><td {left}>{html.escape(value)}</td></tr>"
             for name, value in self._rows()
         )
-        problems = "".join(f"<li>{html.escape(problem)}</li>" for problem in self.problems)
-        return f"<h4>{html.escape(self.name)}</h4><table>{rows}</table>" + (f"<ul>{problems}</ul>" if problems else "")
+        sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in (*self.notes, *self.problems))
+        listing = f"<ul>{sentences}</ul>" if sentences else ""
+        return f"<h4>{html.escape(self.name)}</h4><table>{rows}</table>{listing}"
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         yield "source", self.source
@@ -132,7 +135,7 @@ def describe(dataset: Dataset) -> Card:
         "n_groups": None if train.groups is None else len({*train.groups, *(test.groups or ())}),
         "filter_pairs": _by_part(dataset, lambda split: 0 if split.filter_pairs is None else len(split.filter_pairs)),
         "self_links": _by_part(dataset, count_filtered_self_links),
-        "memory_bytes": _memory(dataset), "propensity": asdict(dataset.propensity),
+        "memory_bytes": _memory(dataset), "propensity": asdict(dataset.propensity), "notes": list(dataset.notes),
     }  # fmt: skip
     return Card(**card, problems=list(_problems(dataset, card)))
 

@@ -309,6 +309,7 @@ class Dataset:
     test: Split
     propensity: Propensity = Propensity()
     source: str = ""
+    notes: tuple[str, ...] = ()  # sentences for the user about how the files were read
 
     def __repr__(self) -> str:
         return f"<{self.name}: {len(self.train):,} train and {len(self.test):,} test documents, {self.labels!r}>"
@@ -367,7 +368,8 @@ class Dataset:
         write_state(
             folder,
             {
-                "name": self.name, "source": self.source, "propensity": constants, "labels": self.labels,
+                "name": self.name, "source": self.source, "notes": list(self.notes), "propensity": constants,
+                "labels": self.labels,
                 "features": self.features,
                 "train": self.train.to_state(), "test": self.test.to_state(),
             },
@@ -385,4 +387,6 @@ class Dataset:
         state = read_state(folder, mapped=mapped)
         labels, features = state["labels"], state["features"]
         train, test = (Split(labels=labels, features=features, **state[part]) for part in ("train", "test"))
-        return cls(state["name"], train, test, Propensity(**state["propensity"]), state["source"])
+        notes = state.get("notes") or []  # folders of earlier versions have none
+        _check_texts("notes", notes, len(notes))
+        return cls(state["name"], train, test, Propensity(**state["propensity"]), state["source"], tuple(notes))

@@ -7,6 +7,7 @@ document itself: it survives reordering and new documents, and equal documents n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class Part:
 def feature_dataset(
     name: str, train: Part, test: Part | None, *, path: Path, source: str,
     labels: LabelSpace | None = None, features: Features | None = None, test_share: float = TEST_SHARE,
+    notes: Sequence[str] = (),
 ) -> Dataset:  # fmt: skip
     """A dataset whose features are ready-made; without a test part, a share of the documents becomes one."""
     for what, part in (("training", train), ("test", test)):
@@ -56,7 +58,7 @@ def feature_dataset(
         held_out = choose_test(hashes, test_share, path)
         splits = [splits[0].take(~held_out), splits[0].take(held_out)]
         source += f"; {test_share:.0%} of the documents held out as test part by hash"
-    return Dataset(name, splits[0], splits[1], source=source)
+    return Dataset(name, splits[0], splits[1], source=source, notes=tuple(notes))
 
 
 def label_numbers(count: int) -> list[str]:

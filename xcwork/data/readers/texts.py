@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ class Labels:
 
 def build_text_dataset(
     name: str, train: Documents, test: Documents | None, *, path: Path, source: str, labels: Labels | None = None,
-    vectorizer: Mapping[str, Any] | None = None, test_share: float = TEST_SHARE,
+    vectorizer: Mapping[str, Any] | None = None, test_share: float = TEST_SHARE, notes: Sequence[str] = (),
 ) -> Dataset:  # fmt: skip
     """Documents as tf-idf rows; without a test part, a share of them becomes one."""
     from xcwork.data.text import text_dataset
@@ -83,7 +83,7 @@ def build_text_dataset(
         raise DataError("no document has a label", file=path, remedy="name the right labels column")
     if not dataset.features.size:
         raise DataError("the texts contain no words to learn from", file=path, remedy="name the right text column")
-    return dataset
+    return replace(dataset, notes=tuple(notes))
 
 
 def vectorizer_with(options: Mapping[str, Any] | None) -> TextVectorizer:
