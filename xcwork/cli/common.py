@@ -111,14 +111,16 @@ def data_options(pairs: Iterable[str] | None) -> dict[str, Any]:
 
     Names of columns and separators stay text, and files are found from here, because a worker looks from elsewhere.
     """
+    from xcwork.data.readers.files import find_named
+
     options: dict[str, Any] = {}
     for name, value in settings(pairs, "--option").items():
         if name.endswith("_file"):
             try:
-                options[name] = str(Path(value).resolve()) if Path(value).is_file() else value
+                options[name] = str(find_named(value, Path.cwd()) or value)
             except OSError as refusal:
                 raise ConfigError(f"{name} {value[:80]!r} cannot be looked up ({refusal.strerror})") from None
-        elif name.endswith(("column", "separator", "delimiter")):
+        elif name.endswith(("column", "field", "separator", "delimiter")):
             options[name] = value
         else:
             try:

@@ -22,7 +22,7 @@ from typing import Any
 from xcwork import __version__
 from xcwork.data.dataset import Dataset
 from xcwork.data.readers import choose_reader, find_reader, format_of, read
-from xcwork.data.readers.files import bare_name
+from xcwork.data.readers.files import bare_name, find_named
 from xcwork.data.readers.texts import vectorizer_with
 from xcwork.errors import ConfigError, DataError, XcworkError
 from xcwork.home import home as default_home
@@ -233,8 +233,8 @@ def _state_of(path: Path, options: dict[str, Any]) -> Iterator[Any]:
     inside = [*path.glob("*"), *path.glob("*/*")] if path.is_dir() else [path]
     files = sorted(file for file in inside if file.is_file())
     label_file = options.get("label_file")
-    if label_file is not None:
-        files += [file for file in (Path(label_file), path.parent / label_file) if file.is_file()]
+    if isinstance(label_file, str) and (named := find_named(label_file, path if path.is_dir() else path.parent)):
+        files.append(named)
     for file in files:
         status = file.stat()
         yield [str(file), status.st_size, status.st_mtime_ns]

@@ -28,7 +28,7 @@ def check_choice(choice: str) -> None:
 
 
 def filter_self_links(dataset: Dataset, choice: str = "auto") -> Dataset:
-    """Return the dataset with filter pairs for documents that are labels themselves, and a note in its source."""
+    """Return the dataset with filter pairs for documents that are labels themselves, and a note that says so."""
     check_choice(choice)
     if choice == "keep":
         return dataset
@@ -36,8 +36,8 @@ def filter_self_links(dataset: Dataset, choice: str = "auto") -> Dataset:
     n_filtered = sum(count_filtered_self_links(split) for split in (train, test))
     if not n_filtered:
         return dataset
-    source = f"{dataset.source}; {n_filtered:,} documents are labels themselves and never predicted for themselves"
-    return replace(dataset, train=train, test=test, source=source.removeprefix("; "))
+    note = f"{n_filtered:,} documents are labels themselves and never predicted for themselves"
+    return replace(dataset, train=train, test=test, notes=(*dataset.notes, note))
 
 
 def find_self_links(split: Split, *, trust_numbers: bool = False) -> np.ndarray:

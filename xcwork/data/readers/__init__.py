@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from xcwork.data.dataset import Dataset
-from xcwork.data.readers.files import bare_name, zip_member
+from xcwork.data.readers.files import bare_name, find_validation_files, zip_member
 from xcwork.data.self_links import check_choice, filter_self_links
 from xcwork.errors import ConfigError, DataError
 from xcwork.storage import links_out
@@ -86,7 +87,12 @@ def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) 
     check_choice(self_links)
     with _as_data_errors(path):
         dataset = reader.read(path, name, **given)
-        return dataset if format_of(reader) == "stored" else filter_self_links(dataset, self_links)
+        if format_of(reader) != "stored":
+            dataset = filter_self_links(dataset, self_links)
+        # A reader that can test on another file says itself which ones it left out.
+        unused = find_validation_files(path) if path.is_dir() and "test" not in types else []
+    notes = (f"{file.name} is not used; to test on it, put it in place of the test file" for file in unused)
+    return replace(dataset, notes=(*dataset.notes, *notes))
 
 
 @contextmanager

@@ -6,9 +6,11 @@ the machine can hold all become one `DataError` that names the file and the line
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -20,9 +22,11 @@ import numpy as np
 
 from xcwork.errors import DataError
 
+VALIDATION_NAMES = ("dev", "valid", "validation", "val")  # what people call a file between train and test
 GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 MAX_EXPANSION = 250  # honest text stays below 20; a file of one repeated byte reaches 1000
 EXPANSION_MATTERS = 64 * 2**20  # below this many bytes any ratio is harmless
+OTHER_ENCODING = "save the file as UTF-8, or say which encoding it has, such as encoding='latin-1'"
 _DAMAGE = (
     EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError, RuntimeError, UnicodeDecodeError,
 )  # fmt: skip
@@ -183,9 +187,45 @@ def read_bytes(path: Path) -> bytes:
 
 def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """(line number, text without the line end) for every line of a text file."""
+    for number, line in read_lines_with_ends(path, encoding):
+        yield number, line.rstrip("\r\n")
+
+
+def read_lines_with_ends(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """(line number, text with the line end) for every line; a byte order mark at the start of the file is dropped."""
     with open_bytes(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            yield number, decode(line, path, number, encoding).rstrip("\r\n")
+        if _is_one_byte("\n", encoding):
+            for number, line in enumerate(stream, start=1):
+                yield number, decode(line, path, number, encoding)
+        else:
+            yield from _wide_lines(stream, path, encoding)
+
+
+def _is_one_byte(character: str, encoding: str) -> bool:
+    try:
+        return len(character.encode(encoding)) == 1
+    except (LookupError, ValueError):
+        raise _unknown_encoding(encoding) from None
+
+
+def _wide_lines(stream: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """The lines of a file in UTF-16 or UTF-32, where a line does not end at the byte of a line feed."""
+    text = io.TextIOWrapper(stream, encoding, newline="\n")
+    number = 0
+    try:
+        for number, line in enumerate(text, start=1):
+            yield number, line.removeprefix("\ufeff") if number == 1 else line
+    except UnicodeError as failure:
+        raise DataError(
+            f"the file is not {encoding} from this line on ({failure})",
+            file=path,
+            line=number + 1,
+            remedy=OTHER_ENCODING,
+        ) from None
+
+
+def _unknown_encoding(encoding: str) -> DataError:
+    return DataError(f"there is no encoding called {encoding!r}", remedy="try utf-8, utf-16 or latin-1")
 
 
 def decode(line: bytes, path: Path, number: int, encoding: str = "utf-8") -> str:
@@ -193,14 +233,12 @@ def decode(line: bytes, path: Path, number: int, encoding: str = "utf-8") -> str
     try:
         text = line.decode(encoding)
     except LookupError:
-        raise DataError(f"there is no encoding called {encoding!r}", remedy="try utf-8 or latin-1") from None
-    except UnicodeDecodeError as failure:
-        raise DataError(
-            f"byte {failure.start + 1} of the line is not {encoding}",
-            file=path,
-            line=number,
-            remedy="save the file as UTF-8, or say which encoding it has, such as encoding='latin-1'",
-        ) from None
+        raise _unknown_encoding(encoding) from None
+    except UnicodeError as failure:
+        marked = number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        at = f"byte {failure.start + 1} of the line" if isinstance(failure, UnicodeDecodeError) else "the line"
+        remedy = "the file begins like UTF-16: say encoding='utf-16'" if marked else OTHER_ENCODING
+        raise DataError(f"{at} is not {encoding}", file=path, line=number, remedy=remedy) from None
     return text.removeprefix("\ufeff") if number == 1 else text
 
 
@@ -217,6 +255,21 @@ def find(folder: Path, *names: str) -> Path | None:
             if path.is_file():
                 return path
     return None
+
+
+def find_validation_files(folder: Path) -> list[Path]:
+    """The files of a folder that are called validation data, such as `dev.txt` or `X.val.npz`."""
+    words = {file: re.split(r"[^a-z]+", bare_name(file).lower()) for file in sorted(folder.iterdir()) if file.is_file()}
+    return [file for file in words if not set(VALIDATION_NAMES).isdisjoint(words[file])]
+
+
+def find_named(name: str, folder: Path) -> Path | None:
+    """The file that an option names: from the user's home (`~`), from here, or from `folder`; None if there is none."""
+    try:
+        given = Path(name).expanduser()
+    except RuntimeError:  # `~somebody` whom this machine does not know
+        given = Path(name)
+    return next((file.resolve() for file in (given, folder / name) if file.is_file()), None)
 
 
 def bare_name(path: Path) -> str:

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from xcwork.data.readers.files import bare_name, check_memory, decode, open_bytes
+from xcwork.data.readers.files import bare_name, check_memory, read_lines, read_lines_with_ends
 from xcwork.errors import ConfigError, DataError
 
 JSON_SUFFIXES, CSV_SUFFIXES = (".jsonl", ".json", ".ndjson"), (".csv", ".tsv")
@@ -89,25 +89,24 @@ def read_table(path: Path, encoding: str = "utf-8", delimiter: str | None = None
 
 def json_records(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, record) for every line of a file of JSON lines."""
-    with open_bytes(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            text = decode(line, path, number, encoding).strip()
-            if not text:
-                continue
-            try:
-                record = json.loads(text)
-            except (ValueError, RecursionError) as failure:
-                reason = failure.msg if isinstance(failure, json.JSONDecodeError) else str(failure)
-                raise DataError(
-                    f"the line is not JSON ({reason})", file=path, line=number,
-                    remedy="write one JSON object a line; the file may be cut off",
-                ) from None  # fmt: skip
-            if not isinstance(record, dict):
-                raise DataError(
-                    f"the line is a JSON {type(record).__name__}, not an object", file=path, line=number,
-                    remedy='write one JSON object a line, such as {"title": "…", "labels": ["…"]}',
-                )  # fmt: skip
-            yield number, record
+    for number, line in read_lines(path, encoding):
+        text = line.strip()
+        if not text:
+            continue
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as failure:
+            reason = failure.msg if isinstance(failure, json.JSONDecodeError) else str(failure)
+            raise DataError(
+                f"the line is not JSON ({reason})", file=path, line=number,
+                remedy="write one JSON object per line; the file may be cut off",
+            ) from None  # fmt: skip
+        if not isinstance(record, dict):
+            raise DataError(
+                f"the line is a JSON {type(record).__name__}, not an object", file=path, line=number,
+                remedy='write one JSON object per line, such as {"title": "…", "labels": ["…"]}',
+            )  # fmt: skip
+        yield number, record
 
 
 def _read_json_lines(path: Path, encoding: str, most: int | None) -> Table:
@@ -130,28 +129,27 @@ def _read_json_lines(path: Path, encoding: str, most: int | None) -> Table:
 
 def _read_csv(path: Path, encoding: str, delimiter: str | None, most: int | None) -> Table:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # documents are longer than the default of 128 KiB
-    with open_bytes(path) as stream:
-        text = (decode(line, path, number, encoding) for number, line in enumerate(stream, start=1))
-        first = next(text, "")
-        delimiter = delimiter or max(DELIMITERS, key=first.count)
-        records = _csv_records(chain([first], text), delimiter, path)
-        _, names = next(records, (1, []))
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise DataError(f"the column {twice!r} occurs twice", file=path, line=1, remedy="rename one of the two")
-        columns: dict[str, list[Any]] = {name: [] for name in names}
-        lines: list[int] = []
-        for line, fields in islice(records, most):
-            if not fields:
-                continue
-            if len(fields) != len(names):
-                raise DataError(
-                    f"the record has {len(fields)} fields, but the first line names {len(names)}",
-                    file=path, line=line, remedy=f"check quotes and separators ({delimiter!r} separates fields here)",
-                )  # fmt: skip
-            for name, field in zip(names, fields, strict=True):
-                columns[name].append(field)
-            lines.append(line)
+    text = (line for _, line in read_lines_with_ends(path, encoding))
+    first = next(text, "")
+    delimiter = delimiter or max(DELIMITERS, key=first.count)
+    records = _csv_records(chain([first], text), delimiter, path)
+    _, names = next(records, (1, []))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the column {twice!r} occurs twice", file=path, line=1, remedy="rename one of the two")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    lines: list[int] = []
+    for line, fields in islice(records, most):
+        if not fields:
+            continue
+        if len(fields) != len(names):
+            raise DataError(
+                f"the record has {len(fields)} fields, but the first line names {len(names)}",
+                file=path, line=line, remedy=f"check quotes and separators ({delimiter!r} separates fields here)",
+            )  # fmt: skip
+        for name, field in zip(names, fields, strict=True):
+            columns[name].append(field)
+        lines.append(line)
     return Table(path, columns, lines)
 
 
