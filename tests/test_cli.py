@@ -316,6 +316,20 @@ def test_options_reach_the_reader(workbench: Workbench, tmp_path: Path) -> None:
     assert "has no option 'colour'" in err
 
 
+def test_describe_shows_how_labels_were_read_and_takes_another_separator(workbench: Workbench, tmp_path: Path) -> None:
+    file = tmp_path / "places.csv"
+    rows = [f"word{i},{'Boston' if i % 3 else chr(34) + 'Washington, DC' + chr(34)}" for i in range(30)]
+    file.write_text("\n".join(["text,labels", *rows]) + "\n")
+    found = xcwork_json("describe", file)
+    assert found["n_labels"] == 2
+    assert "one label per cell" in found["source"]
+    assert "10 of 30 cells of 'labels' contain `,`" in found["notes"][0]
+    assert found["notes"][0] in xcwork("describe", file)[1]
+    told = xcwork_json("describe", file, "--option", "separator=,")
+    assert (told["n_labels"], told["notes"]) == (3, [])
+    assert "names separated by `,`" in told["source"]
+
+
 def test_datasets_lists_built_in_ones_and_those_of_the_home(workbench: Workbench) -> None:
     names = [entry["name"] for entry in xcwork_json("datasets")["datasets"]]
     assert names == ["pyseealso", "synthetic", "topics"]

@@ -100,6 +100,8 @@ def _table_options(staged: Path) -> dict[str, object]:
         "Labels are separated by", list(SEPARATORS), format_func=SEPARATORS.__getitem__, key=f"data.upload.sep.{key}"
     )
     seen = preview(staged, text_columns=texts, labels_column=labels, separator=separator, encoding=encoding)
+    if seen.error is not None:
+        raise seen.error
     _show(seen)
     options: dict[str, object] = {}
     if seen.needs_options:

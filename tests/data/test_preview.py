@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from xcwork.data.checks import describe
 from xcwork.data.load import load_dataset
 from xcwork.data.readers.preview import RECORDS, preview
 from xcwork.data.readers.tables import read_table
@@ -62,6 +63,54 @@ def test_unusual_names_are_guessed_by_content(tmp_path: Path) -> None:
     corrected = preview(path, text_columns=["topic"], labels_column="question", separator="")
     assert corrected.texts[0] == "drink"
     assert corrected.labels[0] == ["how does one cook tea well?"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([{"title": "a", "tags": [{"iso": "en"}]}, {"title": "b", "tags": []}], "the fields are 'iso'"),
+        ([{"title": ["a", "b"], "tags": ["x"]}], "text is expected"),
+        ([{"title": "a", "tags": 2.5}], "neither a name nor a whole number"),
+    ],
+)
+def test_columns_are_known_even_where_they_cannot_be_read(tmp_path: Path, rows: list[dict], sentence: str) -> None:
+    path = tmp_path / "films.jsonl"
+    path.write_text("".join(json.dumps(row | {"genres": ["drama"], "plot": "words"}) + "\n" for row in rows))
+    found = preview(path)
+    assert (found.columns, found.text_columns) == (["title", "tags", "genres", "plot"], ["title"])
+    assert (found.labels_column, found.texts, found.labels) == ("tags", [], [])
+    assert sentence in str(found.error)
+    corrected = preview(path, text_columns=["plot"], labels_column="genres")
+    assert corrected.error is None
+    assert corrected.labels == [["drama"]] * len(rows)
+
+
+def test_records_as_python_spells_them_are_previewed(tmp_path: Path) -> None:
+    path = tmp_path / "films.csv"
+    films = [[{"id": 28, "name": "Action"}, {"id": 12, "name": "Adventure"}], [{"id": 28, "name": "Action"}]]
+    pd.DataFrame({"title": ["one", "two"], "keywords": map(repr, films)}).to_csv(path, index=False)
+    found = preview(path)
+    assert found.labels == [["Action", "Adventure"], ["Action"]]
+    assert found.how == "Python lists of records, names from 'name'"
+
+
+def test_the_preview_says_what_the_cells_could_mean_otherwise(tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    path.write_text("text,labels\n" + "words,Boston\n" * 20 + 'words,"Washington, DC"\n' * 10)
+    found = preview(path)
+    assert {name for names in found.labels for name in names} == {"Boston", "Washington, DC"}
+    assert "10 of 30 cells of 'labels' contain `,`" in found.notes[0]
+    assert preview(path, separator=",").notes == []
+
+
+def test_the_whole_column_decides_and_the_card_shows_it(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    rows = ["words,Boston\n"] * RECORDS + [f'words,"{a}, {b}"\n' for a in "abcdef" for b in "abcdef" if a != b]
+    path.write_text("text,labels\n" + "".join(f"number{i} {row}" for i, row in enumerate(rows)))
+    assert preview(path).how == "one label per cell"
+    dataset = load_dataset(path, home=tmp_path)
+    assert "names separated by `,`" in describe(dataset).source
+    assert dataset.labels.names == ["Boston", *"abcdef"]
 
 
 def test_a_single_column_is_refused(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_blanks_separate_labels_only_when_they_are_reused(tmp_path):
     table(tmp_path / "b.csv", ["text", "labels"], [[f"document {i}", name] for i, name in enumerate(names)])
     dataset = load(tmp_path / "b.csv")
     assert dataset.labels.names == ["Los Angeles", "New York", "San Francisco"]
-    assert "one name a cell" in dataset.source
+    assert "one label per cell" in dataset.source
 
 
 def test_a_cell_can_be_one_label(tmp_path):
@@ -215,8 +215,8 @@ def test_label_file_with_one_name_a_line(tmp_path):
 @pytest.mark.parametrize(
     ("content", "line", "part"),
     [
-        ('{"text": "a", "labels": ["x"]}\n{"text": "b", "labels": 5}\n', 2, "not a list of labels"),
-        ('{"text": "a", "labels": ["x"]}\n{"text": "b", "labels": [{}]}\n', 2, "not a list of labels"),
+        ('{"text": "a", "labels": ["x"]}\n{"text": "b", "labels": true}\n', 2, "neither a name nor"),
+        ('{"text": "a", "labels": ["x"]}\n{"text": "b", "labels": [{}]}\n', 2, "no field that looks like a name"),
         ('{"text": "a", "labels": ["x"]}\n{"text": "b", "lab', 2, "not JSON"),
         ('{"text": "a", "labels": ["x"]}\n[1, 2]\n', 2, "not an object"),
         ('{"text": ["a"], "labels": ["x"]}\n{"text": "b", "labels": []}\n', 1, "text is expected"),

@@ -1,103 +1,167 @@
 """The labels column of a table: how its cells list labels is decided over the whole column.
 
-A cell is a list already (JSON lines, Parquet), or text: a JSON list, a Python list, or names separated by `|`, `;`, `,`
-or blanks. Blanks separate only if that yields fewer distinct names than there are distinct cells; otherwise names
-such as `New York` would be torn apart.
+A cell is a list already (JSON lines, Parquet), a single number or record, or text: a JSON list, a Python list, or names
+with a separator (see `separators`). The entries of a list are names, whole numbers, or records such as
+`{"id": 28, "name": "Action"}`, of which one field is the name: `label_field`, or else the first of NAME_FIELDS that all
+records have.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
+from xcwork.data.readers.separators import PUNCTUATION, SPACE, WHOLE_CELL, find_separator, split_at
 from xcwork.data.readers.tables import Table
 from xcwork.errors import DataError
 
-SEPARATORS = {"|": "`|`", ";": "`;`", ",": "`,`"}
+NAME_FIELDS = ("name", "label", "title", "text", "tag", "term", "value", "uri", "uid", "id")
+WRITE_A_LIST = 'write a list such as ["a", "b"], or names with one separator'
 _MISSING_COMMA = re.compile(r"(['\"])\s+(?=['\"])")  # how numpy prints a list of names
 
 
-def split_labels(tables: Sequence[Table], column: str, separator: str | None) -> tuple[list[list[list[str]]], str]:
-    """(the labels of every record of every table, how the cells were understood)."""
-    texts = [cell.strip() for cell in chain(*(table.columns[column] for table in tables)) if isinstance(cell, str)]
-    if not any(texts):
-        read_text, how = None, "lists"
-    elif separator is not None:
-        how = f"names separated by {separator!r}" if separator else "one name a cell"
-        read_text = _splitter(separator)
-    else:
-        read_text, how = _understood([text for text in texts if text])
-    return [_split_table(table, column, read_text) for table in tables], how
+@dataclass(frozen=True)
+class LabelCells:
+    """The labels of every record of every table, and how the cells were understood."""
+
+    labels: list[list[list[str]]]
+    how: str
+    notes: list[str]  # what the cells could mean otherwise, and the option that says so
 
 
-def _split_table(table: Table, column: str, read_text: Callable[[str], list[Any]] | None) -> list[list[str]]:
-    rows = []
-    for cell, line in zip(table.columns[column], table.lines, strict=True):
-        try:
-            if isinstance(cell, str):
-                names = read_text(cell.strip()) if read_text and cell.strip() else []
-            else:
-                names = [] if cell is None else _listed(cell)
-            rows.append(list(dict.fromkeys(map(_name, names))))
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            raise DataError(
-                f"{str(cell)[:60]!r} in column {column!r} is not a list of labels",
-                file=table.path, line=line, remedy='write a list such as ["a", "b"], or names with one separator',
-            ) from None  # fmt: skip
-    return rows
+def split_labels(
+    tables: Sequence[Table], column: str, separator: str | None = None, label_field: str | None = None
+) -> LabelCells:
+    """Read the labels of all records; what separates them is found unless `separator` says it."""
+    cells = chain.from_iterable(table.columns[column] for table in tables)
+    texts = [text for cell in cells if isinstance(cell, str) and (text := cell.strip())]
+    read_text, how, notes = _understand(texts, column, separator)
+    entries = [[_read_cell(table, column, row, read_text) for row in range(len(table))] for table in tables]
+    field = _find_name_field(tables, column, entries, label_field)
+    labels = [
+        [_name_all(listed, field, table, column, row) for row, listed in enumerate(rows)]
+        for table, rows in zip(tables, entries, strict=True)
+    ]
+    return LabelCells(labels, how if field is None else f"{how} of records, names from {field!r}", notes)
 
 
-def _understood(texts: list[str]) -> tuple[Callable[[str], list[Any]], str]:
-    """(function that reads a cell, its description)."""
-    bracketed = sum(text.startswith("[") for text in texts)
-    if 2 * bracketed > len(texts):
-        return (_json_list, "JSON lists") if all(map(_is_json, texts)) else (_python_list, "Python lists")
-    for separator, shown in SEPARATORS.items():
-        if sum(separator in text for text in texts) >= max(1, len(texts) // 100):
-            return _splitter(separator), f"names separated by {shown}"
-    cells = set(texts)
-    if len(set(chain(*map(str.split, cells)))) < len(cells):
-        return str.split, "names separated by blanks"
-    return lambda text: [text], "one name a cell"
+def _understand(
+    texts: list[str], column: str, separator: str | None
+) -> tuple[Callable[[str], list[Any]], str, list[str]]:
+    """Return (function that reads a text cell, its description, notes)."""
+    if separator is not None:
+        return partial(split_at, separator), _describe(separator), []
+    if not texts:
+        return partial(split_at, WHOLE_CELL), "lists", []
+    if 2 * sum(text.startswith(("[", "{")) for text in texts) > len(texts):
+        return (_read_json, "JSON lists", []) if all(map(_is_json, texts)) else (_read_python, "Python lists", [])
+    found = find_separator(texts)
+    return partial(split_at, found), _describe(found), list(_doubts(texts, column, found))
 
 
-def _splitter(separator: str) -> Callable[[str], list[Any]]:
-    if not separator:
-        return lambda text: [text]
-    if separator.isspace():
-        return str.split
-    return lambda text: [name for part in text.split(separator) if (name := part.strip())]
+def _describe(separator: str) -> str:
+    if separator == WHOLE_CELL:
+        return "one label per cell"
+    return "names separated by " + ("spaces" if separator == SPACE else f"`{separator}`")
+
+
+def _doubts(texts: list[str], column: str, found: str) -> Iterator[str]:
+    """Say which other separators the cells contain, and how to have them split there."""
+    for other in PUNCTUATION:
+        if other != found and (count := sum(other in text for text in texts)):
+            read = "the names contain it" if found else "these cells are read as one label each"
+            yield (
+                f"{count:,} of {len(texts):,} cells of {column!r} contain `{other}`: {read}; "
+                f"separator={other!r} would split them there"
+            )
+    if found == WHOLE_CELL and 2 * (count := sum(SPACE in text for text in texts)) > len(texts):
+        yield (
+            f"{count:,} of {len(texts):,} cells of {column!r} contain a space and are read as one label each; "
+            f"separator={SPACE!r} would split them there"
+        )
 
 
 def _is_json(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), list)
+        return isinstance(json.loads(text), list | dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _json_list(text: str) -> list[Any]:
+def _read_json(text: str) -> list[Any]:
     return _listed(json.loads(text))
 
 
-def _python_list(text: str) -> list[Any]:
+def _read_python(text: str) -> list[Any]:
     return _listed(ast.literal_eval(_MISSING_COMMA.sub(r"\1, ", text)))
 
 
 def _listed(value: Any) -> list[Any]:
+    """Return the entries of a list; a record is a list of one."""
+    if isinstance(value, dict):
+        return [value]
     if not isinstance(value, list | tuple | set):
         raise ValueError("not a list")
     return list(value)
 
 
-def _name(label: Any) -> str:
-    if isinstance(label, bool) or not isinstance(label, str | int):
-        raise ValueError("not a label")
-    name = str(label).strip()
-    if not name:
-        raise ValueError("an empty label")
-    return name
+def _read_cell(table: Table, column: str, row: int, read_text: Callable[[str], list[Any]]) -> list[Any]:
+    """Return the entries of one cell: names, numbers or records."""
+    cell = table.columns[column][row]
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):  # how pandas writes a missing value
+        return []
+    try:
+        if isinstance(cell, str):
+            return read_text(cell.strip()) if cell.strip() else []
+        return [cell] if isinstance(cell, int | float) else _listed(cell)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        raise _refusal(table, column, row, "is not a list of labels") from None
+
+
+def _find_name_field(
+    tables: Sequence[Table], column: str, entries: list[list[list[Any]]], wanted: str | None
+) -> str | None:
+    """Return the field that holds the names of the labels, or None where no entry is a record."""
+    shared: dict[str, None] | None = None  # a set that keeps the order
+    for table, rows in zip(tables, entries, strict=True):
+        for row, listed in enumerate(rows):
+            for record in listed:
+                if not isinstance(record, dict):
+                    continue
+                shared = {key: None for key in record if shared is None or key in shared}
+                if not shared.keys() & ({wanted} if wanted else {*NAME_FIELDS}):
+                    fields = ", ".join(map(repr, list(record)[:10])) or "none"
+                    missing = f"no field {wanted!r}" if wanted else "no field that looks like a name"
+                    remedy = "say which field holds the names of the labels, such as label_field='name'"
+                    raise _refusal(table, column, row, f"has {missing}; the fields are {fields}", remedy)
+    if shared is None:
+        return None
+    return wanted or next(field for field in NAME_FIELDS if field in shared)
+
+
+def _name_all(listed: list[Any], field: str | None, table: Table, column: str, row: int) -> list[str]:
+    """Return the names of the entries of one cell, each once."""
+    names: dict[str, None] = {}
+    for entry in listed:
+        label = entry[field] if isinstance(entry, dict) else entry
+        if isinstance(label, float) and label.is_integer():
+            label = int(label)  # pandas makes numbers with gaps floats
+        if isinstance(label, bool) or not isinstance(label, str | int):
+            reason = f"because {str(label)[:40]} is neither a name nor a whole number"
+            raise _refusal(table, column, row, f"is not a list of labels, {reason}")
+        if not (name := str(label).strip()):
+            raise _refusal(table, column, row, "is not a list of labels, because one of them is empty")
+        names[name] = None
+    return list(names)
+
+
+def _refusal(table: Table, column: str, row: int, problem: str, remedy: str = WRITE_A_LIST) -> DataError:
+    cell = str(table.columns[column][row])[:60]
+    return DataError(f"{cell!r} in column {column!r} {problem}", file=table.path, line=table.lines[row], remedy=remedy)

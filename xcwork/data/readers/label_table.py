@@ -61,7 +61,7 @@ def _from_table(table: Table, used: set[str], label_text: str, text: str) -> Lab
 
 
 def _lists(table: Table, column: Any) -> list[list[str]] | None:
-    return None if column is None else split_labels([table], column, None)[0][0]
+    return None if column is None else split_labels([table], column).labels[0]
 
 
 def _check_unique(path: Path, keys: list[str], lines: list[int]) -> None:

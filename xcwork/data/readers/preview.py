@@ -6,7 +6,7 @@ column whose cells repeat most is the labels; the caller may say otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,49 +15,62 @@ from xcwork.data.readers.table import document_texts, find_labels_column, find_t
 from xcwork.data.readers.tables import Table, read_table
 from xcwork.errors import DataError
 
-RECORDS = 200
+RECORDS = 2000  # enough to tell how most label columns are separated
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What a table looks like as documents with labels."""
+    """What a table looks like as documents with labels; `columns` are known even where `error` says why it does not."""
 
     columns: list[str]
     text_columns: list[str]
     labels_column: str
-    how: str  # how the cells of the labels column are understood
-    texts: list[str]
-    labels: list[list[str]]
     needs_options: bool  # whether the reader would not have found these columns by itself
+    how: str = ""  # how the cells of the labels column are understood
+    notes: list[str] = field(default_factory=list)  # what these cells could mean otherwise
+    texts: list[str] = field(default_factory=list)
+    labels: list[list[str]] = field(default_factory=list)
+    error: DataError | None = None  # why texts or labels cannot be read from these columns; then there are none
 
 
 def preview(
-    path: Path, *, text_columns: list[str] | None = None, labels_column: str | None = None,
-    separator: str | None = None, encoding: str = "utf-8",
-) -> Preview:  # fmt: skip
-    """The first records of the table at `path`; columns that are not given are guessed."""
+    path: Path,
+    *,
+    text_columns: list[str] | None = None,
+    labels_column: str | None = None,
+    separator: str | None = None,
+    label_field: str | None = None,
+    encoding: str = "utf-8",
+) -> Preview:
+    """Return the first records of the table at `path`; columns that are not given are guessed.
+
+    Whether the columns can be read as texts and labels or not, the preview names them: see `Preview.error`. All records
+    together decide how label cells are read, so the card of the dataset may say something else than `how`.
+    """
     table = read_table(path, encoding, most=RECORDS)
     if len(table.columns) < 2:
         raise DataError(
             f"the table has one column ({table.listing()}), but a text and a labels column are needed",
-            file=path, line=1, remedy="check what separates its fields",
-        )  # fmt: skip
-    found = _found(table)
-    guessed_text = text_columns or (found[0] if found else [_longest(table, labels_column)])
-    guessed_labels = labels_column or (found[1] if found else _most_repeated(table, guessed_text))
-    texts = document_texts(table, [], guessed_text, "both")
-    labels, how = split_labels([table], guessed_labels, separator)
-    return Preview(
-        list(table.columns), guessed_text, guessed_labels, how, texts, labels[0],
-        needs_options=found is None or found != (guessed_text, guessed_labels),
-    )  # fmt: skip
-
-
-def _found(table: Table) -> tuple[list[str], str] | None:
-    """The columns the reader finds by their usual names."""
+            file=path,
+            line=1,
+            remedy="check what separates its fields",
+        )
+    found = _find_columns(table)
+    texts_from = text_columns or (found[0] if found else [_longest(table, labels_column)])
+    labels_from = labels_column or (found[1] if found else _most_repeated(table, texts_from))
+    seen = Preview(list(table.columns), texts_from, labels_from, needs_options=found != (texts_from, labels_from))
     try:
-        titles, bodies = find_text_columns(table, None, "both")
-        return [*titles, *bodies], find_labels_column(table, None)
+        texts = document_texts(table, texts_from)
+        cells = split_labels([table], labels_from, separator, label_field)
+    except DataError as error:
+        return replace(seen, error=error)
+    return replace(seen, how=cells.how, notes=cells.notes, texts=texts, labels=cells.labels[0])
+
+
+def _find_columns(table: Table) -> tuple[list[str], str] | None:
+    """Return the columns the reader finds by their usual names."""
+    try:
+        return find_text_columns(table, None, "both"), find_labels_column(table, None)
     except DataError:
         return None
 

@@ -1,8 +1,9 @@
 """Tables: CSV, TSV, JSON lines or Parquet with a text column and a labels column.
 
 One file, split by hash; or a folder with `train.*`, `test.*` and optionally `labels.*`. Columns are found by their
-usual names; `text_column` (one name, or several separated by commas), `labels_column`, `groups_column`, `separator` and
-`label_file` say otherwise. What was found is written into the dataset's `source`.
+usual names; `text_column` (one name, or several separated by commas), `labels_column`, `groups_column`, `separator`,
+`label_field` and `label_file` say otherwise, and `test` names another file to test on, such as `dev`. What was found is
+written into the dataset's `source`, and what could be read otherwise into its `notes`.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from typing import Any
 from xcwork.data.dataset import Dataset
 from xcwork.data.readers.assemble import TEST_SHARE
 from xcwork.data.readers.cells import split_labels
-from xcwork.data.readers.files import bare_name
+from xcwork.data.readers.files import VALIDATION_NAMES, bare_name, find_named
 from xcwork.data.readers.label_table import read_labels
 from xcwork.data.readers.tables import Table, is_table, read_table
-from xcwork.data.readers.texts import Documents, build_text_dataset, check_text_choice, joined_text
+from xcwork.data.readers.texts import Documents, build_text_dataset, check_text_choice
 from xcwork.errors import ConfigError, DataError
 
 TITLE = "a table with a text and a labels column: .csv, .tsv, .jsonl or .parquet; or train.*, test.* and labels.*"
@@ -39,96 +40,124 @@ class _Files:
     train: Path
     test: Path | None = None
     labels: Path | None = None
+    notes: tuple[str, ...] = ()
 
 
 def recognises(path: Path) -> bool:
-    return _files(path) is not None
+    return _training_table(_tables_in(path)) is not None
 
 
 def read(
-    path: Path, name: str, *, text_column: str | list[str] | None = None, labels_column: str | None = None,
-    groups_column: str | None = None, separator: str | None = None, label_file: str | None = None, text: str = "both",
-    label_text: str = "all", strip_html: bool | None = None, delimiter: str | None = None, encoding: str = "utf-8",
-    test_share: float = TEST_SHARE, vectorizer: Mapping[str, Any] | None = None,
-) -> Dataset:  # fmt: skip
+    path: Path,
+    name: str,
+    *,
+    text_column: str | list[str] | None = None,
+    labels_column: str | None = None,
+    groups_column: str | None = None,
+    separator: str | None = None,
+    label_field: str | None = None,
+    label_file: str | None = None,
+    text: str = "both",
+    label_text: str = "all",
+    strip_html: bool | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    test: str | None = None,
+    test_share: float = TEST_SHARE,
+    vectorizer: Mapping[str, Any] | None = None,
+) -> Dataset:
     check_text_choice(text)
-    files = _files(path)
-    assert files is not None
+    files = _choose_files(path, test)
     tables = [read_table(file, encoding, delimiter) for file in (files.train, files.test) if file is not None]
-    titles, bodies = find_text_columns(tables[0], text_column, text)
+    text_columns = find_text_columns(tables[0], text_column, text)
     label_column = find_labels_column(tables[0], labels_column)
     group_column = tables[0].find(*GROUP_COLUMNS) if groups_column is None else tables[0].require(groups_column)
     for table in tables[1:]:
-        table.check_columns([*titles, *bodies, label_column])
-    labels, how = split_labels(tables, label_column, separator)
-    texts = [document_texts(table, titles, bodies, text) for table in tables]
+        table.check_columns([*text_columns, label_column])
+    cells = split_labels(tables, label_column, separator, label_field)
+    texts = [document_texts(table, text_columns) for table in tables]
     strip = _has_markup(texts[0]) if strip_html is None else strip_html
     parts = [
         Documents(
             [_plain(text) for text in part] if strip else part, carried, _keys(table, UID_COLUMNS),
             _groups(table, group_column),
         )
-        for table, part, carried in zip(tables, texts, labels, strict=True)
+        for table, part, carried in zip(tables, texts, cells.labels, strict=True)
     ]  # fmt: skip
     found = _label_file(files, label_file)
     known = None if found is None else read_labels(
-        found, chain(*labels), label_text=label_text, text=text, encoding=encoding
+        found, chain(*cells.labels), label_text=label_text, text=text, encoding=encoding
     )  # fmt: skip
-    columns = " + ".join(repr(column) for column in (*titles, *bodies))
-    source = f"text from {columns}{' without HTML tags' if strip else ''}, labels from {label_column!r} ({how})"
+    columns = " + ".join(map(repr, text_columns))
+    source = f"text from {columns}{' without HTML tags' if strip else ''}, labels from {label_column!r} ({cells.how})"
     return build_text_dataset(
         name, parts[0], parts[1] if len(parts) > 1 else None, path=path, source=source, labels=known,
-        vectorizer=vectorizer, test_share=test_share,
+        vectorizer=vectorizer, test_share=test_share, notes=[*files.notes, *cells.notes],
     )  # fmt: skip
 
 
-def _files(path: Path) -> _Files | None:
-    """The table itself, or those of a folder: `train.*` with its companions, or the only table there is."""
+def _tables_in(path: Path) -> dict[str, Path]:
+    """Return the tables of a folder by their stems, such as `train`; a table is its own folder."""
     if is_table(path):
-        return _Files(path)
-    if not path.is_dir():
-        return None
-    tables = {Path(bare_name(file)).stem: file for file in sorted(path.iterdir()) if is_table(file)}
-    if "train" in tables:
-        names = _text_file(path, "labels") if "labels" not in tables else None
-        return _Files(tables["train"], tables.get("test"), tables.get("labels", names))
+        return {"train": path}
+    files = sorted(path.iterdir()) if path.is_dir() else []
+    return {Path(bare_name(file)).stem: file for file in files if is_table(file)}
+
+
+def _training_table(tables: Mapping[str, Path]) -> Path | None:
+    """Return the table called `train`, or the only one there is."""
     documents = [file for stem, file in tables.items() if stem != "labels"]
-    return _Files(documents[0], labels=tables.get("labels")) if len(documents) == 1 else None
+    return tables.get("train") or (documents[0] if len(documents) == 1 else None)
 
 
-def _text_file(path: Path, stem: str) -> Path | None:
-    file = path / f"{stem}.txt"
-    return file if file.is_file() else None
+def _choose_files(path: Path, test: str | None) -> _Files:
+    """Return the files to read; `test` names the table of the test split, or is empty to hold out documents."""
+    tables = _tables_in(path)
+    train = _training_table(tables)
+    assert train is not None  # or nobody would have recognised it
+    splits = {stem: tables[stem] for stem in ("test", *VALIDATION_NAMES) if stem in tables and tables[stem] != train}
+    chosen = next(iter(splits), "") if test is None else test
+    if chosen and chosen not in splits:
+        known = ", ".join(map(repr, splits)) or "none"
+        raise DataError(f"there is no table {chosen!r} to test on", file=path, remedy=f"tables to test on: {known}")
+    notes = [
+        f"{splits[stem].name} is not used; test={stem!r} makes it the test split" for stem in splits if stem != chosen
+    ]
+    if test is None and chosen in VALIDATION_NAMES:
+        notes.append(f"{splits[chosen].name} is the test split, because there is no test file")
+    names = path / "labels.txt"
+    labels = tables.get("labels") or (names if "train" in tables and path.is_dir() and names.is_file() else None)
+    return _Files(train, splits.get(chosen), labels, tuple(notes))
 
 
 def _label_file(files: _Files, option: str | None) -> Path | None:
     if option is None:
         return files.labels
-    for file in (Path(option).expanduser(), files.train.parent / option):
-        if file.is_file():
-            return file
-    raise DataError("the label file does not exist", file=option, remedy=f"give a path, absolute or from {Path.cwd()}")
+    if (found := find_named(option, files.train.parent)) is None:
+        raise DataError(
+            "the label file does not exist", file=option, remedy=f"give a path, absolute or from {Path.cwd()}"
+        )
+    return found
 
 
-def find_text_columns(table: Table, option: str | list[str] | None, choice: str) -> tuple[list[str], list[str]]:
-    """(title columns, body columns)."""
+def find_text_columns(table: Table, option: str | list[str] | None, choice: str) -> list[str]:
+    """Return the columns that make up the text of a document."""
     if option is not None:
         names = option.split(",") if isinstance(option, str) else list(option)
         if not all(isinstance(name, str) for name in names):
             raise ConfigError(f"text_column takes names of columns, got {str(option)[:100]}")
-        return [], [table.require(name.strip()) for name in names]
-    title, body = table.find(*TITLE_COLUMNS), table.find(*BODY_COLUMNS)
-    if title is None and body is None:
+        return [table.require(name.strip()) for name in names]
+    wanted = {"title": (TITLE_COLUMNS,), "content": (BODY_COLUMNS,), "both": (TITLE_COLUMNS, BODY_COLUMNS)}[choice]
+    found = [column for names in wanted if (column := table.find(*names)) is not None]
+    if not found:
+        what = "text" if choice == "both" else choice
         raise DataError(
-            f"no text column was found; the columns are {table.listing()}",
-            file=table.path, line=1, remedy="say which one holds the text, such as text_column='question'",
-        )  # fmt: skip
-    if (choice == "title" and title is None) or (choice == "content" and body is None):
-        raise DataError(
-            f"there is no {choice} column; the columns are {table.listing()}",
-            file=table.path, line=1, remedy="leave out the option `text`, or give text_column",
-        )  # fmt: skip
-    return [title] if title else [], [body] if body else []
+            f"no {what} column was found; the columns are {table.listing()}",
+            file=table.path,
+            line=1,
+            remedy="say which one holds the text, such as text_column='question'",
+        )
+    return found
 
 
 def find_labels_column(table: Table, option: str | None) -> str:
@@ -143,14 +172,9 @@ def find_labels_column(table: Table, option: str | None) -> str:
     return found
 
 
-def document_texts(table: Table, titles: list[str], bodies: list[str], choice: str) -> list[str]:
-    def joined(columns: list[str]) -> list[str]:
-        return ["\n".join(filter(None, cells)) for cells in zip(*map(table.strings, columns), strict=True)]
-
-    if not titles or not bodies:
-        return joined(titles or bodies)
-    pairs = zip(joined(titles), joined(bodies), strict=True)
-    return [joined_text(title, body, choice) for title, body in pairs]
+def document_texts(table: Table, columns: list[str]) -> list[str]:
+    """Return the text of every document: its cells in `columns`, one below the other."""
+    return ["\n".join(filter(None, cells)) for cells in zip(*map(table.strings, columns), strict=True)]
 
 
 def _keys(table: Table, names: tuple[str, ...]) -> list[str] | None:
