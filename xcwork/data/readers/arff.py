@@ -1,7 +1,7 @@
 """ARFF files: attribute declarations, then data rows, dense (`0,1,0.5`) or sparse (`{3 1,7 0.5}`).
 
 Numeric attributes are one column; nominal ones with the values 0 and 1 (or false/true, no/yes) too; other nominal ones
-are a column for each value. A relational attribute holds a bag of instances in one quoted field.
+are a column for each value; text has no columns. A relational attribute holds a bag of instances in one quoted field.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class Attribute:
     name: str
     values: tuple[str, ...] | None = None
     inner: tuple[Attribute, ...] | None = None
+    is_text: bool = False
+    line: int | None = None  # where it is declared
 
     @property
     def binary(self) -> bool:
@@ -132,13 +134,18 @@ def read_arff(path: Path, encoding: str = "utf-8") -> Arff:
 def _attribute(name: str, kind: str, path: Path, number: int) -> Attribute:
     if kind.startswith("{") and kind.endswith("}"):
         values = tuple(_unquoted(value.strip()) for value in split_fields(kind[1:-1]))
-        return Attribute(name, values=values)
+        return Attribute(name, values=values, line=number)
     if kind.split()[0].lower() in NUMERIC:
-        return Attribute(name)
-    raise DataError(
-        f"attribute {name!r} is of type {kind[:20]!r}, which cannot become features",
-        file=path, line=number, remedy="remove it, or make it numeric or nominal",
-    )  # fmt: skip
+        return Attribute(name, line=number)
+    if kind.lower() == "string":
+        return Attribute(name, is_text=True, line=number)
+    raise no_features(name, kind, path, number)
+
+
+def no_features(name: str, kind: str, path: Path, line: int | None) -> DataError:
+    """Return the refusal of an attribute of this type."""
+    problem = f"attribute {name!r} is of type {kind[:20]!r}, which cannot become features"
+    return DataError(problem, file=path, line=line, remedy="remove it, or make it numeric or nominal")
 
 
 def split_fields(line: str) -> list[str]:

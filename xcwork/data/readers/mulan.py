@@ -5,6 +5,10 @@ those that MEKA's `-C n` in the relation name counts (from the front, or from th
 of the last attributes. Multi-instance files have a relational attribute: every instance of a bag becomes a document
 with the labels of the bag, and the first attribute, the name of the bag, becomes its group. Negative values are common
 in such features and accepted.
+
+MEKA's `-split-number n` (or `-split-percentage p`) in the relation name makes the first n rows (p % of them) the
+training split, unless `test_share` asks for another one. An attribute with a value of its own in almost every row only
+names the rows: it is left out, with a note.
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,13 +26,16 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Dataset, Features, LabelSpace
-from xcwork.data.readers.arff import TRUTH, Arff, Attribute, read_arff, split_fields
+from xcwork.data.readers.arff import TRUTH, Arff, Attribute, no_features, read_arff, split_fields
 from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset
 from xcwork.data.readers.files import bare_name, read_bytes
 from xcwork.errors import ConfigError, DataError
 
 TITLE = "MULAN: name-train.arff, name-test.arff and name.xml, or one .arff file (also multi-instance)"
 _MEKA_COUNT = re.compile(r"-C\s+(-?\d{1,6})\b")
+_MEKA_SPLIT = re.compile(r"-split-(number|percentage)\s+(\d{1,9}(?:\.\d{1,9})?)(?![\d.])")
+MIN_ROW_IDS = 20  # in fewer rows all values may differ by chance
+ROW_ID_SHARE = 0.9  # different values per row from which on an attribute names the rows
 
 
 def recognises(path: Path) -> bool:
@@ -34,7 +43,7 @@ def recognises(path: Path) -> bool:
 
 
 def read(
-    path: Path, name: str, *, n_labels: int | None = None, encoding: str = "utf-8", test_share: float = TEST_SHARE
+    path: Path, name: str, *, n_labels: int | None = None, encoding: str = "utf-8", test_share: float | None = None
 ) -> Dataset:
     files = [read_arff(file, encoding) for file in _parts_of(path)]
     first = files[0]
@@ -45,14 +54,26 @@ def read(
                 remedy="use files that belong together",
             )  # fmt: skip
     labels, parents = _labels(first, n_labels)
-    parts = [_read_part(arff, labels) for arff in files]
+    row_ids = _find_row_ids(files, labels)
+    source = f"ARFF, {' and '.join(arff.path.name for arff in files)}"
+    if test_share is None and len(files) == 1 and (split := _MEKA_SPLIT.search(first.relation)):
+        parts = _read_as_split(first, labels, row_ids, split[1], float(split[2]))
+        source += f"; the first rows are the training split, as {split[0]!r} says"
+    else:
+        parts = [_read_part(arff, arff.rows(), labels, row_ids) for arff in files]
     names = [first.attributes[i].name for i in labels]
+    ignored = [first.attributes[i].name for i in sorted(row_ids)]
     return feature_dataset(
-        name, parts[0], parts[1] if len(parts) > 1 else None, path=path, test_share=test_share,
-        source=f"ARFF, {' and '.join(arff.path.name for arff in files)}",
+        name,
+        parts[0],
+        parts[1] if len(parts) > 1 else None,
+        path=path,
+        source=source,
         labels=LabelSpace(names, uids=names if parents else None, parents=parents),
-        features=Features(parts[0].X.shape[1], _columns(_feature_attributes(first, labels))),
-    )  # fmt: skip
+        features=Features(parts[0].X.shape[1], _columns(_feature_attributes(first, labels, row_ids))),
+        test_share=TEST_SHARE if test_share is None else test_share,
+        notes=[f"the attribute {each!r} names the rows, so it is left out of the features" for each in ignored],
+    )
 
 
 def _parts_of(path: Path) -> list[Path]:
@@ -146,12 +167,50 @@ def _read_xml(path: Path) -> dict[str, list[str]]:
     return broader
 
 
-def _feature_attributes(arff: Arff, labels: list[int]) -> list[Attribute]:
+def _find_row_ids(files: list[Arff], labels: list[int]) -> set[int]:
+    """Return the numbers of the attributes that have another value in almost every row of all files."""
+    first = files[0]
+    if any(attribute.inner is not None for attribute in first.attributes):
+        return set()  # only the attributes of the instances are features
+    values: dict[int, set[str]] = {
+        i: set()
+        for i, attribute in enumerate(first.attributes)
+        if attribute.is_text or len(attribute.values or ()) >= MIN_ROW_IDS
+    }
+    n_rows = 0
+    for arff in files if values else ():
+        for _, row in arff.rows():
+            n_rows += 1
+            for i, value in row:
+                if i in values and value != "?":
+                    values[i].add(value)
+    found = {i for i in values if len(values[i]) >= max(MIN_ROW_IDS, ROW_ID_SHARE * n_rows)}
+    for i in values.keys() - found:
+        if first.attributes[i].is_text and i not in labels:
+            raise no_features(first.attributes[i].name, "string", first.path, first.attributes[i].line)
+    return found - set(labels)
+
+
+def _read_as_split(arff: Arff, labels: list[int], row_ids: set[int], unit: str, size: float) -> list[Part]:
+    """Return the first rows of a file, as many or as large a percentage as MEKA's relation says, and the others."""
+    n_rows = sum(1 for _ in arff.rows())
+    n_training = int(size) if unit == "number" else round(n_rows * size / 100)
+    if not 0 < n_training < n_rows:
+        raise DataError(
+            f"'-split-{unit} {size:g}' in the relation leaves no training or no test documents of {n_rows:,}",
+            file=arff.path,
+            remedy="correct it, or give test_share",
+        )
+    rows = arff.rows()
+    return [_read_part(arff, islice(rows, n_training), labels, row_ids), _read_part(arff, rows, labels, row_ids)]
+
+
+def _feature_attributes(arff: Arff, labels: list[int], row_ids: set[int]) -> list[Attribute]:
     bag = next((attribute for attribute in arff.attributes if attribute.inner is not None), None)
     if bag is not None:
         return list(bag.inner or ())
-    chosen = set(labels)
-    return [attribute for i, attribute in enumerate(arff.attributes) if i not in chosen]
+    others = {*labels, *row_ids}
+    return [attribute for i, attribute in enumerate(arff.attributes) if i not in others]
 
 
 def _columns(attributes: list[Attribute]) -> list[str]:
@@ -186,21 +245,23 @@ class _Rows:
 
 
 @np.errstate(over="ignore")  # a number too large for single precision is refused with a sentence
-def _read_part(arff: Arff, labels: list[int]) -> Part:
-    features = _feature_attributes(arff, labels)
+def _read_part(
+    arff: Arff, rows: Iterable[tuple[int, list[tuple[int, str]]]], labels: list[int], row_ids: set[int]
+) -> Part:
+    features = _feature_attributes(arff, labels, row_ids)
     starts = np.cumsum([0, *(len(_columns_of(attribute)) for attribute in features)]).tolist()
     label_number = {attribute: label for label, attribute in enumerate(labels)}
     bag = next((i for i, attribute in enumerate(arff.attributes) if attribute.inner is not None), None)
-    outside = [i for i in range(len(arff.attributes)) if i not in label_number]
+    outside = [i for i in range(len(arff.attributes)) if i not in label_number and i not in row_ids]
     feature_number = {attribute: i for i, attribute in enumerate(outside)}
     X, Y, groups = _Rows(), _Rows(), []
-    for line, row in arff.rows():
+    for line, row in rows:
         relevant = sorted(
             (label_number[i], _number(arff.attributes[i], value, arff.path, line)) for i, value in row
             if i in label_number
         )  # fmt: skip
         if bag is None:
-            numbered = [(feature_number[i], value) for i, value in row if i not in label_number]
+            numbered = [(feature_number[i], value) for i, value in row if i in feature_number]
             X.add(_entries(features, starts, numbered, arff.path, line))
             Y.add(relevant)
             continue
