@@ -36,7 +36,9 @@ def filter_self_links(dataset: Dataset, choice: str = "auto") -> Dataset:
     n_filtered = sum(count_filtered_self_links(split) for split in (train, test))
     if not n_filtered:
         return dataset
-    note = f"{n_filtered:,} documents are labels themselves and never predicted for themselves"
+    one = "1 document is a label itself and is never predicted for itself"
+    many = f"{n_filtered:,} documents are labels themselves and are never predicted for themselves"
+    note = one if n_filtered == 1 else many
     return replace(dataset, train=train, test=test, notes=(*dataset.notes, note))
 
 
