@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from xcwork.data.browse import document_text, documents_table, find_documents
+from xcwork.data.browse import document_text, documents_table, find_documents, next_document
 from xcwork.data.dataset import Dataset
 from xcwork.data.grouping import group_facts, regroup
 from xcwork.data.load import load_dataset
@@ -29,6 +31,25 @@ def test_documents_as_a_table(checkerboard: Dataset) -> None:
     frame = documents_table(checkerboard.train, np.array([1, 26]))
     assert frame["row"].tolist() == [1, 26]
     assert frame["labels"].tolist() == ["L1 · L3 · L5 · L7", ""]
+
+
+@given(n_documents=st.integers(2, 3000), start=st.integers(0, 2999))
+def test_one_after_the_other_every_document_comes_once(n_documents: int, start: int) -> None:
+    row, seen = start % n_documents, []
+    for _ in range(n_documents):
+        row = next_document(row, n_documents)
+        seen.append(row)
+    assert sorted(seen) == list(range(n_documents))
+    assert seen[-1] == start % n_documents, "a full circle ends where it began"
+
+
+def test_the_next_document_is_far_from_the_last() -> None:
+    steps = [abs(next_document(row, 975) - row) for row in range(975)]
+    assert min(steps) > 975 / 4
+
+
+def test_a_single_document_is_followed_by_itself() -> None:
+    assert next_document(0, 1) == 0
 
 
 def test_a_document_without_text_shows_its_strongest_terms(jumble: Dataset) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+from math import gcd
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_TERMS = 30  # of a document that has features but no text
+GOLDEN_SHARE = (5**0.5 - 1) / 2  # steps of this share of a circle spread evenly over it, however many there are
 
 
 def find_documents(split: Split, *, search: str = "", label: int | None = None) -> np.ndarray:
@@ -56,3 +59,16 @@ def document_text(split: Split, row: int) -> str:
     place = slice(split.X.indptr[row], split.X.indptr[row + 1])
     strongest = np.argsort(-split.X.data[place], kind="stable")[:MOST_TERMS]
     return ", ".join(split.features.name(int(feature)) for feature in split.X.indices[place][strongest])
+
+
+def next_document(row: int, n_documents: int) -> int:
+    """Return the row to look at after `row`: from any start, every row comes once before one comes again.
+
+    All steps have one length without a common divisor with `n_documents`, so they go through all rows. It is the one
+    closest to the golden share of them, so documents far apart follow each other.
+    """
+    golden = round(GOLDEN_SHARE * n_documents)
+    step = next(
+        step for away in count() for step in (golden - away, golden + away) if step > 0 and gcd(step, n_documents) == 1
+    )
+    return (row + step) % n_documents
