@@ -150,7 +150,8 @@ class Explanation:
     """The parts whose sum is the score of one label for one document, largest first.
 
     `exact` says whether they really add up to `score`. Where a method shows predictions on another scale than the one
-    on which its parts add up, `predicted` is the shown score and `link` says how it follows from `score`.
+    on which its parts add up, `predicted` is the shown score and `link` says how it follows from `score`. `is_filtered`
+    says that a filter pair of the dataset keeps the label out of every ranking of the document, whatever its score.
     """
 
     score: float
@@ -159,6 +160,7 @@ class Explanation:
     label: str = ""
     predicted: float | None = None
     link: str = ""
+    is_filtered: bool = False
 
     @classmethod
     def of(cls, parts: Sequence[Part], *, exact: bool, score: float | None = None, **rest: Any) -> Explanation:
@@ -199,7 +201,8 @@ class Explanation:
         ]
         return {
             "label": self.label, "score": self.score, "exact": self.exact,
-            "predicted": self.score if self.predicted is None else self.predicted, "link": self.link, "parts": parts,
+            "predicted": self.score if self.predicted is None else self.predicted, "link": self.link,
+            "is_filtered": self.is_filtered, "parts": parts,
         }  # fmt: skip
 
     def _repr_html_(self) -> str:

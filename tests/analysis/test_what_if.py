@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,22 @@ def test_an_edited_text(checkerboard):
     assert edit.after.named()[0]["label"] == "L1"
     assert edited_text(model, "red square", "red square").sentence == "No rank changed."
     assert edit.sentence == "Of the labels in either list: 4 new, 4 out."
+
+
+def test_a_test_document_keeps_its_filter_pairs_when_it_is_edited(checkerboard):
+    model, test = fitted("tfidf", checkerboard), checkerboard.test
+    first = int(model.predict("black circle", 1).ids[0, 0])
+    document = replace(test, filter_pairs=np.array([[2, first]])).take([2])
+    edit = edited_text(model, document, "black circle", k=4)
+    assert first not in edit.before.ids
+    assert first not in edit.after.ids
+    expected = model.predict(document.with_texts(["black circle"]), 4)
+    assert np.array_equal(edit.after.ids, expected.ids)
+    assert first not in edit.changes["label_id"].tolist()
+    tried = new_label(model, document.with_texts(["black circle"]), "black circle", k=4)
+    assert first not in tried.changes["label_id"].tolist()
+    with pytest.raises(DataError, match="one document, got 8"):
+        edited_text(model, test, "black circle")
 
 
 def test_ranks_may_lie_below_the_first_k():

@@ -30,6 +30,23 @@ def small_split(n_documents: int = 6, n_labels: int = 4) -> Split:
     return Split(X, Y, labels, features, texts, [f"d{i}" for i in range(n_documents)], ["g"] * n_documents, pairs)
 
 
+def test_other_texts_change_the_features_and_nothing_else(checkerboard: Dataset) -> None:
+    document = replace(checkerboard.test, filter_pairs=np.array([[1, 3]])).take([1])
+    edited = document.with_texts(["black circle"])
+    assert edited.texts == ["black circle"]
+    np.testing.assert_array_equal(edited.X.toarray(), document.features.transform(["black circle"]).toarray())
+    np.testing.assert_array_equal(edited.Y.toarray(), document.Y.toarray())
+    assert edited.filter_pairs.tolist() == [[0, 3]]
+    with pytest.raises(DataError, match="ready-made features"):
+        small_split().with_texts(["a"] * 6)
+
+
+def test_the_filtered_labels_of_a_document() -> None:
+    split = small_split()
+    assert [sorted(split.filtered_labels(row).tolist()) for row in range(3)] == [[1], [], [0, 3]]
+    assert replace(split, filter_pairs=None).filtered_labels(0).tolist() == []
+
+
 @given(rows=st.lists(st.integers(0, 5), max_size=12))
 def test_taking_rows_moves_everything_along(rows: list[int]) -> None:
     split = small_split()

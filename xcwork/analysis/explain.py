@@ -41,6 +41,7 @@ class ExplanationView:
     exact: bool
     table: pd.DataFrame
     n_parts: int
+    is_filtered: bool = False
 
     @property
     def sentence(self) -> str:
@@ -56,6 +57,8 @@ class ExplanationView:
         if len(reasons):
             best = reasons.iloc[0]
             text += f"; the largest is {best['document_term']} × {best['label_term']} with {best['value']:+.4f}"
+        if self.is_filtered:
+            text += "; a filter pair of the dataset keeps the label out of the ranking of this document"
         return text + "."
 
 
@@ -83,7 +86,7 @@ def view(explanation: Explanation, *, limit: int = 12) -> ExplanationView:
     predicted = explanation.score if explanation.predicted is None else explanation.predicted
     return ExplanationView(
         explanation.label, explanation.score, predicted, explanation.link, explanation.exact, table,
-        len(explanation.parts),
+        len(explanation.parts), explanation.is_filtered,
     )  # fmt: skip
 
 

@@ -10,11 +10,12 @@ Cost: a prediction, and for a new label the extension of the label arrays, O(lab
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xcwork.data.dataset import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods import registry
 from xcwork.results import Explanation, TopK
@@ -74,7 +75,7 @@ def why_no_new_labels(method: Method) -> str | None:
     if not method.capabilities.zero_shot:
         able = [n for n in registry.METHODS if registry.method_class(n).capabilities.zero_shot]
         return (
-            f"{method.title or type(method).__name__} knows a label only from documents that carry it, so it cannot "
+            f"{method.title or type(method).__name__} knows a label only from documents that have it, so it cannot "
             f"score a new one; {', '.join(able)} can."
         )
     if method.labels_.Z is None:
@@ -107,10 +108,14 @@ def new_label(method: Method, document: Documents, text: str, *, name: str = "",
     return NewLabel(name, label, rank, score, trial.explain(x, label), changes, gone["label"].tolist(), depth, k, note)
 
 
-def edited_text(method: Method, before: str, after: str, *, k: int = 5) -> EditedText:
-    """The first k labels of a text and of its edited form, and how ranks changed."""
-    both = method.predict([before, after], k)
-    first, second = (replace(both, ids=both.ids[[i]], scores=both.scores[[i]]) for i in (0, 1))
+def edited_text(method: Method, before: Documents, after: str, *, k: int = 5) -> EditedText:
+    """Compare the first k labels of one document with those of its edited text `after`.
+
+    A test document (a split of one) keeps its filter pairs, so both lists follow the rule of every other ranking of it.
+    """
+    _one_document(method, before)
+    edited = before.with_texts([after]) if isinstance(before, Split) else after
+    first, second = method.predict(before, k), method.predict(edited, k)
     return EditedText(first, second, rank_changes(first, second, k=k))
 
 
@@ -151,7 +156,7 @@ def _one_document(method: Method, document: Documents) -> Documents:
     X = method.matrix_of(document)
     if X.shape[0] != 1:
         raise DataError(f"this works on one document, got {X.shape[0]}")
-    return document if hasattr(document, "filter_pairs") else X
+    return document if isinstance(document, Split) else X
 
 
 def _score(model: Method, document: Documents, label: int) -> float | None:

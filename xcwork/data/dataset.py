@@ -251,6 +251,16 @@ class Split:
             filter_pairs=None if self.filter_pairs is None else take_pairs(self.filter_pairs, rows, len(self)),
         )  # fmt: skip
 
+    def with_texts(self, texts: Sequence[str]) -> Split:
+        """Return these documents with other texts; labels, groups and filter pairs stay."""
+        return replace(self, X=self.features.transform(texts), texts=list(texts))
+
+    def filtered_labels(self, row: int) -> np.ndarray:
+        """Return the ids of the labels that must never be predicted for the document at `row`."""
+        if self.filter_pairs is None:
+            return np.empty(0, np.int64)
+        return self.filter_pairs[self.filter_pairs[:, 0] == row, 1]
+
     def hold_out(self, share: float, seed: int = 0) -> tuple[Split, Split]:
         """Return (the rest, a random `share` of the documents): a validation split without touching test data.
 

@@ -104,7 +104,7 @@ class Parameter:
         return value
 
 
-LARGEST = 2**53  # whole number: what every format and every kernel can hold
+LARGEST = 2**53 - 1  # whole number: what every format, every kernel and every browser can hold
 _TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -260,8 +260,9 @@ class Method(ABC):
         if x.shape[0] != 1:
             raise DataError(f"explain takes one document, got {x.shape[0]}")
         label = self.labels_.id_of(label)
+        is_filtered = isinstance(document, Split) and label in document.filtered_labels(0)
         with threads_for(1):
-            return replace(self._explain(x, label), label=self.labels_.names[label])
+            return replace(self._explain(x, label), label=self.labels_.names[label], is_filtered=is_filtered)
 
     def add_labels(self, texts: Sequence[str], names: Sequence[str] | None = None) -> np.ndarray:
         """New labels from their texts, without training; returns their ids. Zero-shot methods only."""
