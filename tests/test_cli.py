@@ -203,6 +203,7 @@ def test_a_killed_prediction_is_continued_with_every_line_once(workbench: Workbe
     [
         ((), "--text"),
         (("--text", "a", "--file", "b.txt"), "--text"),
+        (("--document", "1", "--file", "b.txt"), "--document"),
         (("--text", "a", "--output", "b.jsonl"), "--output goes with --file"),
         (("--file", "absent.txt"), "absent.txt"),
         (("--text", "a", "--k", "0"), "k"),
@@ -233,7 +234,7 @@ def test_a_test_document_is_explained_by_number_and_label_id(workbench: Workbenc
     assert best["label"] == "wind turbine"
     by_id = xcwork_json("explain", run, "--document", 4, "--label", str(sorted(LABELS).index("wind turbine")))
     assert by_id == best
-    assert "test part has 20" in xcwork("explain", run, "--document", 20)[2]
+    assert "test split has 20" in xcwork("explain", run, "--document", 20)[2]
     assert "similar names: rice cooking" in xcwork("explain", run, "--document", 0, "--label", "COOKING")[2]
     assert "--document" in xcwork("explain", run)[2]
 

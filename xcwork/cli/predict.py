@@ -16,11 +16,18 @@ from xcwork.cli.common import Home, Json, RunId, show, to_json
 from xcwork.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from xcwork.methods.base import Method
+    from xcwork.methods.base import Documents, Method
     from xcwork.results import TopK
     from xcwork.runs import Run
 
 SUGGESTED = 3  # label names offered when one is not found
+Text = Annotated[
+    str | None,
+    typer.Option("--text", help="The document; - reads it from standard input. With --document: that one, edited."),
+]
+Number = Annotated[
+    int | None, typer.Option("--document", min=0, help="Its number in the test split of the run's dataset, from 0.")
+]
 NewLabels = Annotated[
     list[str] | None,
     typer.Option("--new-label", metavar="TEXT", help="A label the run never saw (zero-shot methods). Repeatable."),
@@ -29,7 +36,8 @@ NewLabels = Annotated[
 
 def predict(
     run: RunId,
-    text: Annotated[str | None, typer.Option("--text", help="The document.")] = None,
+    text: Text = None,
+    document: Number = None,
     file: Annotated[
         Path | None, typer.Option("--file", help="Documents: .txt (one a line) or .jsonl, compressed or not.")
     ] = None,
@@ -42,30 +50,35 @@ def predict(
     as_json: Json = False,
     home: Home = None,
 ) -> None:
-    """Rank labels for a text, or for every document of a file."""
-    if (text is None) == (file is None):
-        raise ConfigError("give the document with --text, or a file of documents with --file")
+    """Rank labels for a text or a test document, or for every document of a file."""
+    if (text is None and document is None) == (file is None):
+        raise ConfigError(
+            "give the document with --text, its number in the test split with --document, or a file of documents "
+            "with --file"
+        )
     if output is not None and file is None:
         raise ConfigError("--output goes with --file")
     if file is None:
-        _predict_text(run, text or "", k, new_label, as_json)
+        _predict_one(run, text, document, k, new_label, as_json)
     elif output is None:
         _predict_to_screen(run, file, k, new_label, as_json)
     else:
         _predict_to_file(run, file, output, k, new_label, as_json)
 
 
-def _predict_text(run_id: str, text: str, k: int, new_labels: list[str] | None, as_json: bool) -> None:
+def _predict_one(
+    run_id: str, text: str | None, number: int | None, k: int, new_labels: list[str] | None, as_json: bool
+) -> None:
+    from xcwork.analysis.unknown_text import describe_unknown_text
     from xcwork.terminal import table
 
     run, model = _open(run_id, new_labels)
-    predictions = _named(model.predict(text, k), 0)
+    document = _read_document(run, text, number)
+    predictions = _named(model.predict(document, k), 0)
+    note = describe_unknown_text(model, document, n_suggested=len(predictions))
     rows = [(rank, p["label"], f"{p['score']:.4f}") for rank, p in enumerate(predictions, start=1)]
-    show(
-        as_json,
-        {"run": run.id, "predictions": predictions},
-        table(("", "label", "score"), rows) if rows else "no label: the text shares nothing with what the run learned",
-    )
+    lines = ([note] if note else []) + ([table(("", "label", "score"), rows)] if rows else [])
+    show(as_json, {"run": run.id, "predictions": predictions, "note": note}, *lines)
 
 
 def _predict_to_screen(run_id: str, file: Path, k: int, new_labels: list[str] | None, as_json: bool) -> None:
@@ -164,10 +177,8 @@ def _named(best: TopK, row: int) -> list[dict[str, Any]]:
 
 def explain(
     run: RunId,
-    text: Annotated[str | None, typer.Option("--text", help="The document.")] = None,
-    document: Annotated[
-        int | None, typer.Option("--document", min=0, help="Or its number in the run's test part, from 0.")
-    ] = None,
+    text: Text = None,
+    document: Number = None,
     label: Annotated[
         str | None, typer.Option("--label", help="Name or id of the label. (Default: the best one.)")
     ] = None,
@@ -179,11 +190,11 @@ def explain(
     """Show why a label has its score for a document."""
     from xcwork.terminal import table
 
-    if (text is None) == (document is None):
-        raise ConfigError("give the document with --text, or its number in the test part with --document")
+    if text is None and document is None:
+        raise ConfigError("give the document with --text, or its number in the test split with --document")
     opened, model = _open(run, new_label)
-    x = model.matrix_of(text) if text is not None else _test_document(opened, document or 0)
-    found = model.explain(x, _label_id(model, x, label))
+    asked = _read_document(opened, text, document)
+    found = model.explain(asked, _label_id(model, asked, label))
     payload = {"run": opened.id} | found.to_dict()
     rows = [(part.document_term, part.label_term, f"{part.value:+.4f}") for part in found.parts[:parts]]
     hidden = len(found.parts) - len(rows)
@@ -191,6 +202,8 @@ def explain(
     head += f"{'the sum' if found.exact else 'approximately the sum'} of {len(found.parts)} parts"
     if found.link:
         head += f"; predicted {payload['predicted']:.4f} ({found.link})"
+    if found.is_filtered:
+        head += "; a filter pair of the dataset keeps it out of the ranking of this document"
     shown = table(("document", "label", "adds"), rows)
     show(
         as_json,
@@ -211,19 +224,25 @@ def _open(run_id: str, new_labels: list[str] | None) -> tuple[Run, Method]:
     return run, model
 
 
-def _test_document(run: Run, number: int) -> Any:
+def _read_document(run: Run, text: str | None, number: int | None) -> Documents:
+    """Return the text, or the test document with its filter pairs; with both, that document after an edit."""
     from xcwork.cli.common import read_run_data
 
+    if text == "-":
+        text = sys.stdin.read()
+    if number is None:
+        return text or ""
     test = read_run_data(run).test
     if number >= len(test):
-        raise DataError(f"there is no document {number}; the test part has {len(test)}, counted from 0")
-    return test.X[[number]]
+        raise DataError(f"there is no document {number}; the test split has {len(test)}, counted from 0")
+    document = test.take([number])
+    return document if text is None else document.with_texts([text])
 
 
-def _label_id(model: Method, x: Any, label: str | None) -> int:
+def _label_id(model: Method, document: Documents, label: str | None) -> int:
     labels = model.labels_
     if label is None:
-        best = model.predict(x, 1).row(0)
+        best = model.predict(document, 1).row(0)
         if not best:
             raise DataError("the run predicts no label for this document", remedy="name one with --label")
         return best[0][0]
