@@ -156,14 +156,38 @@ def test_frequencies_carry_their_sentence(checkerboard):
     assert len(table_of(figure))
 
 
-def test_a_large_bias_comes_first_and_does_not_hide_the_other_steps():
-    parts = [Part("(any document)", "bias", -9.0), Part("a", "x", 0.5), Part("b", "x", -0.2)]
+@pytest.mark.parametrize(
+    "values", [(-9.0, 0.5, -0.2), (-0.5, -0.4, 0.3), (0.5, 0.4), (9.0, -0.5, 0.2), (0.3, -1.0), (0.0,), ()]
+)
+def test_zero_and_every_step_of_a_waterfall_lie_on_the_axis(values: tuple[float, ...]) -> None:
+    parts = [Part("(any document)", "bias", values[0])] if values else []
+    parts += [Part(f"t{i}", "x", value) for i, value in enumerate(values[1:])]
     figure = explanation_waterfall(view(Explanation.of(parts, exact=True, label="l")))
-    assert figure.data[0].x[0] == -9.0
+    assert figure.data[0].x[0] == (values[0] if values else 0.0), "what holds for any document comes first"
     low, high = figure.layout.xaxis.range
-    assert -9.2 < low < -9
-    assert -8.5 < high < -8.3
-    assert explanation_waterfall(view(explained())).layout.xaxis.range is None
+    path = np.cumsum(figure.data[0].x[:-1])
+    assert low < min(0.0, *path, 0.0)
+    assert high > max(0.0, *path, 0.0)
+    (zero,) = figure.layout.shapes
+    assert (zero.x0, zero.x1) == (0, 0)
+
+
+def test_parts_of_one_name_are_rows_of_their_own() -> None:
+    long = "a term that is longer than any name in a figure"
+    parts = [
+        Part("matrix", "matrix", 0.5, {"kind": "pair"}), Part("matrix", "matrix", 0.4, {"kind": "direct match"}),
+        Part(f"{long} 1", "x", 0.3), Part(f"{long} 2", "x", 0.2),
+    ]  # fmt: skip
+    waterfall = explanation_waterfall(view(Explanation.of(parts, exact=True, label="l")))
+    changed = explanation_difference(difference(Explanation.of([], exact=True), Explanation.of(parts, exact=True)))
+    for figure, n_rows in ((waterfall, 5), (changed, 4)):
+        places = [place for bars in figure.data for place in bars.y]
+        assert sorted(places) == list(range(n_rows)) == list(figure.layout.yaxis.tickvals)
+        names = figure.layout.yaxis.ticktext
+        assert names[:2] == ("matrix × matrix (pair)", "matrix × matrix (direct match)")
+        assert names[2] == names[3], "cut to the same name"
+        assert len({name for bars in figure.data for name in bars.customdata}) == n_rows, "in full under the pointer"
+    assert waterfall.layout.waterfallgap > 0
 
 
 def test_a_waterfall_ends_at_the_score():
