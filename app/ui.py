@@ -88,10 +88,19 @@ def empty(sentence: str, *, page: str | None = None, action: str = "") -> None:
             st.page_link(navigation.FOLDER / f"{page}.py", label=action, icon=":material/arrow_forward:")
 
 
-def command(arguments: Iterable[str], *, label: str = "The same in a shell") -> None:
-    """The command line that does what this page does."""
+def is_too_long(text: str, limit: int, what: str) -> bool:
+    """Say so where `text` is longer than `limit`, which loses nothing of it."""
+    if len(text) <= limit:
+        return False
+    st.error(f"This {what} has {len(text):,} characters, and {limit:,} are the limit.  \nShorten it; nothing was lost.")
+    return True
+
+
+def command(arguments: Iterable[str], *, stdin: str = "", label: str = "The same in a shell") -> None:
+    """The command line that does what this page does; it reads the file `stdin` where one is given."""
     st.caption(label)
-    st.code(shlex.join(["xcwork", *arguments]), language="bash", wrap_lines=True)
+    source = f" < {shlex.quote(stdin)}" if stdin else ""
+    st.code(shlex.join(["xcwork", *arguments]) + source, language="bash", wrap_lines=True)
 
 
 def figure(drawn: go.Figure, *, key: str, name: str, columns: Mapping[str, Any] | None = None, **options: Any) -> Any:

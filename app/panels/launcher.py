@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from xcwork.data.checks import Card
 
 LAUNCHED = "train.launched"
+MAX_NAME_CHARACTERS = 100
 
 
 def show(method: str, params: dict[str, Any], source: Source, card: Card) -> None:
     """The estimate, the name, the button and the command."""
     st.markdown("**Before you train**")
     _show_estimate(estimate(method, params, n_train=card.n_train, n_labels=card.n_labels, known=measured()))
-    name = st.text_input(
-        "Name of the run", key=f"train.name.{_launched()}", placeholder=next_name(method, source), max_chars=100
-    )
+    name = st.text_input("Name of the run", key=f"train.name.{_launched()}", placeholder=next_name(method, source))
     reason = obstacle(method, card)
     if reason:
         st.warning(reason, icon=":material/warning:")
-    if st.button("Train", type="primary", key="train.start", disabled=bool(reason), width="stretch"):
+    is_blocked = ui.is_too_long(name, MAX_NAME_CHARACTERS, "name") or bool(reason)
+    if st.button("Train", type="primary", key="train.start", disabled=is_blocked, width="stretch"):
         start(method, params, source, name)
     ui.command(command_line(method, params, source, name))
 

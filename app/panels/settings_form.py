@@ -10,25 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app import caches, shell
+from app import caches, shell, ui
 from app.catalog import Source
 from xcwork.methods.base import Parameter
-from xcwork.methods.presets import presets
+from xcwork.methods.presets import presets, settings_of_run
 from xcwork.methods.registry import method_class
+from xcwork.viz import shortened
 
 if TYPE_CHECKING:
     from xcwork.data.checks import Card
 
 COLUMNS = 3
+MAX_REASON_CHARACTERS = 500
 
 
 def show(method: str, source: Source, card: Card) -> dict[str, Any]:
     """The parameters as the user wants them."""
-    named = presets(method, n_labels=card.n_labels) | _best_run(method, source)
+    named = presets(method, n_labels=card.n_labels)
+    like_best, settings, left_out = _best_run(method, source)
+    if like_best:
+        named[like_best] = settings
     chosen = st.selectbox(
         "Start from", list(named), key=f"train.{method}.preset", persist_state="session",
         help="Sets every parameter below; change what you like afterwards.",
     )  # fmt: skip
+    if chosen == like_best and left_out:
+        reasons = shortened("; ".join(left_out), MAX_REASON_CHARACTERS)
+        st.warning(f"Not taken over from the run: {ui.plain(reasons)}.", icon=":material/warning:")
     declared = sorted(method_class(method).parameters().values(), key=lambda each: each.name == "seed")
     start, key = named[chosen], f"train.{method}.{chosen}"
     params = _grid([each for each in declared if not each.advanced], start, key)
@@ -39,17 +47,15 @@ def show(method: str, source: Source, card: Card) -> dict[str, Any]:
     return {each.name: params[each.name] for each in declared}
 
 
-def _best_run(method: str, source: Source) -> dict[str, dict[str, Any]]:
-    """The settings of the best finished run of this method on the dataset."""
+def _best_run(method: str, source: Source) -> tuple[str, dict[str, Any], list[str]]:
+    """The best finished run of this method on the dataset: a title, its settings, and what of them cannot be used."""
     runs = [run for run in shell.runs_of(source) if caches.record(run).get("method") == method]
     best = shell.best_run(runs)
     if best is None:
-        return {}
+        return "", {}, []
     facts = caches.record(best)
-    known = method_class(method).parameters()
-    params = {name: parameter.default for name, parameter in known.items()}
-    params |= {name: value for name, value in facts["params"].items() if name in known}
-    return {f"Like the best run, {best.name} (P@1 {facts['metrics'].get('P@1', 0.0):.1f})": params}
+    title = f"Like the best run, {best.name} (P@1 {facts['metrics'].get('P@1', 0.0):.1f})"
+    return title, *settings_of_run(method, facts["params"])
 
 
 def _grid(parameters: list[Parameter], start: dict[str, Any], key: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -67,6 +68,65 @@ def test_presets_of_an_earlier_run_are_offered(open_page, finished: Run) -> None
     assert len(preset.options) == 2
     preset.set_value(preset.options[1]).run()
     assert "steps=3" in command(page)
+
+
+@pytest.mark.parametrize(
+    ("method", "strange", "left_out"),
+    [
+        ("gated", {"forgotten": 1}, "forgotten is not a parameter of gated"),
+        ("gated", {"steps": 0}, "steps must be at least 1, got 0"),
+        ("gated", {"steps": None}, "steps must be a whole number"),
+        ("gated", {"gate": ["a"]}, "gate must be a text"),
+        ("gated", {"error": 2**70}, "error must be a text"),
+        ("zestxml", {"variant": "quantum"}, "variant must be one of"),
+        ("label_tree", {"trees": 10**9}, "trees must be at most"),
+        ("flat", {"epochs": "many"}, "epochs must be a whole number"),
+    ],
+)
+def test_settings_of_a_run_that_are_not_allowed_are_left_out_and_said(
+    open_page, finished: Run, method: str, strange: dict[str, object], left_out: str
+) -> None:
+    file = finished.folder / "config.json"  # as another version of xcwork, or a hand, may have written it
+    changes = {"method": method, "params": method_class(method)().get_params() | {"seed": 5} | strange}
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    page = open_page("train", data="fruit.csv", method=method)
+    preset = page.selectbox(key=f"train.{method}.preset")
+    assert "Not taken over" not in said(page)
+    preset.set_value(preset.options[-1]).run()
+    assert not page.exception
+    assert f"Not taken over from the run: {left_out}" in said(page)
+    assert "seed=5" in command(page), "what is allowed is taken over"
+
+
+def test_a_seed_that_no_browser_holds_is_left_out(open_page, finished: Run) -> None:
+    file = finished.folder / "config.json"
+    config = json.loads(file.read_text())
+    file.write_text(json.dumps(config | {"params": config["params"] | {"seed": 2**53}}))
+    page = open_page("train", data="fruit.csv", method="gated")
+    preset = page.selectbox(key="train.gated.preset")
+    preset.set_value(preset.options[-1]).run()
+    assert not page.exception
+    assert "seed must be at most" in said(page)
+
+
+def test_a_preset_that_is_gone_gives_way_to_the_default(open_page, finished: Run) -> None:
+    import shutil
+
+    page = open_page("train", data="fruit.csv", method="gated")
+    preset = page.selectbox(key="train.gated.preset")
+    preset.set_value(preset.options[1]).run()
+    shutil.rmtree(finished.folder)
+    page.run()
+    assert not page.exception
+    assert page.selectbox(key="train.gated.preset").value == "Default"
+
+
+def test_a_name_beyond_the_limit_is_kept_and_the_limit_is_said(open_page, corpus: Path) -> None:
+    page = open_page("train", data="fruit.csv", method="popularity")
+    page.text_input(key="train.name.0").set_value("n" * 101).run()
+    assert page.text_input(key="train.name.0").value == "n" * 101
+    assert "101 characters, and 100 are the limit" in page.error[0].value
+    assert page.button(key="train.start").disabled
 
 
 def test_the_cost_is_estimated_from_what_was_measured(open_page, finished: Run) -> None:

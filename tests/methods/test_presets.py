@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xcwork.methods.presets import DEFAULT, QUICK, presets
+from xcwork.methods.presets import DEFAULT, QUICK, presets, settings_of_run
 from xcwork.methods.registry import METHODS, create, method_class
 
 
@@ -23,3 +23,26 @@ def test_the_default_is_what_is_declared() -> None:
 def test_counts_of_labels_are_cut_to_the_labels_there_are() -> None:
     assert presets("zestxml", n_labels=12)[DEFAULT]["shortlist"] == 12
     assert presets("zestxml", n_labels=12)[QUICK]["variant"] == "xhtp"
+
+
+def test_the_settings_of_a_run_are_taken_over() -> None:
+    params = create("zestxml", shortlist=77, variant="xhtp").get_params()
+    assert settings_of_run("zestxml", params) == (params, [])
+
+
+def test_what_a_stored_run_has_and_the_method_does_not_allow_is_left_out_and_said() -> None:
+    params = {"shortlist": 77, "variant": "quantum", "forgotten": 3, "seed": -1}
+    settings, left_out = settings_of_run("zestxml", params)
+    assert settings == create("zestxml", shortlist=77).get_params()
+    assert len(left_out) == 3
+    assert left_out[0].startswith("variant must be one of")
+    assert left_out[1:] == ["forgotten is not a parameter of zestxml", "seed must be at least 0, got -1"]
+
+
+@pytest.mark.parametrize("value", [None, "many", [3], {}, True, 1.5, float("nan"), 2**60, -(2**60)])
+@pytest.mark.parametrize("method", METHODS)
+def test_whatever_a_run_stores_its_settings_are_allowed(method: str, value: object) -> None:
+    declared = method_class(method).parameters()
+    settings, left_out = settings_of_run(method, dict.fromkeys(declared, value))
+    assert settings == {name: parameter.check(settings[name]) for name, parameter in declared.items()}
+    assert all(settings[line.split()[0]] == declared[line.split()[0]].default for line in left_out)

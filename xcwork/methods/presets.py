@@ -2,13 +2,16 @@
 
     presets("zestxml", n_labels=3416)   →   {"Default": {…}, "Quick look": {…}}
 
-A preset holds every parameter of the method. Numbers that count labels never exceed the labels there are.
+A preset holds every parameter of the method. Numbers that count labels never exceed the labels there are. A stored run
+may be of another version or edited by hand: `settings_of_run` uses what the method still allows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from xcwork.errors import ConfigError
 from xcwork.methods.registry import method_class
 
 DEFAULT, QUICK = "Default", "Quick look"
@@ -31,6 +34,24 @@ def presets(method: str, *, n_labels: int | None = None) -> dict[str, dict[str, 
         quick = {"epochs": _EPOCHS}
     named = {DEFAULT: default} | ({QUICK: default | quick} if quick else {})
     return {name: _fitted(settings, n_labels) for name, settings in named.items()}
+
+
+def settings_of_run(method: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return every parameter as `params` of a stored run say, and what of them the method does not allow, in words.
+
+    What is not allowed, or not stored, is left at its default.
+    """
+    declared = method_class(method).parameters()
+    settings, left_out = {name: parameter.default for name, parameter in declared.items()}, []
+    for name, value in params.items():
+        if name not in declared:
+            left_out.append(f"{name} is not a parameter of {method}")
+            continue
+        try:
+            settings[name] = declared[name].check(value)
+        except ConfigError as refusal:
+            left_out.append(str(refusal))
+    return settings, left_out
 
 
 def _allowed(declared: dict[str, Any], name: str, value: Any) -> bool:

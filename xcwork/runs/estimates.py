@@ -108,7 +108,9 @@ def _differing(measured: Measurement, params: Mapping[str, Any]) -> int:
 
 
 def _repeats(measured: Measurement, params: Mapping[str, Any], name: str) -> float:
-    before, now = measured.params.get(name), params.get(name)
+    counts = (params.get(name), measured.params.get(name))
+    # A stored run may hold anything where this version expects a number.
+    now, before = (count if isinstance(count, int | float) and count > 0 else None for count in counts)
     return now / before if before and now else 1.0
 
 
