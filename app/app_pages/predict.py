@@ -42,9 +42,13 @@ with ui.guarded():
         what_if.new_label(chosen, model)
     elif view == EDITED:
         what_if.edited(chosen, model, label)
-line, length = " ".join(chosen.text.split()), ["-k", str(state.view().k)]
-if len(line) <= SHORT:
-    ui.command(["predict", run.id, "--text", line, *length])
+row = chosen.original_row if chosen.row is None else chosen.row
+document = [] if row is None else ["--document", str(row)]
+length = ["-k", str(state.view().k)]
+if chosen.row is not None:
+    ui.command(["predict", run.id, *document, *length])
+elif len(chosen.text) <= SHORT:
+    ui.command(["predict", run.id, *document, "--text", chosen.text, *length])
 else:
-    ui.command(["predict", run.id, "--file", "document.txt", *length],
-               label="The same in a shell, with the text on one line of document.txt")  # fmt: skip
+    label = "The same in a shell, with the text in document.txt"
+    ui.command(["predict", run.id, *document, "--text", "-", *length], stdin="document.txt", label=label)

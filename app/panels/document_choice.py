@@ -1,9 +1,8 @@
-"""Which document a page looks at: one of the test part, or a text that somebody types."""
+"""Which document a page looks at: one of the test split, or a text that somebody types."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from random import Random
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,13 +10,16 @@ import streamlit as st
 from app import state, ui
 
 if TYPE_CHECKING:
-    from xcwork.data.dataset import Dataset
+    from xcwork.data.dataset import Dataset, Split
     from xcwork.methods.base import Documents, Method
 
 TEST, OWN = "test", "own"
 WHERE = {TEST: "A test document", OWN: "Your own text"}
 MATCHES = 50  # documents offered for a search
-LONGEST = 200_000  # characters of a text
+MAX_CHARACTERS = 200_000  # of a text
+TEXT = "predict.text"
+ORIGINAL, ORIGINAL_DATA = "predict.original", "predict.original_data"  # row of the edited document, and its dataset
+NO_ROW = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,19 +28,20 @@ class Chosen:
 
     document: Documents
     text: str
-    row: int | None = None  # in the test part
-    original: str = ""  # the text it was made from, where somebody edited one
+    row: int | None = None  # in the test split
+    original: Split | None = None  # the test document that the text was made from, alone
+    original_row: int | None = None
 
     @property
     def is_edited(self) -> bool:
-        return bool(self.original) and self.original != self.text
+        return self.original is not None and self.original.texts != [self.text]
 
 
 def choose(dataset: Dataset, model: Method) -> Chosen | None:
     """The document of the session; None while there is no text yet."""
     state.link("predict.where", TEST, WHERE)
     where = ui.switch("Document", WHERE, key="predict.where", hidden=True)
-    return _test_document(dataset, model) if where == TEST else _own_text(model)
+    return _test_document(dataset, model) if where == TEST else _own_text(dataset, model)
 
 
 def _test_document(dataset: Dataset, model: Method) -> Chosen | None:
@@ -50,7 +53,7 @@ def _test_document(dataset: Dataset, model: Method) -> Chosen | None:
         return None
     row = min(state.view().document, len(test) - 1)  # an address may ask for more than there are
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = st.text_input("Search", key="predict.search", placeholder="a word, a label")
+        search = st.text_input("Search", key="predict.search", placeholder="a word, a label", persist_state="session")
         st.session_state["predict.row"] = row
         st.number_input(
             f"Number, of {len(test):,}", 0, len(test) - 1, key="predict.row", width=140,
@@ -60,15 +63,24 @@ def _test_document(dataset: Dataset, model: Method) -> Chosen | None:
         _offer(dataset, search)
     text = document_text(test, row)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Another", key="predict.another", icon=":material/shuffle:", on_click=_another, args=(len(test), row))
+        st.button(
+            "Another",
+            key="predict.another",
+            icon=":material/shuffle:",
+            disabled=len(test) == 1,
+            on_click=_show_another,
+            args=(row, len(test)),
+        )
         if model.features_.vectorizer is not None and test.texts is not None:
             st.button("Edit this text", key="predict.edit", icon=":material/edit:", type="tertiary", on_click=_edit,
-                      args=(text,), help="See how the labels change with the words.")  # fmt: skip
+                      args=(text, row), help="See how the labels change with the words.")  # fmt: skip
     return Chosen(test.take([row]), text, row=row)
 
 
-def _another(size: int, row: int) -> None:
-    state.update(document=Random(row).randrange(size), label="")
+def _show_another(row: int, n_documents: int) -> None:
+    from xcwork.data.browse import next_document
+
+    state.update(document=next_document(row, n_documents), label="")
 
 
 def _offer(dataset: Dataset, search: str) -> None:
@@ -94,22 +106,53 @@ def _pick(key: str) -> None:
         state.update(document=row, label="")
 
 
-def _edit(text: str) -> None:
-    st.session_state.update({"predict.where": OWN, "predict.text": text, "predict.original": text})
+def _edit(text: str, row: int) -> None:
+    st.session_state.update({"predict.where": OWN, TEXT: text, ORIGINAL: row, ORIGINAL_DATA: state.view().data})
 
 
-def _own_text(model: Method) -> Chosen | None:
+def _begin_anew() -> None:
+    st.session_state.update({TEXT: "", ORIGINAL: NO_ROW})
+
+
+def _own_text(dataset: Dataset, model: Method) -> Chosen | None:
+    """The typed text; one that was made from a test document is ranked as that document, with its filter pairs."""
     if model.features_.vectorizer is None:
         ui.empty("This dataset was loaded as ready-made features, so a text cannot be turned into them.")
         return None
-    state.link("predict.text")
-    with st.form("predict.form", border=False):
-        typed = st.text_area("Text", key="predict.text", height=200, max_chars=LONGEST, placeholder="Type or paste.")
-        st.form_submit_button("Predict", type="primary")
+    state.link(TEXT)
+    # Not a form: it would forget a text that was typed but not sent when another view is opened. And no `max_chars`:
+    # the browser would drop a longer text without a word.
+    typed = st.text_area("Text", key=TEXT, height=200, placeholder="Type or paste.", persist_state="session")
+    if not typed.strip():  # somebody begins anew, and the next text is no edit of the last document
+        st.session_state[ORIGINAL] = NO_ROW
+    row = _original_row(dataset)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Predict", key="predict.submit", type="primary")
+        if row is not None:
+            st.caption(f"Edited from test document {row}.")
+            st.button(
+                "New text",
+                key="predict.new_text",
+                type="tertiary",
+                on_click=_begin_anew,
+                help="Empties the box; the next text is compared with no document.",
+            )
     if not typed.strip():
         st.caption("Type or paste a text and press Predict.")
         return None
-    if model.features_.transform([typed]).nnz == 0:
-        st.warning("No word of this text is known to the model, so its answer rests on nothing but label frequencies.",
-                   icon=":material/warning:")  # fmt: skip
-    return Chosen(typed, typed, original=st.session_state.get("predict.original", ""))
+    if ui.is_too_long(typed, MAX_CHARACTERS, "text"):
+        return None
+    if row is None:
+        return Chosen(typed, typed)
+    original = dataset.test.take([row])
+    return Chosen(original.with_texts([typed]), typed, original=original, original_row=row)
+
+
+def _original_row(dataset: Dataset) -> int | None:
+    """The test document that the typed text was made from; None where it was not, or in another dataset."""
+    state.link(ORIGINAL, NO_ROW)
+    data, test = state.view().data, dataset.test
+    if st.session_state.setdefault(ORIGINAL_DATA, data) != data:
+        st.session_state.update({ORIGINAL: NO_ROW, ORIGINAL_DATA: data})
+    row = st.session_state.get(ORIGINAL, NO_ROW)
+    return row if test.texts is not None and 0 <= row < len(test) else None

@@ -34,11 +34,15 @@ def listed(chosen: Chosen, predicted: TopK, dataset: Dataset, k: int) -> pd.Data
 
 def show(chosen: Chosen, model: Method, dataset: Dataset) -> pd.DataFrame:
     """The table; choosing a row makes it the label that is explained. Returns all rows."""
+    from xcwork.analysis.unknown_text import describe_unknown_text
+
     k = state.view().k
     predicted = model.predict(chosen.document, min(max(k, DEPTH), len(model.labels_)))
     table = listed(chosen, predicted, dataset, k)
+    n_suggested = len(predicted.head(k).row(0))
+    if note := describe_unknown_text(model, chosen.document, n_suggested=n_suggested):
+        (st.warning if n_suggested else st.info)(note, icon=":material/info:")
     if not len(table):
-        st.info("The model suggests no label for this document.", icon=":material/info:")
         return table
     shown = table[[column for column in SHOWN if column in table]]
     highest = float(table["score"].max())

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from xcwork.methods.base import Method
 
 RANKS = ("label", "rank_before", "rank_after", "change", "score_before", "score_after", "state")
+MAX_LABEL_CHARACTERS = 2000
 
 
 def new_label(chosen: Chosen, model: Method) -> None:
@@ -28,13 +29,12 @@ def new_label(chosen: Chosen, model: Method) -> None:
         st.info(ui.plain(reason), icon=":material/info:")
         return
     state.link("predict.new_label")
-    with st.form("predict.new", border=False):
-        typed = st.text_input(
-            "A label that does not exist yet", key="predict.new_label", placeholder="describe it in a few words",
-            max_chars=2000, help="Nothing is stored: the model is asked about this label and forgets it.",
-        )  # fmt: skip
-        st.form_submit_button("Try it")
-    if not typed.strip():
+    typed = st.text_input(
+        "A label that does not exist yet", key="predict.new_label", placeholder="describe it in a few words",
+        persist_state="session", help="Nothing is stored: the model is asked about this label and forgets it.",
+    )  # fmt: skip
+    st.button("Try it", key="predict.try_label")
+    if not typed.strip() or ui.is_too_long(typed, MAX_LABEL_CHARACTERS, "label"):
         return
     found = what_if.new_label(model, chosen.document, typed, k=state.view().k)
     st.markdown(f"**{ui.plain(found.sentence)}**")
@@ -57,13 +57,13 @@ def edited(chosen: Chosen, model: Method, label: str | None) -> None:
         st.caption("Press “Edit this text” at a test document, change some words and press Predict.")
         return
     found = edited_text(model, chosen.original, chosen.text, k=state.view().k)
-    st.markdown(f"**{ui.plain(found.sentence)}**")
+    st.markdown(f"Against test document {chosen.original_row}: **{ui.plain(found.sentence)}**")
     left, right = st.columns(2, gap="large")
     with left:
         _ranks(found.changes, "predict.edited_ranks")
     if label is not None:
         with right:
-            changes = difference(model.explain(chosen.original, label), model.explain(chosen.text, label))
+            changes = difference(model.explain(chosen.original, label), model.explain(chosen.document, label))
             st.caption(f"What changed for {ui.plain(label)}")
             ui.figure(explanation_difference(changes), key="predict.edited_why", name="changes")
 

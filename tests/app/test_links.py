@@ -43,7 +43,7 @@ def test_searches_and_own_texts_are_shared(open_page, run: Run) -> None:
     assert page.text_area(key="predict.text").value == "a pear"
     assert page.dataframe[0].value["label"][0] == "pear"
     page.text_area(key="predict.text").set_value("plum " * 1000)
-    page.button(key="FormSubmitter:predict.form-Predict").click().run()
+    page.button(key="predict.submit").click().run()
     assert "predict.text" not in page.query_params, "a longer address would be cut off on its way"
 
 

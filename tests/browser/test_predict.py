@@ -49,3 +49,33 @@ def test_the_keyboard_suffices(page: Page, dashboard: str, runs: dict[str, Run])
     tab_to(page, "Another")
     page.keyboard.press("Enter")
     page.wait_for_url("**document=*")
+
+
+def test_a_text_that_was_not_sent_stays_while_somebody_looks_elsewhere(
+    page: Page, dashboard: str, runs: dict[str, Run]
+) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}&predict.where=own")
+    box = page.get_by_role("textbox", name="Text")
+    box.fill("a plum that nobody has sent")
+    page.get_by_text("A test document").click()
+    expect(page.get_by_role("button", name="Another")).to_be_visible()
+    page.get_by_text("Your own text").click()
+    expect(box).to_have_value("a plum that nobody has sent")
+
+
+def test_a_pasted_text_beyond_the_limit_stays_and_the_limit_is_said(
+    page: Page, dashboard: str, runs: dict[str, Run]
+) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}&predict.where=own")
+    box = page.get_by_role("textbox", name="Text")
+    box.fill("plum " * 40_001)
+    page.get_by_role("button", name="Predict", exact=True).click()
+    expect(page.get_by_text("200,005 characters, and 200,000 are the limit")).to_be_visible()
+    assert len(box.input_value()) == 200_005
+    box.fill("plum " * 40_000)
+    page.get_by_role("button", name="Predict", exact=True).click()
+    expect(page.get_by_role("region", name="suggested labels, best first")).to_be_visible()
