@@ -98,14 +98,18 @@ def json_records(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dic
         except (ValueError, RecursionError) as failure:
             reason = failure.msg if isinstance(failure, json.JSONDecodeError) else str(failure)
             raise DataError(
-                f"the line is not JSON ({reason})", file=path, line=number,
+                f"the line is not JSON ({reason})",
+                file=path,
+                line=number,
                 remedy="write one JSON object per line; the file may be cut off",
-            ) from None  # fmt: skip
+            ) from None
         if not isinstance(record, dict):
             raise DataError(
-                f"the line is a JSON {type(record).__name__}, not an object", file=path, line=number,
+                f"the line is a JSON {type(record).__name__}, not an object",
+                file=path,
+                line=number,
                 remedy='write one JSON object per line, such as {"title": "…", "labels": ["…"]}',
-            )  # fmt: skip
+            )
         yield number, record
 
 
@@ -145,8 +149,10 @@ def _read_csv(path: Path, encoding: str, delimiter: str | None, most: int | None
         if len(fields) != len(names):
             raise DataError(
                 f"the record has {len(fields)} fields, but the first line names {len(names)}",
-                file=path, line=line, remedy=f"check quotes and separators ({delimiter!r} separates fields here)",
-            )  # fmt: skip
+                file=path,
+                line=line,
+                remedy=f"check quotes and separators ({delimiter!r} separates fields here)",
+            )
         for name, field in zip(names, fields, strict=True):
             columns[name].append(field)
         lines.append(line)
