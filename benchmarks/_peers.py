@@ -189,12 +189,12 @@ def prepare(source: str, place: Path) -> dict[str, int]:
 
     import xcwork
     from xcwork.data.writers import write_xc
-    from xcwork.search import unit_rows
+    from xcwork.sparse import normalise_rows
 
     dataset = xcwork.load_dataset(source)
     if dataset.train.texts is not None and Path(source).exists():  # a built-in dataset says itself how its text is read
         dataset = xcwork.load_dataset(source, vectorizer=VECTORIZER)
-    train, test = (replace(part, texts=None, X=unit_rows(part.X)) for part in (dataset.train, dataset.test))
+    train, test = (replace(part, texts=None, X=normalise_rows(part.X)) for part in (dataset.train, dataset.test))
     bare = replace(dataset, train=train, test=test)
     bare.save(place / "dataset")
     write_xc(bare, place / "text")

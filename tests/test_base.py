@@ -33,10 +33,11 @@ class Declared(Method):
     def _fit(self, train):
         self.seen_ = train.n_documents
 
-    def _predict(self, X, k):
+    def _predict(self, X, k, among=None):
         scores = np.tile(np.arange(len(self.labels_), dtype=np.float32), (X.shape[0], 1))
-        order = np.argsort(-scores, axis=1)[:, :k].astype(np.int32)
-        return TopK(order, np.take_along_axis(scores, order, axis=1))
+        order = np.argsort(-scores, axis=1).astype(np.int32)
+        found = TopK(order, np.take_along_axis(scores, order, axis=1))
+        return (found if among is None else found.among(among)).head(k)
 
     def _explain(self, x, label):
         return Explanation.of([], exact=True, score=label)
@@ -129,7 +130,7 @@ class TestParameters:
             assert checked is None or isinstance(checked, parameter.type)
 
 
-def test_a_general_method_is_restricted_by_looking_further(jumble):
+def test_candidates_can_be_restricted(jumble):
     best = Declared().fit(jumble.train).predict(jumble.test.X, k=2, among=[1, 5, 3])
     assert best.ids[0].tolist() == [5, 3]
 

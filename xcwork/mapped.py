@@ -22,6 +22,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from scipy import sparse
 
+from xcwork.sparse import sort_entries
+
 TYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
@@ -118,8 +120,7 @@ class RowFiles:
         """Append these rows."""
         if rows.shape[1] != self.n_columns:
             raise ValueError(f"rows of {rows.shape[1]} columns cannot follow rows of {self.n_columns}")
-        rows = sparse.csr_array(rows)
-        rows.sort_indices()
+        rows = sort_entries(sparse.csr_array(rows))
         self._files["data"].write(np.ascontiguousarray(rows.data, "<f4").data)
         self._files["indices"].write(np.ascontiguousarray(rows.indices, "<i4").data)
         self._lengths.append(np.diff(rows.indptr))

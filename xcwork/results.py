@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork import markup
+from xcwork.sparse import pack_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,13 +89,13 @@ class TopK:
         """Only the given label ids."""
         return self.where(np.isin(self.ids, labels))
 
+    def renumber(self, labels: np.ndarray) -> TopK:
+        """Return the same ranking with label labels[i] (ascending) where this one has i."""
+        return replace(self, ids=np.where(self.ids == MISSING, MISSING, labels[self.ids]).astype(np.int32))
+
     def to_csr(self, n_labels: int) -> sparse.csr_array:
         """The scores as a sparse matrix (n_documents, n_labels); label ids ascend within a row."""
-        present = self.ids != MISSING
-        indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        matrix = sparse.csr_array((self.scores[present], self.ids[present], indptr), shape=(len(self), n_labels))
-        matrix.sort_indices()
-        return matrix
+        return pack_rows(self.ids, self.scores, self.ids != MISSING, n_labels)
 
     def row(self, document: int) -> list[tuple[int, float]]:
         """The (label id, score) pairs of one document, best first."""

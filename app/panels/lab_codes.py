@@ -85,7 +85,7 @@ def _similarity(source: Source, stamp: str, order: str) -> tuple[np.ndarray, flo
     """(the grid of label frequencies, the mean cosine of labels in one row)."""
     from xcwork.methods.multihead.codes import MixedRadix, even_heads
     from xcwork.methods.multihead.order import label_order
-    from xcwork.search import unit_rows
+    from xcwork.sparse import normalise_rows
 
     train = caches.dataset(source).train
     lengths = even_heads(train.n_labels, 2)
@@ -93,7 +93,7 @@ def _similarity(source: Source, stamp: str, order: str) -> tuple[np.ndarray, flo
     digits = MixedRadix(lengths, train.n_labels).digits(np.arange(train.n_labels))
     grid = np.full(lengths, np.nan)
     grid[digits[:, 0], digits[:, 1]] = np.log10(1 + train.label_frequencies[placed])
-    centres = unit_rows((train.Y.T @ train.X).tocsr())
+    centres = normalise_rows((train.Y.T @ train.X).tocsr())
     sums, pairs = 0.0, 0
     for row in range(lengths[0]):
         some = centres[placed[digits[:, 0] == row]]

@@ -26,8 +26,9 @@ class Match(Method):
     def _fit(self, train: Split) -> None:
         pass
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return top_k_rows(X @ self.labels_.Z.T, k)
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        found = top_k_rows(X @ self.labels_.Z.T, len(self.labels_))
+        return (found if among is None else found.among(among)).head(k)
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         raise NotImplementedError

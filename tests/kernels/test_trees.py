@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.linear import Rows
 from xcwork.kernels.trees import by_feature, cluster, gather
+from xcwork.sparse import Rows
 
 
 def rows_of(matrix: np.ndarray) -> Rows:

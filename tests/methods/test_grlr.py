@@ -13,7 +13,7 @@ from xcwork.data.groups import Groups, groups_of
 from xcwork.errors import ConfigError
 from xcwork.kernels.groups import SETTLED
 from xcwork.methods.eagle.grlr import Assigned, Problem, assign_labels, assignment_precision, objective, solve
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 
 
 def groups_from(members: list[list[int]], labels: np.ndarray, n_documents: int) -> Groups:
@@ -102,7 +102,7 @@ def grouped_data(draw) -> tuple[np.ndarray, Groups]:
 
 def centred(X: np.ndarray, centre: bool) -> np.ndarray:
     """What documents are compared by: unit rows; centred, without their mean and of unit length again."""
-    unit = unit_rows(sparse.csr_array(X.astype(np.float32))).toarray().astype(np.float64)
+    unit = normalise_rows(sparse.csr_array(X.astype(np.float32))).toarray().astype(np.float64)
     if centre:
         there = np.linalg.norm(unit, axis=1, keepdims=True) > 0
         unit = (unit - unit.mean(axis=0)) * there
@@ -190,7 +190,7 @@ def test_groups_of_one_keep_their_labels_and_embed_a_label_as_the_direction_of_i
     train = jumble.train
     found = assign_labels(train.X, groups_of(train), steps=20, keep=None, centre=False)
     assert (found.Y != train.Y).nnz == 0
-    centroids = unit_rows(sparse.csr_array(train.Y.T @ unit_rows(train.X)))
+    centroids = normalise_rows(sparse.csr_array(train.Y.T @ normalise_rows(train.X)))
     np.testing.assert_allclose(found.embeddings.toarray(), centroids.toarray(), atol=1e-5)
 
 
@@ -255,7 +255,7 @@ def test_the_objective_is_the_sum_of_the_best_similarities():
 def test_centring_tells_documents_apart_that_share_most_words():
     split, _ = planted(4)
     common = sparse.csr_array(np.full((len(split), 1), 3.0, np.float32))  # a word that every document repeats
-    X = sparse.csr_array(sparse.hstack([unit_rows(split.X), common]))
+    X = sparse.csr_array(sparse.hstack([normalise_rows(split.X), common]))
     groups = groups_of(split)
     plain, centred = (assignment_precision(assign_labels(X, groups, centre=c).Y, split.Y) for c in (False, True))
     assert centred > plain

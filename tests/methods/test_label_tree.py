@@ -15,7 +15,7 @@ from xcwork.kernels.tree_search import search
 from xcwork.methods.label_tree import LabelTree, training
 from xcwork.methods.label_tree.explaining import secant
 from xcwork.progress import Callback
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 from xcwork.storage import Checkpoint
 
 SMALL = {"leaf_size": 10, "trees": 2}
@@ -62,7 +62,7 @@ def test_a_tree_of_one_leaf_is_one_vs_all(topics):
     tree = LabelTree(trees=1, leaf_size=1000, prune=0.0, tolerance=1e-3).fit(topics.train)
     flat = xcwork.create("one_vs_all", prune=0.0, tolerance=1e-3).fit(topics.train)
     best = flat.predict(topics.test.X, k=3)
-    margins = unit_rows(topics.test.X) @ tree.label_embeddings().T
+    margins = normalise_rows(topics.test.X) @ tree.label_embeddings().T
     assert len(tree.tree_frame()) == 1
     for document in range(20):
         for label, margin in best.row(document):
@@ -92,7 +92,7 @@ def test_a_part_says_tree_step_node_and_weight(model, topics):
     assert any(step.startswith("tree 1, step 1 of") for step in steps)
     assert any(step.startswith("tree 2, step 2 of") for step in steps)
     for part in terms:
-        value = unit_rows(topics.test.X[[0]])[[0], [model.features_.names.index(part.document_term)]][0]
+        value = normalise_rows(topics.test.X[[0]])[[0], [model.features_.names.index(part.document_term)]][0]
         assert np.sign(part.value) == np.sign(part.details["weight"] * value) or part.value == 0
 
 

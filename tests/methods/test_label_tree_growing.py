@@ -10,10 +10,10 @@ from scipy import sparse
 
 from xcwork.data.dataset import Features, LabelSpace, Split
 from xcwork.errors import DataError
-from xcwork.kernels.linear import Rows
 from xcwork.methods.label_tree import LabelTree
 from xcwork.methods.label_tree.forest import Shape, labels_below
 from xcwork.methods.label_tree.growing import Clustering, given_tree
+from xcwork.sparse import Rows
 
 
 def clustering(n_labels: int = 64, **options) -> Clustering:

@@ -13,7 +13,7 @@ from xcwork.errors import Cancelled, DataError
 from xcwork.methods import one_vs_all, resume
 from xcwork.methods.one_vs_all import OneVsAll
 from xcwork.progress import Callback
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 from xcwork.storage import Checkpoint
 
 
@@ -47,7 +47,7 @@ def test_margins_are_those_of_scikit_learn(jumble, C):
 
     model = OneVsAll(C=C, tolerance=1e-4, prune=0.0, max_rounds=500).fit(jumble.train)
     best = model.predict(jumble.test.X, k=11)
-    X, test = (unit_rows(split.X).toarray() for split in (jumble.train, jumble.test))
+    X, test = (normalise_rows(split.X).toarray() for split in (jumble.train, jumble.test))
     for label in np.flatnonzero(jumble.train.label_frequencies).tolist():
         y = jumble.train.Y.toarray()[:, label] * 2 - 1
         oracle = LinearSVC(C=C, loss="squared_hinge", tol=1e-9, max_iter=100_000, random_state=0).fit(X, y)

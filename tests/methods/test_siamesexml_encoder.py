@@ -20,7 +20,7 @@ from xcwork.methods.siamesexml.initial import decomposed, initial_table, recogni
 from xcwork.methods.siamesexml.likelihood import CLASSIFIERS, ENCODER, Likelihood
 from xcwork.methods.siamesexml.module_one import EncoderTraining, Sampler, contrast, rate_at
 from xcwork.methods.siamesexml.tokens import Tokens
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 
 CPU = torch.device("cpu")
 NOTHING = sparse.csr_array((30, 8), dtype=np.float32)  # no filter pairs
@@ -28,7 +28,7 @@ NOTHING = sparse.csr_array((30, 8), dtype=np.float32)  # no filter pairs
 
 def random_texts(n: int, n_tokens: int, seed: int = 0) -> sparse.csr_array:
     rng = np.random.default_rng(seed)
-    return unit_rows(sparse.random_array((n, n_tokens), density=0.3, format="csr", dtype=np.float32, rng=rng))
+    return normalise_rows(sparse.random_array((n, n_tokens), density=0.3, format="csr", dtype=np.float32, rng=rng))
 
 
 # At 0.4388 the loss of a negative over d is the 0.05 below which it no longer counts.
@@ -169,7 +169,7 @@ def test_similar_texts_start_similar_and_equal_words_more_so():
     texts = np.zeros((40, 5), np.float32)
     texts[:20, [0, 1]], texts[20:, [2, 3]] = 1, 1  # token 4 never occurs
     for source in ("svd", "pmi"):
-        tables = [initial_table(unit_rows(sparse.csr_array(texts)), source, 2, seed) for seed in range(100)]
+        tables = [initial_table(normalise_rows(sparse.csr_array(texts)), source, 2, seed) for seed in range(100)]
         assert np.linalg.norm(tables[0], axis=1) == pytest.approx(np.ones(5), rel=1e-5)
         cosines = np.mean([table @ table.T for table in tables], axis=0)
         assert cosines[0, 1] > 0.3
@@ -192,7 +192,7 @@ def test_word_vectors_come_from_a_file(tmp_path):
     names = ["red", "square", "red square", "unknown"]
     table = table_from_file(str(file), names, 4)
     assert table.tolist() == [[1, 0], [0, 2], [1, 2], [0, 0]]
-    assert (recognisable(table, seed=0)[:3] * unit_rows(table[:3])).sum(axis=1).min() > 0
+    assert (recognisable(table, seed=0)[:3] * normalise_rows(table[:3])).sum(axis=1).min() > 0
     file.write_text("red 1 0\nsquare 0 2\n", "utf-8")
     assert table_from_file(str(file), ["red"], 1).shape == (1, 2)
 

@@ -17,7 +17,7 @@ from xcwork.methods.siamesexml.graphs import GRAPHS, Neighbourhood, label_correl
 from xcwork.methods.siamesexml.likelihood import CLASSIFIERS, Logistic
 from xcwork.methods.siamesexml.scores import Member, lookup, score, without
 from xcwork.methods.siamesexml.terms import Terms
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 
 CPU = torch.device("cpu")
 N_DOCUMENTS, N_LABELS, N_TOKENS, DIMENSION = 60, 40, 50, 12
@@ -25,7 +25,7 @@ N_DOCUMENTS, N_LABELS, N_TOKENS, DIMENSION = 60, 40, 50, 12
 
 def texts(n: int, seed: int) -> sparse.csr_array:
     rng = np.random.default_rng(seed)
-    return unit_rows(sparse.random_array((n, N_TOKENS), density=0.2, format="csr", dtype=np.float32, rng=rng))
+    return normalise_rows(sparse.random_array((n, N_TOKENS), density=0.2, format="csr", dtype=np.float32, rng=rng))
 
 
 @pytest.fixture

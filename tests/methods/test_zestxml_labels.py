@@ -15,7 +15,7 @@ from xcwork.data.text import text_dataset
 from xcwork.errors import DataError
 from xcwork.methods.registry import METHODS, method_class
 from xcwork.methods.zestxml import ZestXML
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 
 VARIANTS = pytest.mark.parametrize("variant", ["tuned", "xhtp"])
 
@@ -151,7 +151,7 @@ def test_explanations_say_of_how_many_pairs_how_many_were_relevant() -> None:
 def test_every_part_is_document_value_times_weight_times_label_value(variant: str) -> None:
     data = awkward()
     model = ZestXML(variant=variant).fit(data.train)
-    x = unit_rows(data.test.X[[0]])
+    x = normalise_rows(data.test.X[[0]])
     explanation = model.explain(x, 0)
     assert {"direct match", "memorised"} <= {part.details["kind"] for part in explanation.parts}
     for part in explanation.parts:

@@ -15,10 +15,10 @@ from xcwork.kernels.bilinear_training import Pairs, loss_and_slope
 from xcwork.methods import resume
 from xcwork.methods.resume import Progress
 from xcwork.methods.zestxml import ZestXML, own
-from xcwork.methods.zestxml.arrays import rows_of
 from xcwork.methods.zestxml.own import OwnProblem
 from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.progress import Callback, listening
+from xcwork.sparse import to_rows
 from xcwork.storage import Checkpoint
 
 LOGISTIC = pytest.mark.parametrize("logistic", [False, True], ids=["squared hinge", "logistic"])
@@ -97,9 +97,9 @@ def shared_problem(seed: int, logistic: bool, stop_by: np.ndarray) -> tuple[Shar
     signs = np.where(X @ planted @ Z.T + rng.normal(size=(n, n_labels)) > 0, 1, -1)
     offsets = np.full((n, n_labels), -0.2)
     X, Z = X.astype(np.float32), Z.astype(np.float32)
-    pairs = Pairs(rows_of(sparse.csr_array(signs.astype(np.int8)), None), offsets.ravel().astype(np.float32))
+    pairs = Pairs(to_rows(sparse.csr_array(signs.astype(np.int8)), None), offsets.ravel().astype(np.float32))
     problem = SharedProblem(
-        rows_of(sparse.csr_array(X)), rows_of(sparse.csr_array(Z)), n_terms, pairs,
+        to_rows(sparse.csr_array(X)), to_rows(sparse.csr_array(Z)), n_terms, pairs,
         learn_from=np.setdiff1d(np.arange(n), stop_by), stop_by=stop_by, logistic=logistic, rate=1.0, batch=n, seed=0,
     )  # fmt: skip
     return problem, sparse.csr_array(support.astype(np.float32) * 0.1), (X, Z, signs, offsets, support)

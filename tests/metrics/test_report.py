@@ -32,9 +32,11 @@ class Planted(Method):
     def _fit(self, train: Split) -> None:
         self.scores_ = self.table
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         self.calls.append((X.shape[0], k))
-        return TopK.concatenate([top_k_rows(self.scores_[x.indices], k) for x in batches(X, 2, "looking up")])
+        scores = self.scores_ if among is None else self.scores_[:, among]
+        best = TopK.concatenate([top_k_rows(scores[x.indices], k) for x in batches(X, 2, "looking up")])
+        return best if among is None else best.renumber(among)
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         return Explanation.of([], exact=True)

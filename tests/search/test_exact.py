@@ -9,12 +9,13 @@ import pytest
 from scipy import sparse
 
 from xcwork.errors import DataError
-from xcwork.search import top_k_product, unit_rows
+from xcwork.search import top_k_product
+from xcwork.sparse import normalise_rows
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_rows_get_length_one_and_zero_rows_stay(form):
-    rows = unit_rows(form(np.array([[3.0, 4.0], [0.0, 0.0], [-2.0, 0.0]])))
+    rows = normalise_rows(form(np.array([[3.0, 4.0], [0.0, 0.0], [-2.0, 0.0]])))
     dense = rows.toarray() if sparse.issparse(rows) else rows
     np.testing.assert_allclose(dense, [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
     assert dense.dtype == np.float32
@@ -22,7 +23,7 @@ def test_rows_get_length_one_and_zero_rows_stay(form):
 
 def test_the_original_rows_are_left_alone():
     matrix = sparse.csr_array(np.array([[3.0, 4.0]], np.float32))
-    unit_rows(matrix)
+    normalise_rows(matrix)
     assert matrix.toarray().tolist() == [[3, 4]]
 
 
@@ -56,11 +57,11 @@ def test_threads_may_search_at_once_whatever_numba_finds():
 @pytest.mark.parametrize("density", [0.001, 0.05, 0.4])
 def test_one_row_alone_becomes_a_unit_row_to_the_same_bits(density: float) -> None:
     X = sparse.csr_array(sparse.random(60, 2000, density, format="csr", dtype=np.float32, random_state=1))
-    together = unit_rows(X)
+    together = normalise_rows(X)
     for row in range(60):
-        assert (unit_rows(X[[row]]).data == together[[row]].data).all()
+        assert (normalise_rows(X[[row]]).data == together[[row]].data).all()
 
 
 def test_entries_of_one_row_that_occur_twice_count_as_their_sum() -> None:
     twice = sparse.csr_array((np.float32([1, 2, 4]), np.int32([0, 0, 1]), np.int32([0, 3])), shape=(1, 2))
-    assert unit_rows(twice).toarray() == pytest.approx(np.array([[0.6, 0.8]]))
+    assert normalise_rows(twice).toarray() == pytest.approx(np.array([[0.6, 0.8]]))

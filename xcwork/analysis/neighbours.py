@@ -24,7 +24,8 @@ from xcwork.data.dataset import Dataset, LabelSpace
 from xcwork.errors import ConfigError, DataError
 from xcwork.metrics.ranking import place
 from xcwork.results import MISSING, TopK
-from xcwork.search import top_k_rows, unit_rows
+from xcwork.search import top_k_rows
+from xcwork.sparse import normalise_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,13 +47,13 @@ class LabelVectors:
         """The embeddings of `method`, or the label texts where it has none."""
         embeddings = None if method is None else method.label_embeddings()
         if embeddings is not None:
-            return cls(unit_rows(embeddings), f"label embeddings of {method.title or type(method).__name__}")
+            return cls(normalise_rows(embeddings), f"label embeddings of {method.title or type(method).__name__}")
         if labels.Z is None:
             raise DataError(
                 "this method has no label embeddings and the labels have no text, so nothing says which are alike",
                 remedy="choose a run of another method, such as one_vs_all",
             )
-        return cls(unit_rows(labels.Z), "label texts")
+        return cls(normalise_rows(labels.Z), "label texts")
 
     def __len__(self) -> int:
         return self.vectors.shape[0]

@@ -37,7 +37,7 @@ from xcwork.data.dataset import Dataset, LabelSpace
 from xcwork.errors import ConfigError, DataError, XcworkError
 from xcwork.metrics.bands import Bands, absolute_bands
 from xcwork.progress import track
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 from xcwork.storage import read_state, write_state
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _reduce(rows: Any, seed: int) -> np.ndarray:
         rows = rows[:, np.unique(rows.indices)]  # of a large vocabulary the sample uses a small part
     if rows.shape[1] <= REDUCED or rows.shape[0] <= REDUCED:
         return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float32)
-    return unit_rows(TruncatedSVD(REDUCED, random_state=seed).fit_transform(rows).astype(np.float32))
+    return normalise_rows(TruncatedSVD(REDUCED, random_state=seed).fit_transform(rows).astype(np.float32))
 
 
 def _clusters(reduced: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from xcwork.data.dataset import Dataset, LabelSpace, Split
 from xcwork.errors import DataError
+from xcwork.sparse import enlarge, fill_with_ones
 
 if TYPE_CHECKING:
     from xcwork.methods.base import Method
@@ -49,7 +50,8 @@ def in_terms_of(other: Dataset, trained_on: Dataset, model: Method) -> tuple[Dat
         test, X=X, Y=_renumbered(test.Y, ids, len(labels)), labels=labels, features=model.features_,
         filter_pairs=_renumbered_pairs(test.filter_pairs, ids),
     )  # fmt: skip
-    train = replace(trained_on.train, Y=_widened(trained_on.train.Y, len(labels)), labels=labels)
+    Y = enlarge(trained_on.train.Y, (len(trained_on.train), len(labels)))  # labels may have been added
+    train = replace(trained_on.train, Y=Y, labels=labels)
     aligned_data = replace(
         trained_on, name=other.name, train=train, test=aligned, source=other.source, notes=other.notes
     )
@@ -85,8 +87,7 @@ def _renumbered(Y: sparse.csr_array, ids: np.ndarray, n_labels: int) -> sparse.c
     matrix = sparse.csr_array(
         (np.ones(int(kept.sum()), np.float32), (rows[kept], columns[kept])), shape=(Y.shape[0], n_labels)
     )
-    matrix.data[:] = 1  # two labels of the other data may be one label here
-    return matrix
+    return fill_with_ones(matrix)  # two labels of the other data may be one label here
 
 
 def _renumbered_pairs(pairs: np.ndarray | None, ids: np.ndarray) -> np.ndarray | None:
@@ -94,8 +95,3 @@ def _renumbered_pairs(pairs: np.ndarray | None, ids: np.ndarray) -> np.ndarray |
         return pairs
     renumbered = np.column_stack([pairs[:, 0], ids[pairs[:, 1]]])
     return renumbered[renumbered[:, 1] != UNKNOWN]
-
-
-def _widened(Y: sparse.csr_array, n_labels: int) -> sparse.csr_array:
-    """`Y` with empty columns for labels that came later."""
-    return sparse.csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], n_labels))

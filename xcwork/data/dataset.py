@@ -22,6 +22,7 @@ from xcwork import markup
 from xcwork.data.fingerprint import VERSION, first_fingerprint, hash_content
 from xcwork.data.held_out import keep_groups_whole, number_groups
 from xcwork.errors import ConfigError, DataError
+from xcwork.sparse import drop_zeros
 from xcwork.storage import ARRAYS_FILE, read_state, write_state
 
 if TYPE_CHECKING:
@@ -204,9 +205,7 @@ class Split:
         if self.X.shape[1] != self.features.size:
             raise DataError(f"X has {self.X.shape[1]} columns but there are {self.features.size} features")
         if not self.Y.data.all():  # a stored zero would count as a label wherever entries are counted
-            Y = self.Y.copy()
-            Y.eliminate_zeros()
-            object.__setattr__(self, "Y", Y)
+            object.__setattr__(self, "Y", drop_zeros(self.Y))
 
     def __repr__(self) -> str:
         return f"<{len(self):,} documents, {self.n_labels:,} labels, {self.X.shape[1]:,} features>"

@@ -26,9 +26,9 @@ from scipy import sparse
 
 from xcwork.data.dataset import Split
 from xcwork.data.held_out import number_groups
-from xcwork.data.readers.assemble import as_ones
 from xcwork.errors import ConfigError, DataError
 from xcwork.progress import track
+from xcwork.sparse import fill_with_ones, normalise_rows, sort_entries, to_rows
 
 MERGES = ("list", "set")
 LEVELS = ("class", "module", "package")
@@ -51,9 +51,7 @@ class Groups:
 
     def shared(self) -> sparse.csr_array:
         """Every label of a group for every member, (n_documents, n_labels) ones: the paper's baseline min(1, Y¹Y²)."""
-        shared = as_ones(sparse.csr_array(self.members.T @ self.labels))
-        shared.sort_indices()
-        return shared
+        return sort_entries(fill_with_ones(sparse.csr_array(self.members.T @ self.labels)))
 
 
 def groups_of(split: Split, merge: str = "list") -> Groups:
@@ -65,11 +63,10 @@ def groups_of(split: Split, merge: str = "list") -> Groups:
     names = [ids[row] or f"document {row}" for row in np.unique(group_of, return_index=True)[1]]
     entries = (np.ones(len(split), np.float32), (group_of, np.arange(len(split))))
     members = sparse.csr_array(entries, shape=(len(names), len(split)))
-    labels = sparse.csr_array(members @ split.Y)
-    labels.sort_indices()
+    labels = sort_entries(sparse.csr_array(members @ split.Y))
     sizes = np.diff(members.indptr)
     repeated = np.array_equal(labels.data, np.repeat(sizes, np.diff(labels.indptr)))
-    return Groups(names, members, as_ones(labels) if merge == "set" or repeated else labels, repeated)
+    return Groups(names, members, fill_with_ones(labels) if merge == "set" or repeated else labels, repeated)
 
 
 def groups_sharing_labels(split: Split) -> np.ndarray | None:
@@ -129,16 +126,14 @@ def clustered_groups(split: Split, depth: int, *, noise: float = 0.0, balanced: 
     """
     if depth < 0 or noise < 0:
         raise ConfigError(f"depth and noise must not be negative, got {depth} and {noise}")
-    from xcwork.kernels.linear import Rows
     from xcwork.kernels.trees import cluster
-    from xcwork.search import unit_rows
 
     rng = np.random.default_rng(seed)
-    X = unit_rows(split.X)
+    X = normalise_rows(split.X)
     if noise:
         added = rng.normal(scale=noise / math.sqrt(NOISE_COLUMNS), size=(len(split), NOISE_COLUMNS))
-        X = unit_rows(sparse.csr_array(sparse.hstack([X, sparse.csr_array(added)])))
-    rows = Rows(X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64))
+        X = normalise_rows(sparse.csr_array(sparse.hstack([X, sparse.csr_array(added)])))
+    rows = to_rows(X)
     clusters = [np.arange(len(split), dtype=np.int32)]
     for _ in track(range(depth), "clustering documents"):
         halves = []

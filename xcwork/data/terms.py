@@ -27,6 +27,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.progress import track
+from xcwork.sparse import merge_duplicates
 
 NO_WORD, STOP_WORD = -1, -2
 TEXTS_A_BLOCK = 1024
@@ -200,6 +201,5 @@ def count_matrix(block: Tokens, vocabulary: np.ndarray, order: int, bits: int) -
     known_before = np.concatenate([[0], np.cumsum(known)])  # (n_positions + 1,)
     indptr = known_before[np.minimum(block.ends, len(codes))]
     columns = columns[known].astype(np.int32)
-    matrix = sparse.csr_array((np.ones(len(columns), np.float32), columns, indptr.astype(np.int32)), shape=shape)
-    matrix.sum_duplicates()
-    return matrix
+    entries = (np.ones(len(columns), np.float32), columns, indptr.astype(np.int32))
+    return merge_duplicates(sparse.csr_array(entries, shape=shape))

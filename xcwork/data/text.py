@@ -29,6 +29,7 @@ from xcwork.data.fingerprint import hash_content
 from xcwork.data.terms import WordRules
 from xcwork.data.vocabulary import Selection, Subwords, Words
 from xcwork.errors import ConfigError, DataError, NotFittedError
+from xcwork.sparse import fill_with_ones, make_canonical, replace_values
 
 
 @dataclass(kw_only=True, eq=False)
@@ -149,7 +150,7 @@ class TextVectorizer:
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         lengths = np.sqrt(np.bincount(rows, weights=np.square(values, dtype=np.float64), minlength=counts.shape[0]))
         values = (values / lengths[rows]).astype(np.float32)
-        return sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+        return replace_values(counts, values)
 
 
 def _smoothed_idf(counts: sparse.csr_array) -> np.ndarray:
@@ -253,10 +254,7 @@ def _label_space(
 def _label_matrix(carried: Sequence[Sequence[str]] | sparse.csr_array, label_id: dict[str, int]) -> sparse.csr_array:
     """Y, (n_documents, n_labels): a one for each label a document carries, however often it names it."""
     if sparse.issparse(carried):
-        Y = sparse.csr_array(carried, dtype=np.float32, copy=True)
-        Y.sum_duplicates()
-        Y.eliminate_zeros()
-        Y.data[:] = 1
+        Y = fill_with_ones(make_canonical(sparse.csr_array(carried, dtype=np.float32)))
     else:
         rows = [sorted({label_id[key] for key in keys}) for keys in carried]
         indptr = np.cumsum([0, *map(len, rows)], dtype=np.int32)

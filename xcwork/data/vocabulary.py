@@ -22,6 +22,7 @@ from scipy import sparse
 from xcwork.data import terms
 from xcwork.data.terms import Tokens, WordIds, WordRules
 from xcwork.parallel import parallel_map
+from xcwork.sparse import sort_entries
 
 SUBWORD_SIZES = (3, 5)  # characters, the borders of the word included
 
@@ -231,8 +232,6 @@ def _piece_counts(blocks: list[Tokens], pieces_of_word: sparse.csr_array) -> spa
     every_word = np.arange(pieces_of_word.shape[0], dtype=np.int64)
 
     def count(block: Tokens) -> sparse.csr_array:
-        product = terms.count_matrix(block, every_word, 1, 0) @ pieces_of_word
-        product.sort_indices()
-        return product
+        return sort_entries(terms.count_matrix(block, every_word, 1, 0) @ pieces_of_word)
 
     return _stacked(count, blocks)

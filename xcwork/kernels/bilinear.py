@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.linear import Rows
 from xcwork.kernels.topk import push, sort_best_first
+from xcwork.sparse import Rows
 
 MANY_LABELS = 100_000  # from here on it is quicker to clear what a document touched than everything
 LOWEST = 1e-6  # a product of weight and label value below this never brings a label into the lazy shortlist

@@ -19,8 +19,9 @@ import numpy as np
 from numba import njit
 
 from xcwork.kernels.bilinear import clear, label_score, project
-from xcwork.kernels.linear import Rows, _dot, add_row, shuffle
+from xcwork.kernels.linear import _dot, add_row, shuffle
 from xcwork.kernels.topk import push
+from xcwork.sparse import Rows
 
 NEGLIGIBLE = np.float32(1e-4)  # a slope below this is not worth a walk over the support
 LONGEST_REST = 63  # passes that a pair may be left alone

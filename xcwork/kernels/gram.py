@@ -17,7 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.linear import Rows, shuffle
+from xcwork.kernels.linear import shuffle
+from xcwork.sparse import Rows
 
 DENSE = 8  # a feature that more than one in eight documents has is cheaper as a dense column
 TILE = 32  # rows and columns that are mirrored together

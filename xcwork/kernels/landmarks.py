@@ -306,14 +306,6 @@ def largest_of_columns(matrix, ids, values):
                 values[column, at] = matrix[ids[column, at], column]
 
 
-class Sparse(NamedTuple):
-    """The arrays of a CSR matrix."""
-
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-
-
 @njit(cache=True, parallel=True, nogil=True)
 def score_rows(X, direct, decoder, own, own_labels, out):
     """out[i] = (x_i direct) decoder + x_i own, with column j of `own` for label own_labels[j]; sums in double."""

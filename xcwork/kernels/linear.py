@@ -24,42 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
-from scipy import sparse
 
 from xcwork.kernels.topk import push
+from xcwork.sparse import Rows as Rows  # kernels compiled by earlier versions lie in numba's cache under this name
 
 CHUNK = 64  # documents scored together, so that their margins stay in the cache
 MORE = 500  # violators that a working set takes beyond the number of documents that are in it anyway
 NO_STEP = np.float32(1e-7)  # a smaller gradient does not move α
-
-
-class Rows(NamedTuple):
-    """A CSR matrix as the kernels see it: float32 values, int32 columns, int64 row starts."""
-
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-
-
-def rows_of(matrix: sparse.csr_array) -> Rows:
-    """A CSR matrix as the kernels see it."""
-    return Rows(
-        matrix.data.astype(np.float32, copy=False), matrix.indices.astype(np.int32, copy=False),
-        matrix.indptr.astype(np.int64, copy=False),
-    )  # fmt: skip
-
-
-def frequent_first(X: sparse.csr_array) -> tuple[sparse.csr_array, np.ndarray]:
-    """(`X` with its columns ordered by frequency, the original column behind each new one).
-
-    The weights used most then lie together and stay in the processor's cache.
-    """
-    columns = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable").astype(np.int32)
-    rank = np.empty_like(columns)
-    rank[columns] = np.arange(len(columns), dtype=np.int32)
-    ordered = sparse.csr_array((X.data, rank[X.indices], X.indptr), shape=X.shape)
-    ordered.sort_indices()
-    return ordered, columns
 
 
 class Block(NamedTuple):

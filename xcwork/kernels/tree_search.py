@@ -35,12 +35,12 @@ class Trees(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def search(rows, trees, width, power, n_labels, ids, best, reached):
-    """Fill `ids` and `best` (n_documents, k) with the labels of the highest mean probability over the trees.
+def search(rows, trees, width, power, allowed, ids, best, reached):
+    """Fill `ids` and `best` (n_documents, k) with the `allowed` labels of the highest mean probability over the trees.
 
     A tree that does not reach a label counts as zero. `reached` (n_nodes,) gets marks where a document came by.
     """
-    n_trees = trees.roots.shape[0]
+    n_trees, n_labels = trees.roots.shape[0], allowed.shape[0]
     share = np.float32(1 / n_trees)
     total, met = np.zeros(n_labels, np.float32), np.zeros(n_labels, np.bool_)
     touched = np.empty(n_labels, np.int32)
@@ -62,7 +62,7 @@ def search(rows, trees, width, power, n_labels, ids, best, reached):
                     for i in range(first_found[place], first_found[place + 1]):
                         found[i] = scores[place] - _loss(found[i], power)
                         label = ~trees.targets[slot_before + i]
-                        if label >= 0:
+                        if label >= 0 and allowed[label]:
                             total[label] += share * np.exp(found[i])
                             if not met[label]:
                                 met[label] = True

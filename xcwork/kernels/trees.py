@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.linear import Rows
+from xcwork.sparse import Rows
 
 FEW_ENTRIES = 30  # sorting the entries of a node is quicker than a look at all features, when it has 30 times fewer
 

@@ -28,14 +28,13 @@ from xcwork.data.dataset import Features, LabelSpace, Split
 from xcwork.device import threads_for
 from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.methods import registry
+from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
 from xcwork.methods.layout import Check, Misfit, check_stored, compact
 from xcwork.progress import Callback, listening
 from xcwork.results import Explanation, Part, TopK
 from xcwork.storage import Checkpoint, read_state, write_state
 
 __all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "TopK", "param"]
-
-Documents = Split | sparse.sparray | np.ndarray | str | Sequence[str]
 
 
 def param(
@@ -139,19 +138,17 @@ class Method(ABC):
         """Learn from `train`. `labels_`, `features_` and `label_frequencies_` are already set."""
 
     @abstractmethod
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        """The k best labels of every row of `X`."""
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        """Return the k best labels of each row of `X`; `among` (ascending ids) limits the candidates, None means all.
+
+        A limit changes no score: the answer is the full ranking without the other labels.
+        """
 
     @abstractmethod
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         """Why `label` has its score for the one document `x` (1, n_features)."""
 
     # ---- what a method may refine
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray) -> TopK:
-        """The k best of the given labels only. Methods that can restrict their search do better than this."""
-        n_labels = len(self.labels_)
-        return self._predict(X, min(n_labels, max(10 * k, 1000))).among(labels).head(k)
 
     def _add_labels(self, Z: sparse.csr_array) -> None:
         """Make the new labels, already at the end of `labels_`, take part in predictions."""
@@ -205,6 +202,7 @@ class Method(ABC):
         """Train on `train`, forgetting any earlier training. A resumable method goes on from `checkpoint`."""
         self.validate()
         self._forget()
+        train = read_split(train)
         if train.n_documents == 0 or train.n_labels == 0:
             raise DataError("there are no documents or no labels to train on")
         if self.capabilities.needs_label_text and train.labels.Z is None:
@@ -230,25 +228,27 @@ class Method(ABC):
         return self
 
     def predict(
-        self, documents: Documents, k: int = 5, *, among: np.ndarray | Sequence[int] | None = None,
-        callbacks: Iterable[Callback] = (),
-    ) -> TopK:  # fmt: skip
-        """The k best labels of every document: a split, a feature matrix, a text or a list of texts.
+        self, documents: Documents, k: int = 5, *, among: Candidates | None = None, callbacks: Iterable[Callback] = ()
+    ) -> TopK:
+        """Return the k best labels of every document: a split, a feature matrix, a text, or a list or array of texts.
 
-        `among` restricts the candidates to these label ids. Filter pairs of a split never appear.
+        `among` limits the candidates: label ids, or a mask with one bool per label. Filter pairs of a split never
+        appear.
         """
         self._check_fitted()
+        if isinstance(k, bool) or not isinstance(k, int | np.integer):
+            raise ConfigError(f"k must be a whole number, got {k!r}")
         if k < 1:
             raise ConfigError(f"k must be at least 1, got {k}")
         X = self.matrix_of(documents)
         pairs = documents.filter_pairs if isinstance(documents, Split) else None
         spare = 0 if pairs is None or len(pairs) == 0 else int(np.bincount(pairs[:, 0]).max())
-        candidates = None if among is None else np.unique(np.asarray(among, dtype=np.int64))
+        candidates = read_candidates(among, len(self.labels_))
         wanted = min(k + spare, len(self.labels_) if candidates is None else len(candidates))
         if X.shape[0] == 0 or wanted == 0:
             return replace(TopK.empty(X.shape[0], k), labels=self.labels_)
         with listening(callbacks), threads_for(X.shape[0]):
-            found = self._predict(X, wanted) if candidates is None else self._predict_among(X, wanted, candidates)
+            found = self._predict(X, wanted, candidates)
         if spare:
             found = found.without(pairs)
         return replace(found.head(min(k, len(self.labels_))), labels=self.labels_)
@@ -274,7 +274,8 @@ class Method(ABC):
             )
         if isinstance(texts, str):
             raise ConfigError("add_labels takes a list of texts; put the one text into a list")
-        names = list(texts) if names is None else list(names)
+        texts = read_texts(texts, "label")
+        names = texts if names is None else read_texts(names, "name")
         if len(names) != len(texts):
             raise ConfigError(f"there are {len(texts)} texts but {len(names)} names")
         features = self.labels_.features or self.features_
@@ -287,16 +288,8 @@ class Method(ABC):
 
     def matrix_of(self, documents: Documents) -> sparse.csr_array:
         """Documents in any accepted form as rows of the features this model was trained on."""
-        if isinstance(documents, Split):
-            X = documents.X
-        elif isinstance(documents, sparse.csr_array):
-            X = documents
-        elif isinstance(documents, str):
-            X = self.features_.transform([documents])
-        elif sparse.issparse(documents) or isinstance(documents, np.ndarray):
-            X = sparse.csr_array(np.atleast_2d(documents) if isinstance(documents, np.ndarray) else documents)
-        else:
-            X = self.features_.transform(list(documents))
+        given = read_documents(documents)
+        X = self.features_.transform(given) if isinstance(given, list) else given
         if X.shape[1] != self.features_.size:
             raise DataError(
                 f"the documents have {X.shape[1]} features, but the model was trained on {self.features_.size}"

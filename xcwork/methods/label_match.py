@@ -38,7 +38,8 @@ from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
 from xcwork.methods.layout import array, matrix, number, stored
 from xcwork.progress import batches
-from xcwork.search import top_k_product, unit_rows
+from xcwork.search import top_k_product
+from xcwork.sparse import drop_zeros, normalise_rows, renumber_columns, replace_values
 
 BATCH = 4096  # documents scored between two steps of progress
 
@@ -80,12 +81,9 @@ class LabelMatch(Method):
     def _query(self, X: sparse.csr_array) -> sparse.csr_array:
         return self._document_weights(self._values(X, self.features_))
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._predict_among(X, k, None)
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray | None) -> TopK:
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         blocks = batches(X, BATCH, "matching")
-        return TopK.concatenate([top_k_product(self._query(x), self.terms_, k, among=labels) for x in blocks])
+        return TopK.concatenate([top_k_product(self._query(x), self.terms_, k, among=among) for x in blocks])
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         x = self._query(x)
@@ -97,7 +95,7 @@ class LabelMatch(Method):
 
     def label_embeddings(self) -> sparse.csr_array:
         """The term weights of each label."""
-        return unit_rows(sparse.csr_array(self.terms_.T))
+        return normalise_rows(sparse.csr_array(self.terms_.T))
 
     def _in_document_features(self, Z: sparse.csr_array) -> sparse.csr_array:
         """Z in the columns of the documents: the same vocabulary, or the terms of the same name."""
@@ -111,8 +109,7 @@ class LabelMatch(Method):
         column = {name: i for i, name in enumerate(ours.names)}
         known = np.array([column.get(name, -1) for name in theirs.names], np.int64)
         kept = sparse.csr_array(Z[:, np.flatnonzero(known >= 0)])
-        entries = (kept.data, known[known >= 0][kept.indices], kept.indptr)
-        return sparse.csr_array(entries, shape=(Z.shape[0], ours.size))
+        return renumber_columns(kept, known[known >= 0], ours.size)
 
 
 _REMEDY = "load the dataset from raw text, which gives documents and labels one vocabulary"
@@ -125,7 +122,7 @@ class TfidfMatch(LabelMatch):
     title = "Tf-idf label match"
 
     def _values(self, rows: sparse.csr_array, features: Features) -> sparse.csr_array:
-        return unit_rows(rows)
+        return normalise_rows(rows)
 
     def _document_weights(self, values: sparse.csr_array) -> sparse.csr_array:
         return values
@@ -157,18 +154,19 @@ class BM25(LabelMatch):
         self.mean_length_ = float(lengths[lengths > 0].mean()) if (lengths > 0).any() else 1.0
 
     def _document_weights(self, values: sparse.csr_array) -> sparse.csr_array:
-        return _with_data(values, (self.k3 + 1) * values.data / (values.data + self.k3))
+        weights = (self.k3 + 1) * values.data / (values.data + self.k3)
+        return replace_values(values, weights.astype(np.float32))
 
     def _label_weights(self, values: sparse.csr_array) -> sparse.csr_array:
         lengths = np.repeat(values.sum(axis=1), np.diff(values.indptr)) / self.mean_length_
         saturation = values.data + self.k1 * (1 - self.b + self.b * lengths)
-        return _with_data(values, self.idf_[values.indices] * (self.k1 + 1) * values.data / saturation)
+        weights = self.idf_[values.indices] * (self.k1 + 1) * values.data / saturation
+        return replace_values(values, weights.astype(np.float32))
 
 
 def counts(rows: sparse.csr_array, features: Features) -> sparse.csr_array:
     """How often each term occurs, recovered from unit rows of tf-idf (float64)."""
-    rows = rows.astype(np.float64)
-    rows.eliminate_zeros()
+    rows = drop_zeros(rows.astype(np.float64))
     vectorizer = features.vectorizer
     relative = np.abs(rows.data if vectorizer is None else rows.data / vectorizer.idf[rows.indices])
     lengths = np.diff(rows.indptr)
@@ -178,8 +176,4 @@ def counts(rows: sparse.csr_array, features: Features) -> sparse.csr_array:
         relative = relative / np.repeat(once, lengths[filled])
     if vectorizer is not None and vectorizer.sublinear:
         relative = np.exp(relative - 1)
-    return sparse.csr_array((relative, rows.indices, rows.indptr), shape=rows.shape)
-
-
-def _with_data(matrix: sparse.csr_array, data: np.ndarray) -> sparse.csr_array:
-    return sparse.csr_array((data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
+    return replace_values(rows, relative)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from xcwork.sparse import narrow_indices
+
 if TYPE_CHECKING:
     from xcwork.methods.base import Method
 
@@ -177,18 +179,10 @@ def check_stored(method: Method, learned: Mapping[str, Any]) -> None:
 
 
 def compact(value: Any) -> Any:
-    """A learned value whose sparse matrices have 32-bit indices where these suffice.
-
-    scipy often makes them 64-bit ones, which take half as much memory again, and which a kernel would copy each time.
-    """
+    """A learned value whose sparse matrices have 32-bit indices where these suffice."""
     if isinstance(value, dict):
         return {name: compact(item) for name, item in value.items()}
-    if not isinstance(value, sparse.csr_array) or value.indices.dtype == np.int32:
-        return value
-    if max(*value.shape, value.nnz) > np.iinfo(np.int32).max:
-        return value
-    indices, indptr = value.indices.astype(np.int32), value.indptr.astype(np.int32)
-    return sparse.csr_array((value.data, indices, indptr), shape=value.shape)
+    return narrow_indices(value) if isinstance(value, sparse.csr_array) else value
 
 
 def _passed(value: Any, sizes: Sizes) -> None:

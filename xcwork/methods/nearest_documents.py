@@ -22,7 +22,8 @@ from xcwork.data.dataset import Split
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
 from xcwork.methods.layout import listing, matrix, optional, stored, text
 from xcwork.progress import batches
-from xcwork.search import top_k_product, top_k_rows, unit_rows
+from xcwork.search import top_k_product, top_k_rows
+from xcwork.sparse import normalise_rows
 
 
 @dataclass(kw_only=True, eq=False)
@@ -41,19 +42,15 @@ class NearestDocuments(Method):
 
     def _fit(self, train: Split) -> None:
         # Feature-major, because a query walks the posting list of each of its terms.
-        self.postings_ = sparse.csr_array(unit_rows(train.X).T)  # (n_features, n_documents)
+        self.postings_ = sparse.csr_array(normalise_rows(train.X).T)  # (n_features, n_documents)
         self.relevance_ = train.Y  # (n_documents, n_labels)
         self.uids_ = train.uids
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._ranked(X, k, self.relevance_)
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray) -> TopK:
-        best = self._ranked(X, k, self.relevance_[:, labels])
-        return TopK(np.where(best.ids >= 0, labels[best.ids], best.ids).astype(np.int32), best.scores)
-
-    def _ranked(self, X: sparse.csr_array, k: int, relevance: sparse.csr_array) -> TopK:
-        return TopK.concatenate([top_k_rows(self._votes(x) @ relevance, k) for x in batches(X, self.batch, "voting")])
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        relevance = self.relevance_ if among is None else self.relevance_[:, among]
+        blocks = batches(X, self.batch, "voting")
+        best = TopK.concatenate([top_k_rows(self._votes(x) @ relevance, k) for x in blocks])
+        return best if among is None else best.renumber(among)
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         votes = self._votes(x)  # (1, n_documents)
@@ -67,7 +64,7 @@ class NearestDocuments(Method):
 
     def label_embeddings(self) -> sparse.csr_array:
         """The mean direction of the documents that carry a label."""
-        return unit_rows(sparse.csr_array(self.relevance_.T @ self.postings_.T))
+        return normalise_rows(sparse.csr_array(self.relevance_.T @ self.postings_.T))
 
     def _votes(self, X: sparse.csr_array) -> sparse.csr_array:
         """The similarities to the nearest training documents as shares of one, (n_rows, n_documents)."""

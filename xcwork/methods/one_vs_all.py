@@ -43,7 +43,8 @@ from xcwork.methods.layout import array, matrix, stored
 from xcwork.methods.resume import Blocks, Progress
 from xcwork.parallel import block_map
 from xcwork.progress import batches
-from xcwork.search import top_k_product, unit_rows
+from xcwork.search import top_k_product
+from xcwork.sparse import Rows, normalise_rows, order_by_frequency, renumber_columns, to_rows
 
 log = logging.getLogger(__name__)
 
@@ -94,13 +95,10 @@ class OneVsAll(Method):
         self.bias_[order] = bias
         self.weights_ = _by_feature(weights, order, len(self.labels_))  # (n_features, n_labels)
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._predict_among(X, k, None)
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray | None) -> TopK:
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         blocks = batches(X, BATCH, "scoring")
         return TopK.concatenate(
-            [top_k_product(unit_rows(x), self.weights_, k, start=self.bias_, among=labels) for x in blocks]
+            [top_k_product(normalise_rows(x), self.weights_, k, start=self.bias_, among=among) for x in blocks]
         )
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
@@ -108,7 +106,7 @@ class OneVsAll(Method):
             return Explanation.of(
                 [Part("(any document)", "no training document to learn from", NO_CLASSIFIER)], exact=True
             )
-        x = unit_rows(x)
+        x = normalise_rows(x)
         weights = self.weights_[x.indices][:, [label]].toarray().ravel()  # (n_terms,)
         name = self.labels_.names[label]
         parts = [
@@ -125,18 +123,14 @@ class OneVsAll(Method):
 
 def _by_feature(weights: sparse.csr_array, labels: np.ndarray, n_labels: int) -> sparse.csr_array:
     """Rows of weights, row i that of labels[i], as a matrix (n_features, n_labels)."""
-    columns = sparse.csr_array(weights.T)
-    columns.indices = labels.astype(np.int32)[columns.indices]
-    columns = sparse.csr_array((columns.data, columns.indices, columns.indptr), shape=(weights.shape[1], n_labels))
-    columns.sort_indices()
-    return columns
+    return renumber_columns(sparse.csr_array(weights.T), labels.astype(np.int32), n_labels)
 
 
 @dataclass(frozen=True)
 class _Trainer:
     """Solves the problems of blocks of labels over the documents of one split."""
 
-    rows: linear.Rows
+    rows: Rows
     columns: np.ndarray  # (n_features,): the original feature behind each renumbered one
     carriers: sparse.csr_array  # (n_labels, n_documents)
     curvature: np.ndarray  # (n_documents,)
@@ -144,9 +138,9 @@ class _Trainer:
 
     @classmethod
     def of(cls, train: Split, settings: OneVsAll) -> _Trainer:
-        X, columns = linear.frequent_first(unit_rows(train.X))
+        X, columns = order_by_frequency(normalise_rows(train.X))
         curvature = (X.multiply(X).sum(axis=1) + 1 + 0.5 / settings.C).astype(np.float32)
-        return cls(linear.rows_of(X), columns, sparse.csr_array(train.Y.T), curvature, settings)
+        return cls(to_rows(X), columns, sparse.csr_array(train.Y.T), curvature, settings)
 
     @property
     def block_size(self) -> int:

@@ -34,12 +34,11 @@ class Popularity(Method):
         if self.n_documents_ < self.label_frequencies_.max(initial=1):
             raise Misfit("n_documents_ is less than the documents of a label")
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._predict_among(X, k, np.arange(len(self.labels_)))
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray) -> TopK:
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         shares = np.full((1, len(self.labels_)), -np.inf, np.float32)
-        seen = labels[self.label_frequencies_[labels] > 0]
+        seen = np.flatnonzero(self.label_frequencies_)
+        if among is not None:
+            seen = np.intersect1d(seen, among, assume_unique=True)
         shares[0, seen] = self.label_frequencies_[seen] / self.n_documents_
         best = top_k_rows(shares, k)
         return TopK(np.repeat(best.ids, X.shape[0], axis=0), np.repeat(best.scores, X.shape[0], axis=0))

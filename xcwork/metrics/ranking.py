@@ -35,6 +35,7 @@ from xcwork.data.dataset import Propensity
 from xcwork.errors import ConfigError, DataError
 from xcwork.metrics.propensity import inverse_propensities
 from xcwork.results import TopK
+from xcwork.sparse import make_canonical
 
 KS = (1, 3, 5)
 ABSENT = np.iinfo(np.int32).max  # the rank of a true label that is not in the list: below every real one
@@ -106,7 +107,7 @@ def place(topk: TopK, truth: sparse.sparray) -> Placement:
             f"there are predictions for {len(topk)} documents, but the truth has {truth.shape[0]}",
             remedy="evaluate the predictions on the documents they were made for",
         )
-    truth = _canonical(truth)
+    truth = make_canonical(truth)
     ranks = np.full(truth.nnz, ABSENT, dtype=np.int32)
     rank_positives(
         np.ascontiguousarray(topk.ids, dtype=np.int32), truth.indices.astype(np.int32, copy=False),
@@ -225,16 +226,6 @@ def curves(placement: Placement) -> dict[str, list[float]]:
         "hit": up_to(first[first <= placement.k]) / n,
     }
     return {"k": ks.tolist()} | {name: (100.0 * values).tolist() for name, values in columns.items()}
-
-
-def _canonical(truth: sparse.sparray) -> sparse.csr_array:
-    """`truth` with ascending ids, each once, and ones only where relevant; a copy only if something must change."""
-    matrix = sparse.csr_array(truth)
-    if not matrix.has_canonical_format or not matrix.data.all():
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    return matrix
 
 
 def _checked(ks: Sequence[int]) -> Sequence[int]:

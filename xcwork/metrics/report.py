@@ -29,6 +29,7 @@ from xcwork.metrics.propensity import inverse_propensities
 from xcwork.metrics.ranking import KS, curves, evaluate_placement, place
 from xcwork.progress import Callback, listening
 from xcwork.results import MISSING, TopK
+from xcwork.sparse import keep_entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,10 +263,8 @@ def _unseen(
 
 def _truth_among(Y: sparse.csr_array, wanted: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
     """The truth about the `wanted` labels (a mask) of the documents that have one, and the rows of those documents."""
-    keep = wanted[Y.indices] & (Y.data != 0)
-    counts = np.concatenate([[0], np.cumsum(keep)])[Y.indptr]
-    truth = sparse.csr_array((Y.data[keep], Y.indices[keep], counts), shape=Y.shape)
-    rows = np.flatnonzero(np.diff(counts))
+    truth = keep_entries(Y, wanted[Y.indices] & (Y.data != 0))
+    rows = np.flatnonzero(np.diff(truth.indptr))
     return truth[rows], rows
 
 

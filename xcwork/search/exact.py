@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
 from scipy import sparse
 
@@ -12,8 +10,7 @@ from xcwork.kernels import ENOUGH, cores_for
 from xcwork.kernels.product import CHUNK, product_top_k
 from xcwork.kernels.topk import csr_top_k, dense_top_k
 from xcwork.results import TopK
-
-Matrix = TypeVar("Matrix", sparse.csr_array, np.ndarray)
+from xcwork.sparse import to_rows
 
 
 def top_k_rows(scores: sparse.sparray | np.ndarray, k: int) -> TopK:
@@ -53,43 +50,7 @@ def top_k_product(
         outside[among] = False
         base[outside] = np.nan
     best = TopK.empty(X.shape[0], min(k, n_columns))
-    rows, columns = _plain(X), _plain(terms)
+    rows, columns = to_rows(X), to_rows(terms)
     with cores_for(X.shape[0] // CHUNK * ENOUGH):  # a chunk of rows is not divided
         product_top_k(*rows, *columns, base, start is not None, best.ids, best.scores)
     return best
-
-
-def unit_rows(matrix: Matrix) -> Matrix:
-    """`matrix` as float32 with rows of length one; rows of zeros stay zero."""
-    if not sparse.issparse(matrix):
-        dense = np.asarray(matrix, np.float32)
-        lengths = np.linalg.norm(dense, axis=1, keepdims=True)
-        return np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 0)
-    ready = isinstance(matrix, sparse.csr_array) and matrix.dtype == np.float32
-    rows = matrix if ready else sparse.csr_array(matrix, dtype=np.float32)
-    return sparse.csr_array((unit_values(rows), rows.indices, rows.indptr), shape=rows.shape)
-
-
-def unit_values(rows: sparse.csr_array) -> np.ndarray:
-    """The stored entries of `rows` as float32, scaled so that every row has length one; rows of zeros stay zero."""
-    lengths = np.sqrt(_square_sums(rows).astype(np.float64))
-    factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
-    values = rows.data.astype(np.float32, copy=False)
-    return values * (factors if len(factors) == 1 else np.repeat(factors, np.diff(rows.indptr)))
-
-
-def _square_sums(rows: sparse.csr_array) -> np.ndarray:
-    """The sum of the squares of every row, (n_rows,)."""
-    if rows.shape[0] == 1 and rows.nnz and rows.has_canonical_format:  # one document should not wait for scipy
-        return np.add.reduceat(rows.data * rows.data, [0])
-    return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-
-
-def _plain(matrix: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The arrays of a CSR matrix in the one combination of types that the kernels are compiled for."""
-    matrix = matrix if isinstance(matrix, sparse.csr_array) else sparse.csr_array(matrix)
-    return (
-        matrix.data.astype(np.float32, copy=False),
-        matrix.indices.astype(np.int32, copy=False),
-        matrix.indptr.astype(np.int64, copy=False),
-    )

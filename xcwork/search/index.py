@@ -20,7 +20,8 @@ import numpy as np
 from xcwork.errors import ConfigError, DataError
 from xcwork.progress import report, track
 from xcwork.results import TopK
-from xcwork.search.exact import top_k_rows, unit_rows
+from xcwork.search.exact import top_k_rows
+from xcwork.sparse import normalise_rows
 from xcwork.storage import read_state, write_state
 
 EXACT_BELOW = 100_000  # vectors up to which exact search is quick enough
@@ -111,7 +112,7 @@ class Index(ABC):
         return self.vectors(ids)
 
     def _scaled(self, vectors: np.ndarray) -> np.ndarray:
-        return unit_rows(vectors) if self.space == "cosine" else vectors
+        return normalise_rows(vectors) if self.space == "cosine" else vectors
 
 
 def best_of(a: TopK, b: TopK, k: int) -> TopK:

@@ -28,6 +28,7 @@ from xcwork.methods.multihead.codes import confusion_degree, parse_heads
 from xcwork.methods.registry import create
 from xcwork.metrics.ranking import curves, place
 from xcwork.progress import Callback, track
+from xcwork.sparse import drop_zeros, merge_duplicates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,8 +95,7 @@ def trimmed(train: Split, share: float) -> tuple[Split, float]:
     rarest = seen[np.argsort(train.label_frequencies[seen], kind="stable")][: round(share * len(seen))]
     keep = np.ones(train.n_labels, np.float32)
     keep[rarest] = 0
-    Y = sparse.csr_array(train.Y @ sparse.diags_array(keep))
-    Y.eliminate_zeros()
+    Y = drop_zeros(sparse.csr_array(train.Y @ sparse.diags_array(keep)))
     return replace(train, Y=Y), 1 - Y.nnz / max(1, train.Y.nnz)
 
 
@@ -137,8 +137,7 @@ def random_split(n_documents: int, n_labels: int, *, n_features: int = 2000, ter
     rng = np.random.default_rng(seed)
     columns = rng.integers(n_features, size=(n_documents, terms))
     entries = (np.full(columns.size, terms**-0.5, np.float32), columns.ravel(), np.arange(n_documents + 1) * terms)
-    X = sparse.csr_array(entries, shape=(n_documents, n_features))
-    X.sum_duplicates()
+    X = merge_duplicates(sparse.csr_array(entries, shape=(n_documents, n_features)))
     labels = rng.integers(n_labels, size=n_documents)
     ones = np.ones(n_documents, np.float32)
     Y = sparse.csr_array((ones, labels, np.arange(n_documents + 1)), shape=(n_documents, n_labels))

@@ -25,6 +25,7 @@ from xcwork.data.dataset import Dataset
 from xcwork.errors import DataError
 from xcwork.methods.zestxml.xhtp import find_pairs
 from xcwork.progress import track
+from xcwork.sparse import keep_entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,10 +68,7 @@ def regret_curve(
 
 
 def _at_least(W: sparse.csr_array, epsilon: float) -> sparse.csr_array:
-    large = W.copy()
-    large.data[large.data < epsilon] = 0
-    large.eliminate_zeros()
-    return large
+    return keep_entries(W, W.data >= epsilon)
 
 
 def _scores(X: sparse.csr_array, W: sparse.csr_array, Z: sparse.csr_array) -> np.ndarray:

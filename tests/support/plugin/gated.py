@@ -60,8 +60,9 @@ class Gated(Method):
         while not (gate / f"open-{step}").exists() and not (gate / "open").exists():
             threading.Event().wait(0.01)
 
-    def _predict(self, X, k):
-        best = np.argsort(-self.scores_, kind="stable")[:k].astype(np.int32)
+    def _predict(self, X, k, among=None):
+        best = np.argsort(-self.scores_, kind="stable").astype(np.int32)
+        best = (best if among is None else best[np.isin(best, among)])[:k]
         scores = self.scores_[best].astype(np.float32)
         return TopK(np.tile(best, (X.shape[0], 1)), np.tile(scores, (X.shape[0], 1)))
 

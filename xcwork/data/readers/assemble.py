@@ -97,8 +97,3 @@ def read_names(path: Path, expected: int, what: str) -> list[str]:
 def label_space(names: list[str] | None, count: int) -> LabelSpace:
     """Labels with these names, or with numbers."""
     return LabelSpace(label_numbers(count)) if names is None else LabelSpace(names, texts=names)
-
-
-def as_ones(Y: sparse.csr_array) -> sparse.csr_array:
-    """The same pattern with ones: how relevant a label is does not matter here."""
-    return sparse.csr_array((np.ones(Y.nnz, np.float32), Y.indices, Y.indptr), shape=Y.shape)

@@ -21,11 +21,12 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Dataset
-from xcwork.data.readers.assemble import TEST_SHARE, Part, as_ones, feature_dataset, label_space, read_names
+from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset, label_space, read_names
 from xcwork.data.readers.files import check_npz, find
 from xcwork.data.readers.header import MATRIX_NAMES, check_promises
 from xcwork.data.readers.texts import Documents, Labels, build_text_dataset
 from xcwork.errors import ConfigError, DataError
+from xcwork.sparse import fill_with_ones, make_canonical
 from xcwork.storage import sound_csr
 
 TITLE = "PECOS folder: X.trn.npz, Y.trn.npz, X.tst.npz, Y.tst.npz, optionally X.trn.txt and output-items.txt"
@@ -68,7 +69,7 @@ def _features_file(path: Path, part: str) -> Path | None:
 
 
 def _read_texts(path: Path, part: str, _allow_negative: bool) -> Documents:
-    Y = as_ones(read_npz(path / f"Y.{part}.npz"))
+    Y = fill_with_ones(read_npz(path / f"Y.{part}.npz"))
     texts = _texts(path, part, Y.shape[0])
     if texts is None:
         raise DataError(
@@ -78,7 +79,7 @@ def _read_texts(path: Path, part: str, _allow_negative: bool) -> Documents:
 
 
 def _read_features(path: Path, part: str, allow_negative: bool) -> Part:
-    Y = as_ones(read_npz(path / f"Y.{part}.npz"))
+    Y = fill_with_ones(read_npz(path / f"Y.{part}.npz"))
     file = _features_file(path, part)
     if file is None:
         raise DataError(f"X.{part}.npz is missing", file=path, remedy="put it into the folder")
@@ -118,9 +119,7 @@ def read_npz(path: Path, allow_negative: bool = False) -> sparse.csr_array:
         raise DataError("the file is empty or missing", file=path, remedy="download or write it again")
     try:
         check_npz(path)
-        matrix = sparse.csr_array(_stored_matrix(path), dtype=np.float32)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
+        matrix = make_canonical(sparse.csr_array(_stored_matrix(path), dtype=np.float32))
     except (
         zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError, NotImplementedError, RuntimeError,
         TypeError, IndexError, AttributeError, SyntaxError, MemoryError, TokenError,

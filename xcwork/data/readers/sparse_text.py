@@ -25,6 +25,7 @@ from xcwork.errors import ConfigError, DataError
 from xcwork.kernels import parse_codes as codes
 from xcwork.parallel import cpu_count
 from xcwork.progress import track
+from xcwork.sparse import sort_entries
 
 BLOCK = 4 * 2**20
 
@@ -179,8 +180,7 @@ def _parse_block(block: bytes, layout: Layout) -> _Part:
 def _sort_rows(block: bytes, ends: np.ndarray, ids: np.ndarray, values: np.ndarray, error: int) -> None:
     """Sort the ids within each row, in place; an id that occurs twice makes its line malformed."""
     indptr = np.concatenate([[0], ends]).astype(np.int32)
-    rows = sparse.csr_array((values, ids, indptr), shape=(len(ends), LARGEST_ID + 1))
-    rows.sort_indices()
+    rows = sort_entries(sparse.csr_array((values, ids, indptr), shape=(len(ends), LARGEST_ID + 1)))
     starts = np.zeros(len(ids) + 1, bool)
     starts[indptr] = True
     repeated = np.flatnonzero((np.diff(rows.indices) == 0) & ~starts[1:-1])

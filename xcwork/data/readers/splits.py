@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from xcwork.data.dataset import Dataset, Features, LabelSpace
-from xcwork.data.readers.assemble import TEST_SHARE, Part, as_ones, feature_dataset, label_numbers, read_names
+from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset, label_numbers, read_names
 from xcwork.data.readers.files import find, head, read_lines
 from xcwork.data.readers.header import header_numbers
 from xcwork.data.readers.sparse_text import one_based_option, read_matrix
 from xcwork.errors import DataError
+from xcwork.sparse import fill_with_ones
 
 TITLE = "split files: trn_X_Xf.txt, trn_X_Y.txt, tst_X_Xf.txt, tst_X_Y.txt, optionally lbl_X_Xf.txt and filter files"
 
@@ -81,7 +82,7 @@ def _read_part(path: Path, prefix: str, part: str, rules: dict[str, object]) -> 
         )  # fmt: skip
     texts = find(path, f"{prefix}_X.txt", f"raw/{prefix}_X.txt")
     return Part(
-        X, as_ones(Y), texts=None if texts is None else read_names(texts, X.shape[0], "documents"),
+        X, fill_with_ones(Y), texts=None if texts is None else read_names(texts, X.shape[0], "documents"),
         filter_pairs=read_filter(path, part, X.shape[0], Y.shape[1]),
     )  # fmt: skip
 

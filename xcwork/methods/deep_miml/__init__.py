@@ -109,10 +109,7 @@ class DeepMIML(Method):
             self.hidden_bias_ = (self.hidden_bias_ - mean @ self.hidden_).astype(np.float32)
         self.concepts_, self.concepts_bias_ = weights["concepts"], weights["concepts_bias"]
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._predict_among(X, k, np.arange(len(self.labels_)))
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray) -> TopK:
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         import torch
 
         from xcwork.methods.deep_miml.network import Weights, instance_logits
@@ -122,8 +119,9 @@ class DeepMIML(Method):
         kind = torch.float32 if place.type == "mps" else torch.float64
         parts = (self.hidden_bias_, self.concepts_, self.concepts_bias_)
         weights = Weights(torch.empty(0), *(torch.as_tensor(part).to(place, kind) for part in parts))
-        silent = np.ones(len(self.labels_), bool)
-        silent[labels] = self.label_frequencies_[labels] == 0  # without a training document nothing is known
+        silent = self.label_frequencies_ == 0  # without a training document nothing is known
+        if among is not None:
+            silent |= ~np.isin(np.arange(len(silent)), among)
         found = []
         for block in batches(X, max(1, BATCH_BYTES // (8 * self.concepts_.shape[1])), "scoring"):
             inputs = torch.as_tensor(block.astype(np.float32) @ self.hidden_).to(place, kind)

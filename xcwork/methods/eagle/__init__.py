@@ -143,11 +143,8 @@ class Eagle(Method):
             report("embedding labels", groups=len(groups), assignment_precision=self.precision_)
         return replace(train, Y=Y)
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self.learner_._predict(X, k)
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray) -> TopK:
-        return self.learner_._predict_among(X, k, labels)
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        return self.learner_._predict(X, k, among)
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         return self.learner_._explain(x, label)

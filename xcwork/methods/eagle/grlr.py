@@ -29,10 +29,9 @@ from xcwork.data.groups import Groups
 from xcwork.device import resolve
 from xcwork.errors import ConfigError
 from xcwork.kernels import groups as kernel
-from xcwork.kernels.linear import Rows
 from xcwork.kernels.sums import Documents, Sum, summed
 from xcwork.parallel import cpu_count, parallel_map
-from xcwork.search import unit_rows
+from xcwork.sparse import fill_with_ones, normalise_rows, replace_values, sort_entries, to_rows
 
 ASSIGNMENTS = ("one", "top_c")
 KEPT = 256  # entries of an embedding
@@ -71,8 +70,7 @@ class Problem:
         cls, X: sparse.csr_array, groups: Groups, *, steps: int, rate: float, careful: bool, assign: str,
         centre: bool, keep: int, seed: int,
     ) -> Problem:  # fmt: skip
-        carried = sparse.csr_array(groups.labels.T)
-        carried.sort_indices()
+        carried = sort_entries(sparse.csr_array(groups.labels.T))
         marked = np.ones(carried.nnz, np.int64)
         if assign == "top_c":
             sizes = np.diff(groups.members.indptr)
@@ -82,7 +80,7 @@ class Problem:
         random = rng.integers(2**63, size=carried.shape[0], dtype=np.uint64)
         careful = careful and centre
         others = any_groups(carried, rng) if careful and steps > 0 else sparse.csr_array(carried.shape, dtype=float)
-        X = unit_rows(X)
+        X = normalise_rows(X)
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if centre else np.zeros(X.shape[1])
         keep = min(keep, X.shape[1])
         return cls(X, mean, groups.members, carried, others, slots, steps, rate, careful, random, keep)
@@ -158,7 +156,7 @@ def assign_labels(
     label = np.repeat(np.arange(groups.labels.shape[1]), np.diff(problem.slots[problem.carried.indptr]))
     pairs = (np.ones(len(label), np.float32), (documents, label))
     Y = sparse.csr_array(pairs, shape=(X.shape[0], groups.labels.shape[1]))
-    Y.data[:] = 1  # a document that is in two groups may be marked by both
+    Y = fill_with_ones(Y)  # a document that is in two groups may be marked by both
     return Assigned(Y, embeddings, problem.mean)
 
 
@@ -168,13 +166,13 @@ def solve(problem: Problem) -> tuple[np.ndarray, sparse.csr_array]:
     mean, n_members = problem.mean, len(order)
     # Neighbours in a group become neighbours in memory; a member of two groups is there twice.
     rows = Documents(
-        *_arrays(problem.X[order]), problem.scale[order], problem.offset[order], mean, np.array([mean @ mean])
+        *to_rows(problem.X[order]), problem.scale[order], problem.offset[order], mean, np.array([mean @ mean])
     )
     bags = kernel.Bags(np.arange(n_members, dtype=np.int32), starts)
     members = sparse.csr_array((np.ones(n_members), bags.documents, starts), shape=(len(starts) - 1, n_members))
     sums_of_groups = summed(rows, members)
     own_sums = kernel.products_with_own_group(rows, sums_of_groups, bags, _empty_sum(len(mean)))
-    carried, others = Rows(*_arrays(problem.carried)), Rows(*_arrays(problem.others))
+    carried, others = to_rows(problem.carried), to_rows(problem.others)
     documents = np.empty(problem.slots[-1], np.int32)
     n_features = problem.X.shape[1]
 
@@ -215,13 +213,9 @@ def gathered(
     return sparse.csr_array(entries, shape=(n_labels, n_features))
 
 
-def _arrays(matrix: sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return matrix.data.astype(np.float32), matrix.indices.astype(np.int32), matrix.indptr.astype(np.int64)
-
-
 def _scale(X: sparse.csr_array, mean: np.ndarray) -> np.ndarray:
     """1 / ‖x - μ‖ of unit rows, (n_rows,); 0 for an empty row and where nothing is left."""
-    squares = sparse.csr_array((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
+    squares = replace_values(X, X.data.astype(np.float64) ** 2)
     own = np.asarray(squares.sum(axis=1)).ravel()
     square = np.where(own > 0, own - 2 * (X @ mean) + mean @ mean, 0.0)
     return np.divide(1.0, np.sqrt(np.abs(square)), out=np.zeros_like(square), where=square > NOTHING)
@@ -229,7 +223,7 @@ def _scale(X: sparse.csr_array, mean: np.ndarray) -> np.ndarray:
 
 def cosines(X: sparse.csr_array, found: Assigned) -> np.ndarray:
     """Of documents, centred as GRLR did, with the embeddings it found, (n_documents, n_labels)."""
-    X, E = unit_rows(X), found.embeddings
+    X, E = normalise_rows(X), found.embeddings
     return _scale(X, found.mean)[:, None] * ((X @ E.T).toarray() - E @ found.mean)
 
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from xcwork.data.dataset import LabelSpace
 from xcwork.errors import DataError
-from xcwork.kernels.linear import Rows
 from xcwork.kernels.trees import cluster
 from xcwork.methods.label_tree.forest import Shape
 from xcwork.parallel import block_map
+from xcwork.sparse import Rows
 
 LEAST_GAIN = 1e-4  # in mean similarity, for another round of k-means
 MAX_ROUNDS = 100

@@ -20,7 +20,7 @@ from xcwork.methods.label_tree.searching import Searcher
 from xcwork.methods.label_tree.training import Trainer
 from xcwork.methods.layout import array, matrix, record, stored
 from xcwork.methods.resume import Progress
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,8 +93,8 @@ class LabelTree(Method):
         )  # fmt: skip
         return lambda number, phase: clustering.grow(labels, (self.seed, number), phase)
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._open()[1].top_k(X, k)
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        return self._open()[1].top_k(X, k, among)
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         forest, searcher = self._open()
@@ -102,7 +102,7 @@ class LabelTree(Method):
         if not slots:
             return Explanation.of([Part("(any document)", "no training document to learn from", 0.0)], exact=True)
         reached = searcher.nodes_reached(x)
-        x = unit_rows(x)
+        x = normalise_rows(x)
         parts: list[Part] = []
         for number, slot in enumerate(slots, start=1):
             tree, path = f"tree {number}", forest.path_to(slot)

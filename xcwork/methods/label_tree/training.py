@@ -17,11 +17,10 @@ from scipy import sparse
 
 from xcwork.data.dataset import Split
 from xcwork.kernels import trees
-from xcwork.kernels.linear import Rows, frequent_first, rows_of
 from xcwork.kernels.machines import by_inner_products, from_negatives, one_by_one
 from xcwork.methods.label_tree.forest import Classifiers, Forest, Shape, labels_below
 from xcwork.parallel import block_map
-from xcwork.search import unit_rows
+from xcwork.sparse import Rows, keep_entries, normalise_rows, order_by_frequency, to_rows
 
 LEAST_ENTRY = 0.01  # smaller entries of a unit centroid are most of its entries and hardly change a similarity
 MOST_SLOTS = 128  # whose weights are in memory before they are pruned
@@ -54,8 +53,8 @@ class Trainer:
 
     @classmethod
     def of(cls, train: Split, **settings: float) -> Trainer:
-        X, columns = frequent_first(unit_rows(train.X))
-        return cls(rows_of(X), columns, sparse.csr_array(train.Y.T), **settings)
+        X, columns = order_by_frequency(normalise_rows(train.X))
+        return cls(to_rows(X), columns, sparse.csr_array(train.Y.T), **settings)
 
     @property
     def n_documents(self) -> int:
@@ -64,10 +63,8 @@ class Trainer:
     def centroids(self) -> Rows:
         """The unit sum of every label's documents without its small entries, (n_labels, n_features)."""
         X = sparse.csr_array(self.rows, shape=(self.n_documents, len(self.columns)))
-        sums = unit_rows(self.carriers @ X)
-        sums.data[sums.data < LEAST_ENTRY] = 0
-        sums.eliminate_zeros()
-        return rows_of(unit_rows(sums))
+        sums = normalise_rows(self.carriers @ X)
+        return to_rows(normalise_rows(keep_entries(sums, sums.data >= LEAST_ENTRY)))
 
     def train(self, shape: Shape, seed: Sequence[int], phase: str) -> Forest:
         """The classifiers of all nodes of a tree."""

@@ -51,6 +51,7 @@ from xcwork.methods.landmarks.scoring import Scorer
 from xcwork.methods.layout import array, flag, history, matrix, number, optional, sometimes, stored
 from xcwork.methods.resume import Progress
 from xcwork.progress import report
+from xcwork.sparse import drop_zeros
 
 log = logging.getLogger(__name__)
 
@@ -170,10 +171,8 @@ class Landmarks(Method):
         is_stray = np.zeros(len(self.labels_))
         is_stray[strays] = 1.0
         # Apart, because predicting needs only the first and outliers are often the larger part; both (k, n_labels).
-        self.decoder_ = sparse.csr_array(decoder.Z @ sparse.diags_array(1.0 - is_stray))
-        self.outlier_decoder_ = sparse.csr_array(decoder.Z @ sparse.diags_array(is_stray))
-        self.decoder_.eliminate_zeros()
-        self.outlier_decoder_.eliminate_zeros()
+        self.decoder_ = drop_zeros(sparse.csr_array(decoder.Z @ sparse.diags_array(1.0 - is_stray)))
+        self.outlier_decoder_ = drop_zeros(sparse.csr_array(decoder.Z @ sparse.diags_array(is_stray)))
         self.residuals_ = decoder.residuals  # (n_labels,)
         self.r2_ = regressors.r2(self.label_frequencies_, n_documents)  # (n_labels,)
         self.landmark_weights_ = regressors.of(self.landmarks_)  # (n_features + 1, k)
@@ -205,11 +204,8 @@ class Landmarks(Method):
             self.label_frequencies_ > 0, self.device,
         )  # fmt: skip
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._scorer().top_k(with_bias(X), k)
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray) -> TopK:
-        return self._scorer().among(labels).top_k(with_bias(X), k)
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        return self._scorer().top_k(with_bias(X), k, among)
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         if self.label_frequencies_[label] == 0:

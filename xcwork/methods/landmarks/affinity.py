@@ -38,6 +38,7 @@ from scipy import sparse
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.landmarks import Columns, Counts, Targets, solve_columns
 from xcwork.parallel import block_map
+from xcwork.sparse import drop_zeros, replace_values, sort_entries
 
 log = logging.getLogger(__name__)
 
@@ -68,9 +69,7 @@ class Combination:
 def cooccurrences(Y: sparse.csr_array, others: sparse.csr_array | None = None) -> sparse.csr_array:
     """How many documents carry each pair of labels, (n_labels, n_labels) or (n_labels, n_others) of `others`."""
     left = sparse.csr_array(Y.T, dtype=np.float32)
-    counts = sparse.csr_array(left @ sparse.csr_array(Y if others is None else others, dtype=np.float32))
-    counts.sort_indices()
-    return counts
+    return sort_entries(sparse.csr_array(left @ sparse.csr_array(Y if others is None else others, dtype=np.float32)))
 
 
 def pure_outliers(
@@ -82,8 +81,7 @@ def pure_outliers(
     """
     if own is not None:
         rows = np.repeat(np.arange(together.shape[0]), np.diff(together.indptr))
-        others = np.where(together.indices == own[rows], 0, together.data)
-        together = sparse.csr_array((others, together.indices, together.indptr), shape=together.shape)
+        together = replace_values(together, np.where(together.indices == own[rows], 0, together.data))
     most = together.max(axis=1).toarray().ravel() if together.shape[1] else np.zeros(len(documents))
     return alpha * most <= np.sqrt(documents)
 
@@ -123,8 +121,7 @@ def with_landmarks(combination: Combination, landmarks: np.ndarray) -> Combinati
     )
     others = np.ones(n_labels)
     others[landmarks] = 0.0
-    Z = sparse.csc_array(combination.Z @ sparse.diags_array(others) + identity)
-    Z.eliminate_zeros()
+    Z = drop_zeros(sparse.csc_array(combination.Z @ sparse.diags_array(others) + identity))
     return Combination(Z, combination.norms * others, combination.lengths, combination.gaps * others)
 
 
@@ -167,8 +164,7 @@ def _solve(
         return Combination(sparse.csc_array((counts.shape[0], 0)), np.zeros(0), np.zeros(0), np.zeros(0))
     support, values, sizes, norms, gaps = (np.concatenate(part) for part in zip(*parts, strict=True))
     Z = sparse.csc_array((values, support, np.concatenate([[0], np.cumsum(sizes)])), (counts.shape[0], len(documents)))
-    Z.sort_indices()
-    return Combination(Z, norms, np.sqrt(documents), gaps)
+    return Combination(sort_entries(Z), norms, np.sqrt(documents), gaps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from xcwork.methods.landmarks.ridge import Ridge
 from xcwork.methods.resume import Blocks, Progress
 from xcwork.parallel import block_map
 from xcwork.progress import track
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 
 if TYPE_CHECKING:
     from xcwork.storage import Checkpoint
@@ -62,7 +62,7 @@ class Regressors:
 
 def with_bias(X: sparse.csr_array) -> sparse.csr_array:
     """Unit rows with a column of ones behind them, (n_documents, n_features + 1)."""
-    rows = unit_rows(X)
+    rows = normalise_rows(X)
     return sparse.csr_array(sparse.hstack([rows, np.ones((rows.shape[0], 1), np.float32)]))
 
 

@@ -8,20 +8,21 @@ same products run in torch. The blocks of documents are so small that a block of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Split
 from xcwork.kernels import cores_for
-from xcwork.kernels.landmarks import Sparse, score_rows
+from xcwork.kernels.landmarks import score_rows
 from xcwork.methods.landmarks.ridge import Product, accelerator
 from xcwork.metrics.ranking import document_ratios, place
 from xcwork.progress import batches
 from xcwork.results import TopK
 from xcwork.search import top_k_rows
+from xcwork.sparse import to_rows
 
 if TYPE_CHECKING:
     import torch
@@ -41,28 +42,25 @@ class Scorer:
     candidates: np.ndarray  # (n_labels,) bool: labels that may be predicted
     device: str = "auto"
 
-    def among(self, labels: np.ndarray) -> Self:
-        """The same, but only `labels` may be predicted."""
-        allowed = np.zeros_like(self.candidates)
-        allowed[labels] = True
-        return replace(self, candidates=self.candidates & allowed)
-
-    def top_k(self, X: sparse.csr_array, k: int) -> TopK:
-        """The best labels of every row of `X` (with its bias column)."""
+    def top_k(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        """The best labels of every row of `X` (with its bias column), of those in `among` if given."""
+        barred = ~self.candidates
+        if among is not None:
+            barred |= ~np.isin(np.arange(len(barred)), among)
         rows = int(np.clip(BLOCK_SCORES // len(self.candidates), 1, 1024))
         # A CPU needs no start-up and is quick on sparse rows, so `auto` stays there.
         device = None if self.device in ("auto", "cpu") else accelerator(self.device)
         best = []
         for x in batches(X, rows, "scoring"):
             scores = self.scores(x) if device is None else self.torch_scores(x, device)  # (n_rows, n_labels)
-            scores[:, ~self.candidates] = -np.inf
+            scores[:, barred] = -np.inf
             best.append(top_k_rows(scores, k))
         return TopK.concatenate(best)
 
     def scores(self, X: sparse.csr_array, dtype: type = np.float32) -> np.ndarray:
         """Scores of all labels, (n_rows, n_labels)."""
         out = np.empty((X.shape[0], self.decoder.shape[1]), dtype)
-        matrices = [_arrays(matrix, dtype) for matrix in (X, self.direct, self.decoder, self.own)]
+        matrices = [to_rows(matrix, dtype) for matrix in (X, self.direct, self.decoder, self.own)]
         with cores_for(out.size):
             score_rows(*matrices, self.own_labels.astype(np.int64, copy=False), out)
         return out
@@ -92,9 +90,3 @@ class Scorer:
             for metric, ratio in ratios.items()
             if metric.startswith(("P@", "nDCG@"))
         }
-
-
-def _arrays(matrix: sparse.csr_array, dtype: type) -> Sparse:
-    """The arrays of a CSR matrix, with the types that the kernel is compiled for."""
-    data, indices = matrix.data.astype(dtype, copy=False), matrix.indices.astype(np.int32, copy=False)
-    return Sparse(data, indices, matrix.indptr.astype(np.int64, copy=False))

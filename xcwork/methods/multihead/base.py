@@ -26,7 +26,8 @@ from xcwork.device import CHOICES as DEVICES
 from xcwork.device import resolve
 from xcwork.distributed import alone
 from xcwork.errors import DataError
-from xcwork.methods.base import Capabilities, Documents, Explanation, Method, Part, TopK, param
+from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
+from xcwork.methods.inputs import Documents, read_documents
 from xcwork.methods.layout import Check, Misfit, array, arrays, history, listing, text, whole
 from xcwork.methods.multihead.backbones import BACKBONES, choose_backbone, contributions, make_backbone
 from xcwork.methods.multihead.encoders import encode
@@ -170,18 +171,15 @@ class MultiHead(Method):
         network.train()
         return {"validation P": float(np.mean(precision)), "validation P@1": precision[0]}
 
-    def _allowed(self, labels: np.ndarray | None) -> np.ndarray:
-        """Which codes may be predicted, (n_labels,): those with training documents, and among `labels` if given."""
+    def _allowed(self, among: np.ndarray | None) -> np.ndarray:
+        """Which codes may be predicted, (n_labels,): those with training documents, and in `among` if given."""
         allowed = self.label_frequencies_ > 0
-        if labels is not None:
-            allowed &= np.isin(np.arange(len(allowed)), labels)
+        if among is not None:
+            allowed &= np.isin(np.arange(len(allowed)), among)
         return allowed[self.order_]
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._predict_among(X, k, None)
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray | None) -> TopK:
-        return self._ranked(self._network(), X, k, self._allowed(labels))
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        return self._ranked(self._network(), X, k, self._allowed(among))
 
     @torch.no_grad()
     def _ranked(self, network: Network, X: sparse.csr_array, k: int, allowed: np.ndarray) -> TopK:
@@ -227,21 +225,17 @@ class MultiHead(Method):
         """As for every method; for the sentence backbone texts become embeddings instead."""
         if self.backbone != "sentence":
             return super().matrix_of(documents)
-        if sparse.issparse(documents) or isinstance(documents, np.ndarray):
-            return self._embedded(documents)
-        texts = documents.texts if isinstance(documents, Split) else documents
-        if texts is None:
+        given = documents.texts if isinstance(documents, Split) else read_documents(documents)
+        if given is None:
             raise DataError(
                 "backbone sentence reads text, and these documents have none", remedy="use backbone text or dense"
             )
-        return encode([texts] if isinstance(texts, str) else list(texts), self.encoder, resolve(self.device).type)
-
-    def _embedded(self, documents: sparse.sparray | np.ndarray) -> sparse.csr_array:
-        """Rows that already are embeddings, such as those of an earlier `matrix_of`."""
-        X = sparse.csr_array(np.atleast_2d(documents) if isinstance(documents, np.ndarray) else documents)
-        if X.shape[1] != self.n_inputs_:
-            raise DataError(f"backbone sentence reads text or rows of {self.n_inputs_} numbers, got {X.shape[1]}")
-        return X
+        if isinstance(given, list):
+            return encode(given, self.encoder, resolve(self.device).type)
+        # Rows that are embeddings already, such as those of an earlier `matrix_of`.
+        if given.shape[1] != self.n_inputs_:
+            raise DataError(f"backbone sentence reads text or rows of {self.n_inputs_} numbers, got {given.shape[1]}")
+        return given
 
     def label_embeddings(self) -> np.ndarray | None:
         """The weights of each label's classifier, where the heads have such."""

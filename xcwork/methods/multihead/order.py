@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Split
-from xcwork.search import unit_rows
+from xcwork.sparse import normalise_rows
 
 ORDERS = ("random", "cluster", "alphabetical", "given")
 DIMENSIONS = 64
@@ -45,11 +45,11 @@ def _means(train: Split, seed: int) -> np.ndarray:
     """The mean document of every label in few dimensions, unit rows (n_labels, dimensions)."""
     from sklearn.decomposition import TruncatedSVD
 
-    means = unit_rows(sparse.csr_array(train.Y.T) @ unit_rows(train.X))
+    means = normalise_rows(sparse.csr_array(train.Y.T) @ normalise_rows(train.X))
     if min(means.shape) <= DIMENSIONS:
-        return unit_rows(means.toarray())
+        return normalise_rows(means.toarray())
     # scikit-learn knows sparse matrices only, not yet sparse arrays, in all versions that are allowed.
-    return unit_rows(TruncatedSVD(DIMENSIONS, random_state=seed).fit_transform(sparse.csr_matrix(means)))
+    return normalise_rows(TruncatedSVD(DIMENSIONS, random_state=seed).fit_transform(sparse.csr_matrix(means)))
 
 
 def _halved(vectors: np.ndarray, labels: np.ndarray, size: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -62,5 +62,5 @@ def _halved(vectors: np.ndarray, labels: np.ndarray, size: int, rng: np.random.G
     for _ in range(ROUNDS):
         by_lean = np.argsort(-(vectors @ (centres[0] - centres[1])), kind="stable")
         parts = by_lean[:half], by_lean[half:]
-        centres = unit_rows(np.stack([vectors[part].sum(axis=0) for part in parts]))
+        centres = normalise_rows(np.stack([vectors[part].sum(axis=0) for part in parts]))
     return [piece for part in parts for piece in _halved(vectors[part], labels[part], size, rng)]

@@ -48,6 +48,7 @@ from xcwork.methods.siamesexml import initial
 from xcwork.methods.siamesexml.graphs import GRAPHS, graphs_of
 from xcwork.methods.siamesexml.tokens import Tokens
 from xcwork.progress import batches
+from xcwork.sparse import enlarge
 from xcwork.training import PATIENCE_HELP
 
 if TYPE_CHECKING:  # torch takes long to import, and a list of methods does without it
@@ -162,11 +163,8 @@ class SiameseXML(Method):
             self._runtime = Runtime(self)
         return self._runtime
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._predict_among(X, k, None)
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray | None) -> TopK:
-        return TopK.concatenate([self.runtime.best(x, k, labels) for x in batches(X, BATCH, "scoring")])
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        return TopK.concatenate([self.runtime.best(x, k, among) for x in batches(X, BATCH, "scoring")])
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         from xcwork.methods.siamesexml.explain import explain
@@ -179,9 +177,7 @@ class SiameseXML(Method):
         terms = self.runtime.terms.extended(rows.shape[0])
         self.terms_, self.terms_bias_ = terms.weights, terms.bias
         self.Z_ = sparse.csr_array(sparse.vstack([self.Z_, rows]))
-        self.Y_ = sparse.csr_array(
-            (self.Y_.data, self.Y_.indices, self.Y_.indptr), shape=(self.Y_.shape[0], self.Z_.shape[0])
-        )
+        self.Y_ = enlarge(self.Y_, (self.Y_.shape[0], self.Z_.shape[0]))
         self._runtime = None
 
     def label_embeddings(self) -> np.ndarray:

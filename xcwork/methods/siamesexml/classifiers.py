@@ -26,6 +26,7 @@ from xcwork.methods.siamesexml.adam import RowAdam
 from xcwork.methods.siamesexml.encoder import Bags, Encoder, normalised
 from xcwork.methods.siamesexml.likelihood import Likelihood, Logistic
 from xcwork.results import MISSING
+from xcwork.sparse import replace_values
 
 MOST_POSITIVES = 20  # labels of a document in one batch
 
@@ -114,7 +115,7 @@ class ClassifierTraining:
             return torch.from_numpy(self.f[documents]).to(self.encoder.device), None, None
         X = self.X[documents]
         if self.settings.token_dropout:
-            X.data = X.data * (self.rng.random(X.nnz, np.float32) >= self.settings.token_dropout)
+            X = replace_values(X, X.data * (self.rng.random(X.nnz, np.float32) >= self.settings.token_dropout))
         bags, sums = self.encoder.sums(X)
         return self.encoder.intermediate(sums), bags, sums
 

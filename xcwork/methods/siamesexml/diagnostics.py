@@ -21,6 +21,7 @@ from xcwork.data.dataset import Split
 from xcwork.methods.siamesexml.likelihood import Likelihood
 from xcwork.methods.siamesexml.scores import lookup
 from xcwork.results import MISSING
+from xcwork.sparse import enlarge
 
 if TYPE_CHECKING:
     from xcwork.methods.siamesexml import SiameseXML
@@ -89,7 +90,7 @@ def _recalls(method: SiameseXML, sample: Split) -> dict[str, float]:
 
 def _truth(method: SiameseXML, split: Split) -> sparse.csr_array:
     """Y as wide as the label space has become."""
-    return sparse.csr_array((split.Y.data, split.Y.indices, split.Y.indptr), (len(split), len(method.labels_)))
+    return enlarge(split.Y, (len(split), len(method.labels_)))
 
 
 def _cosines(method: SiameseXML, sample: Split) -> tuple[np.ndarray, np.ndarray]:

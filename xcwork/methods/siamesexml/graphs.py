@@ -27,7 +27,8 @@ from xcwork.errors import DataError
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.walks import most_visited
 from xcwork.results import MISSING, TopK
-from xcwork.search import ExactIndex, Index, load_index, make_index, top_k_rows, unit_rows
+from xcwork.search import ExactIndex, Index, load_index, make_index, top_k_rows
+from xcwork.sparse import normalise_rows
 
 # The searches that a model may bring along, and the vectors each of them is made of.
 INDEXED = {"text_index": "text", "centroid_index": "centroids", "document_index": "documents"}
@@ -66,7 +67,7 @@ def label_vectors(
     f_labels: np.ndarray, f_documents: np.ndarray, Y: sparse.csr_array, correlation: sparse.csr_array
 ) -> tuple[np.ndarray, np.ndarray]:
     """(z̃, v), unit rows: smoothed text embeddings and centroids, each standing in for the other where it is missing."""
-    text, centroids = unit_rows(correlation @ f_labels), unit_rows(sparse.csr_array(Y.T) @ f_documents)
+    text, centroids = normalise_rows(correlation @ f_labels), normalise_rows(sparse.csr_array(Y.T) @ f_documents)
     for mine, other in ((text, centroids), (centroids, text)):
         is_missing = ~mine.any(axis=1)
         mine[is_missing] = other[is_missing]
@@ -142,8 +143,8 @@ class Neighbourhood:
         if "centroids" in self.graphs:
             found += _nearest(self.centroid_index, self.centroids, f, size, among)
         if "documents" in self.graphs:
-            voted = top_k_rows(votes, size).ids
-            found.append(voted if among is None else np.where(np.isin(voted, among), voted, MISSING))
+            voted = top_k_rows(votes, size) if among is None else top_k_rows(votes[:, among], size).renumber(among)
+            found.append(voted.ids)
         return united(np.hstack(found))
 
     def indices(self) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.errors import ConfigError, DataError
-from xcwork.search import unit_rows
+from xcwork.sparse import fill_with_ones, normalise_rows
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def decomposed(matrix: sparse.csr_array, dimension: int, seed: int, root: bool) 
 
 def _ppmi(texts: sparse.csr_array) -> sparse.csr_array:
     """max(0, pointwise mutual information) of tokens by the texts they share."""
-    present = sparse.csr_array((np.ones(texts.nnz, np.float32), texts.indices, texts.indptr), shape=texts.shape)
+    present = fill_with_ones(texts)
     lengths = np.diff(texts.indptr).astype(np.int64)
     costs = np.cumsum(np.sort(lengths**2))
     if costs[-1] > MOST_PAIRS:  # the longest texts have the most pairs and say the least about each
@@ -112,4 +112,4 @@ def _read_vectors(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
 def recognisable(table: np.ndarray, seed: int) -> np.ndarray:
     """Unit rows: half what the source says about the token, half random numbers that make it recognisable."""
     random = np.random.default_rng((seed, 1)).standard_normal(table.shape, np.float32)
-    return unit_rows(unit_rows(table) + unit_rows(random))
+    return normalise_rows(normalise_rows(table) + normalise_rows(random))

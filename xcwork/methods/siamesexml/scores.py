@@ -34,6 +34,7 @@ from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.graphs import Neighbourhood, graphs_of, united
 from xcwork.methods.siamesexml.terms import Terms
 from xcwork.results import MISSING
+from xcwork.sparse import sort_entries
 
 NAMES = ("classifier", "text", "centroid", "documents", "words", "terms")
 
@@ -163,8 +164,7 @@ class _View:
 
 def lookup(matrix: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
     """matrix[i, ids[i, j]] for every j; 0 where an id is -1."""
-    if not matrix.has_sorted_indices:
-        matrix = matrix.sorted_indices()
+    matrix = sort_entries(matrix)
     width = matrix.shape[1] + 1
     keys = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr)) * width + matrix.indices
     wanted = np.arange(len(ids), dtype=np.int64)[:, None] * width + np.where(ids == MISSING, width - 1, ids)

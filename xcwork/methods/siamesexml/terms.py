@@ -24,6 +24,7 @@ from xcwork.methods.resume import Progress
 from xcwork.methods.zestxml.own import OwnProblem
 from xcwork.methods.zestxml.pairs import training_pairs
 from xcwork.results import TopK
+from xcwork.sparse import enlarge
 
 PRIOR = -1.0  # the margin of a label that nothing speaks for
 SMALLEST, MOST = 0.03, 30_000  # weights of a label: by size, by number
@@ -44,8 +45,8 @@ class Terms:
 
     def extended(self, n_new: int) -> Terms:
         """With labels added that have no classifier."""
-        w = self.weights
-        weights = sparse.csr_array((w.data, w.indices, w.indptr), shape=(w.shape[0], w.shape[1] + n_new))
+        n_tokens, n_labels = self.weights.shape
+        weights = enlarge(self.weights, (n_tokens, n_labels + n_new))
         return Terms(weights, np.concatenate([self.bias, np.full(n_new, PRIOR, np.float32)]))
 
     def margins(self, x: sparse.csr_array, ids: np.ndarray) -> np.ndarray:

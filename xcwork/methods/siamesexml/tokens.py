@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Features
-from xcwork.search import unit_rows
+from xcwork.sparse import enlarge, normalise_rows, renumber_columns
 
 log = logging.getLogger(__name__)
 
@@ -54,14 +54,8 @@ class Tokens:
 
     def of_documents(self, X: sparse.csr_array) -> sparse.csr_array:
         """Unit rows over the tokens."""
-        rows = unit_rows(X)
-        return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(X.shape[0], self.size))
+        return enlarge(normalise_rows(X), (X.shape[0], self.size))
 
     def of_labels(self, Z: sparse.csr_array) -> sparse.csr_array:
         """Unit rows over the tokens."""
-        rows = unit_rows(Z)
-        moved = sparse.csr_array(
-            (rows.data, self.of_label_feature[rows.indices], rows.indptr), shape=(Z.shape[0], self.size)
-        )
-        moved.sort_indices()
-        return moved
+        return renumber_columns(normalise_rows(Z), self.of_label_feature, self.size)

@@ -45,7 +45,6 @@ from xcwork.errors import Cancelled, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
 from xcwork.methods.layout import Check, Misfit, array, matrix, number
 from xcwork.methods.resume import Progress
-from xcwork.methods.zestxml.arrays import only
 from xcwork.methods.zestxml.borrow import borrowed_terms, typical_terms
 from xcwork.methods.zestxml.explain import explain, pairs_of
 from xcwork.methods.zestxml.label_features import LabelFeatures, inverse_document_frequencies
@@ -54,7 +53,7 @@ from xcwork.methods.zestxml.scorer import Voted
 from xcwork.methods.zestxml.shortlist import recall
 from xcwork.methods.zestxml.training import Roles, Tuning
 from xcwork.methods.zestxml.xhtp import find_pairs
-from xcwork.search import unit_rows
+from xcwork.sparse import enlarge, keep_entries, normalise_rows
 from xcwork.training import PATIENCE_HELP
 
 
@@ -127,7 +126,7 @@ class ZestXML(Method):
     def _fit(self, train: Split) -> None:
         if not self.label_frequencies_.any():
             raise DataError("no training document carries a label, so there is nothing to learn")
-        X, Y = unit_rows(train.X), train.Y
+        X, Y = normalise_rows(train.X), train.Y
         self.idf_ = inverse_document_frequencies(X)
         features = LabelFeatures.of(
             train.labels, train.features, self.label_frequencies_, self.idf_,
@@ -148,7 +147,8 @@ class ZestXML(Method):
             raise
         self.shared_, self.own_, self.factors_ = learned.shared, learned.own, learned.factors
         self.unseen_bias_, self.share_ = learned.unseen_bias, learned.share
-        self.borrowed_ = only(borrowed, ~np.repeat(self.is_seen, np.diff(borrowed.indptr))) * np.float32(self.share_)
+        borrowed = keep_entries(borrowed, ~np.repeat(self.is_seen, np.diff(borrowed.indptr)))
+        self.borrowed_ = borrowed * np.float32(self.share_)
         self.bias_ = np.where(self.is_seen, learned.bias, learned.unseen_bias).astype(np.float32)
 
     def _set_label_features(self, features: LabelFeatures) -> None:
@@ -164,7 +164,7 @@ class ZestXML(Method):
         Z = self.Z_
         if self.variant == "tuned":  # a hidden label's terms must not vote, or it would not stand for an unseen one
             label = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
-            Z = only(Z, ~np.isin(label, roles.hidden) | (Z.indices < len(self.identities_)))
+            Z = keep_entries(Z, ~np.isin(label, roles.hidden) | (Z.indices < len(self.identities_)))
         device = resolve(self.device).type if self.device != "cpu" else "cpu"
         found = find_pairs(
             X, Y, Z, keep=self.pairs, blend=self.blend, epsilon=self.epsilon, plain=self.plain, device=device
@@ -183,7 +183,7 @@ class ZestXML(Method):
     def _shared_start(self, votes: sparse.csr_array) -> tuple[sparse.csr_array, Voted]:
         """The XHTP weights of terms, which labels share, without those of identities; and who voted for them."""
         is_term = self.voters_.indices >= len(self.identities_)
-        weights = only(self.voters_, is_term) * np.float32(self.trust)
+        weights = keep_entries(self.voters_, is_term) * np.float32(self.trust)
         return weights, Voted(self.voter_counts_[is_term], votes, self.plain)
 
     @property
@@ -194,27 +194,24 @@ class ZestXML(Method):
         is_seen[self.identities_] = True
         return is_seen
 
-    def _predict(self, X: sparse.csr_array, k: int) -> TopK:
-        return self._predict_among(X, k, None)
-
-    def _predict_among(self, X: sparse.csr_array, k: int, labels: np.ndarray | None) -> TopK:
-        if labels is not None:
-            predictor = Predictor.of(self, labels)
+    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        if among is not None:
+            predictor = Predictor.of(self, among)
         else:
             predictor = self._predictor = self._predictor or Predictor.of(self)
-        return predictor.predict(unit_rows(X), k)
+        return predictor.predict(normalise_rows(X), k)
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        return explain(self, unit_rows(x), label)
+        return explain(self, normalise_rows(x), label)
 
     def _add_labels(self, Z: sparse.csr_array) -> None:
         self._set_label_features(self._label_features().extended(Z, self.labels_.features, self.features_, self.idf_))
-        self.voters_ = _grown(self.voters_, (self.voters_.shape[0], self.Z_.shape[1]))
+        self.voters_ = enlarge(self.voters_, (self.voters_.shape[0], self.Z_.shape[1]))
         self.labels_with_ = np.pad(self.labels_with_, (0, self.Z_.shape[1] - len(self.labels_with_)))
         if self.variant == "tuned":
-            self.shared_ = _grown(self.shared_, (self.shared_.shape[0], self.Z_.shape[1]))
-            self.own_ = _grown(self.own_, (self.own_.shape[0], len(self.labels_)))
-            self.typical_, self.borrowed_ = (_grown(part, self.Z_.shape) for part in (self.typical_, self.borrowed_))
+            self.shared_ = enlarge(self.shared_, (self.shared_.shape[0], self.Z_.shape[1]))
+            self.own_ = enlarge(self.own_, (self.own_.shape[0], len(self.labels_)))
+            self.typical_, self.borrowed_ = (enlarge(part, self.Z_.shape) for part in (self.typical_, self.borrowed_))
             new = np.arange(len(self.labels_) - Z.shape[0], len(self.labels_))
             self.borrowed_ += borrowed_terms(self.Z_, new, self.typical_) * np.float32(self.share_)
             self.bias_ = np.append(self.bias_, np.full(Z.shape[0], self.unseen_bias_, np.float32))
@@ -222,14 +219,14 @@ class ZestXML(Method):
     def label_embeddings(self) -> sparse.csr_array:
         """Own weights where there are some, else the label's terms: labels that mean the same lie close together."""
         if self.variant == "xhtp":
-            return unit_rows(self.Z_)
+            return normalise_rows(self.Z_)
         by_text = sparse.csr_array((self.Z_ + self.borrowed_) @ self.matches_.T)  # (n_labels, n_features)
-        return unit_rows(self.own_.T + only(by_text, ~np.repeat(self.is_seen, np.diff(by_text.indptr))))
+        return normalise_rows(self.own_.T + keep_entries(by_text, ~np.repeat(self.is_seen, np.diff(by_text.indptr))))
 
     def diagnostics(self, split: Split) -> dict[str, float]:
         """The recall of the shortlist in percent, the ceiling of P@k; and how many labels have no known term."""
         predictor = Predictor.of(self)
-        shortlist = predictor.shortlist(unit_rows(split.X))
+        shortlist = predictor.shortlist(normalise_rows(split.X))
         seen = self.is_seen
         values = {
             "shortlist recall": recall(shortlist, split.Y),
@@ -247,9 +244,3 @@ class ZestXML(Method):
         return pairs_of(self, document_term, label_term, k)
 
     _predictor: ClassVar[Predictor | None] = None
-
-
-def _grown(matrix: sparse.csr_array, shape: tuple[int, int]) -> sparse.csr_array:
-    """The same entries in a matrix with more rows or columns."""
-    indptr = np.pad(matrix.indptr, (0, shape[0] - matrix.shape[0]), mode="edge")
-    return sparse.csr_array((matrix.data, matrix.indices, indptr), shape=shape)

@@ -20,10 +20,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from xcwork.methods.zestxml.arrays import only
 from xcwork.progress import track
 from xcwork.results import TopK
-from xcwork.search import top_k_product, unit_rows
+from xcwork.search import top_k_product
+from xcwork.sparse import fill_with_ones, keep_entries, normalise_rows, replace_values
 
 LENDERS, TERMS = 10, 100
 ROWS_A_BLOCK = 4096
@@ -34,17 +34,17 @@ def typical_terms(X: sparse.csr_array, Y: sparse.csr_array, matches: sparse.csr_
 
     `matches` (n_features, n_label_features) has an entry where a document feature and a label feature are one term.
     """
-    same_term = sparse.csr_array((np.ones_like(matches.data), matches.indices, matches.indptr), shape=matches.shape)
-    return unit_rows(_largest(sparse.csr_array(Y.T), sparse.csr_array(X @ same_term), TERMS))
+    same_term = fill_with_ones(matches)
+    return normalise_rows(_largest(sparse.csr_array(Y.T), sparse.csr_array(X @ same_term), TERMS))
 
 
 def borrowed_terms(Z: sparse.csr_array, borrowers: np.ndarray, typical: sparse.csr_array) -> sparse.csr_array:
     """b_l for the labels `borrowers`, (n_labels, n_label_features); nothing for all others."""
     lenders = np.flatnonzero(np.diff(typical.indptr))
     alike = _largest(Z[borrowers], sparse.csr_array(Z[lenders].T), LENDERS)  # (n_borrowers, n_lenders)
-    alike = only(alike, alike.data > 0)
+    alike = keep_entries(alike, alike.data > 0)
     total = np.repeat(np.asarray(alike.sum(axis=1)).ravel(), np.diff(alike.indptr))
-    alike = sparse.csr_array((alike.data / total, alike.indices, alike.indptr), shape=alike.shape)
+    alike = replace_values(alike, alike.data / total)
     n_terms = np.zeros(Z.shape[0], np.int64)
     found = _largest(alike, typical[lenders], TERMS)
     n_terms[borrowers] = np.diff(found.indptr)  # borrowers ascend, so their rows stay in this order

@@ -21,6 +21,7 @@ from scipy import sparse
 from xcwork.errors import DataError
 from xcwork.methods.zestxml.scorer import SEEN, UNSEEN
 from xcwork.results import Explanation, Part
+from xcwork.sparse import replace_values
 
 if TYPE_CHECKING:
     from xcwork.methods.zestxml import ZestXML
@@ -32,7 +33,7 @@ LEARNED, MATCH, BORROWED, MEMORISED, BIAS = "learned pair", "direct match", "bor
 def explain(model: ZestXML, x: sparse.csr_array, label: int) -> Explanation:
     """The parts of the score of `label` for the document `x` (1, n_features) with a unit row."""
     x = sparse.csr_array(x)
-    roots = sparse.csr_array((np.sqrt(np.maximum(x.data, 0)), x.indices, x.indptr), shape=x.shape)
+    roots = replace_values(x, np.sqrt(np.maximum(x.data, 0)))
     if model.variant == "xhtp":
         weights, by_pairs, by_matches = model.voters_, 1.0, model.match_weight
     else:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.data.dataset import Features, LabelSpace
-from xcwork.search import unit_rows
+from xcwork.sparse import drop_zeros, enlarge, normalise_rows, renumber_columns
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +40,10 @@ class LabelFeatures:
         cls, labels: LabelSpace, features: Features, frequencies: np.ndarray, idf: np.ndarray, *,
         identity_weight: float, parent_weight: float,
     ) -> LabelFeatures:  # fmt: skip
-        own = unit_rows(labels.Z)
+        own = normalise_rows(labels.Z)
         if parent_weight > 0 and labels.parents is not None:
-            own = unit_rows(own + parent_weight * (_parents(labels) @ own))
-        own.eliminate_zeros()
+            own = normalise_rows(own + parent_weight * (_parents(labels) @ own))
+        own = drop_zeros(own)
         identities = np.flatnonzero(frequencies > 0)
         terms = np.unique(own.indices)
         identity = sparse.csr_array(
@@ -57,15 +57,12 @@ class LabelFeatures:
 
     def extended(self, Z: sparse.csr_array, theirs: Features | None, ours: Features, idf: np.ndarray) -> LabelFeatures:
         """With the rows `Z` (n_new, n_label_features) of labels that nobody has seen."""
-        own = unit_rows(Z)
-        own.eliminate_zeros()
+        own = drop_zeros(normalise_rows(Z))
         terms = np.concatenate([self.terms, np.setdiff1d(own.indices, self.terms)])
         place = np.zeros(Z.shape[1], np.int64)
         place[terms] = len(self.identities) + np.arange(len(terms))
         width = len(self.identities) + len(terms)
-        new = sparse.csr_array((own.data, place[own.indices], own.indptr), shape=(Z.shape[0], width))
-        new.sort_indices()
-        old = sparse.csr_array((self.Z.data, self.Z.indices, self.Z.indptr), shape=(self.Z.shape[0], width))
+        old, new = enlarge(self.Z, (self.Z.shape[0], width)), renumber_columns(own, place, width)
         grown = replace(self, Z=sparse.csr_array(sparse.vstack([old, new])), terms=terms)
         grown.report_mute(slice(self.Z.shape[0], None))
         return grown._with_matches(theirs, ours, idf)
@@ -104,7 +101,7 @@ def _parents(labels: LabelSpace) -> sparse.csr_array:
     pairs = [(label, id_of[p]) for label, parents in enumerate(labels.parents or []) for p in parents if p in id_of]
     child, parent = np.array(pairs, np.int64).reshape(-1, 2).T
     shape = (len(labels), len(labels))
-    return unit_rows(sparse.csr_array((np.ones(len(pairs), np.float32), (child, parent)), shape=shape))
+    return normalise_rows(sparse.csr_array((np.ones(len(pairs), np.float32), (child, parent)), shape=shape))
 
 
 def _same_terms(theirs: Features | None, ours: Features, terms: np.ndarray) -> np.ndarray:

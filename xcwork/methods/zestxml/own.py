@@ -21,11 +21,11 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.kernels.bilinear_training import Pairs, fit_own
-from xcwork.kernels.linear import Rows
 from xcwork.methods.resume import Blocks, Progress
-from xcwork.methods.zestxml.arrays import on_all_threads, rows_of
-from xcwork.methods.zestxml.xhtp import gathered
+from xcwork.methods.zestxml.arrays import on_all_threads
+from xcwork.methods.zestxml.xhtp import gather_filled
 from xcwork.parallel import at_once, block_map
+from xcwork.sparse import Rows, order_by_frequency, renumber_columns, replace_values, to_rows
 
 BLOCK_BYTES = 2**26
 SHARDS_A_CORE = 8
@@ -52,7 +52,8 @@ class OwnProblem:
 
         `progress` remembers under `name` what is done.
         """
-        rows, columns = _by_frequency(self.X)
+        X, columns = order_by_frequency(self.X)
+        rows = to_rows(X)
         curvature = (np.asarray(self.X.multiply(self.X).sum(axis=1)) + 1).astype(np.float32)
         pairs = self._by_label()
         # The most costly labels come first, so that no thread is left with one at the end.
@@ -71,28 +72,25 @@ class OwnProblem:
         for solved in block_map(_solve_block, shared, parts, "training own weights", n_jobs=1, done=done):
             blocks.add(*solved)
         weights, bias = blocks.joined()
-        del pairs, rows, shared
+        del X, pairs, rows, shared
         return self._spread(order, weights, bias, columns)
 
     def _by_label(self) -> Pairs:
         signs = sparse.csr_array(self.pairs.T)
-        offsets = sparse.csr_array((self.offsets, self.pairs.indices, self.pairs.indptr), shape=self.pairs.shape)
-        return Pairs(rows_of(signs, None), sparse.csr_array(offsets.T).data)
+        offsets = replace_values(self.pairs, self.offsets)
+        return Pairs(to_rows(signs, None), sparse.csr_array(offsets.T).data)
 
     def _spread(
         self, order: np.ndarray, weights: sparse.csr_array, bias: np.ndarray, columns: np.ndarray
     ) -> tuple[sparse.csr_array, np.ndarray]:
         """Rows in training order over renumbered features as a matrix over features and labels by their own numbers."""
-        n_labels, n_features = self.pairs.shape[1], self.X.shape[1]
+        n_labels = self.pairs.shape[1]
         all_bias = np.zeros(n_labels, np.float32)
         all_bias[order] = bias
         by_feature = sparse.csr_array(weights.T)  # (n_features, n_trained), renumbered
         rank = np.argsort(columns)
         by_feature = by_feature[rank]
-        trained = order.astype(np.int32)[by_feature.indices]
-        own = sparse.csr_array((by_feature.data, trained, by_feature.indptr), shape=(n_features, n_labels))
-        own.sort_indices()
-        return own, all_bias
+        return renumber_columns(by_feature, order.astype(np.int32), n_labels), all_bias
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,20 +119,7 @@ def _solve_block(shared: _Shared, labels: np.ndarray) -> tuple[sparse.csr_array,
         shared.passes, shared.tolerance, np.float32(shared.smallest), _generators(shared.seed, labels), ids, values,
         bias, filled, shards_a_core=SHARDS_A_CORE,
     )  # fmt: skip
-    return gathered(ids, values, filled, shared.n_features), bias
-
-
-def _by_frequency(X: sparse.csr_array) -> tuple[Rows, np.ndarray]:
-    """X with its features renumbered by falling frequency, so that the weights used most share the processor's cache.
-
-    The second result is the original feature behind each new one.
-    """
-    columns = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable").astype(np.int32)
-    rank = np.empty_like(columns)
-    rank[columns] = np.arange(len(columns), dtype=np.int32)
-    renumbered = sparse.csr_array((X.data.copy(), rank[X.indices], X.indptr), shape=X.shape)  # sorted in place below
-    renumbered.sort_indices()
-    return rows_of(renumbered), columns
+    return gather_filled(ids, values, filled, shared.n_features), bias
 
 
 def _generators(seed: int, labels: np.ndarray) -> np.ndarray:

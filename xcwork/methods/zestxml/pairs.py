@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from xcwork.methods.zestxml.arrays import only
 from xcwork.results import MISSING, TopK
+from xcwork.sparse import keep_entries, pack_rows, replace_values, sort_entries
 
 
 def training_pairs(
@@ -17,14 +17,15 @@ def training_pairs(
     Relevant pairs that the shortlist missed join in when `add_missed`. The (document, label) pairs in `forbidden` (n,
     2) are never predicted, often because a document would match itself, so they must not teach anything either.
     """
-    listed = _marks(shortlist if forbidden is None else shortlist.without(forbidden), Y.shape)
-    relevant = sparse.csr_array((np.full(Y.nnz, 3, np.int8), Y.indices, Y.indptr), shape=Y.shape)
-    both = sparse.csr_array(listed + relevant)  # 1 listed but wrong, 3 relevant but missed, 4 listed and relevant
-    both.sort_indices()
+    if forbidden is not None:
+        shortlist = shortlist.without(forbidden)
+    listed = pack_rows(shortlist.ids, np.ones(shortlist.ids.shape, np.int8), shortlist.ids != MISSING, Y.shape[1])
+    relevant = replace_values(Y, np.full(Y.nnz, 3, np.int8))
+    # 1 listed but wrong, 3 relevant but missed, 4 listed and relevant
+    both = sort_entries(sparse.csr_array(listed + relevant))
     if not add_missed:
-        both = only(both, both.data != 3)
-    both.data = np.where(both.data == 1, -1, 1).astype(np.int8)
-    return both
+        both = keep_entries(both, both.data != 3)
+    return replace_values(both, np.where(both.data == 1, -1, 1).astype(np.int8))
 
 
 def without_labels(pairs: sparse.csr_array, labels: np.ndarray) -> np.ndarray:
@@ -32,12 +33,3 @@ def without_labels(pairs: sparse.csr_array, labels: np.ndarray) -> np.ndarray:
     dropped = np.zeros(pairs.shape[1], bool)
     dropped[labels] = True
     return ~dropped[pairs.indices]
-
-
-def _marks(shortlist: TopK, shape: tuple[int, int]) -> sparse.csr_array:
-    present = shortlist.ids != MISSING
-    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    ids = shortlist.ids[present]
-    marks = sparse.csr_array((np.ones(len(ids), np.int8), ids, indptr), shape=shape)
-    marks.sort_indices()
-    return marks

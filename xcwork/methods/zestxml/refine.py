@@ -23,9 +23,9 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.kernels.bilinear_training import Pairs, Shared, shared_slopes, shared_step
-from xcwork.kernels.linear import Rows
 from xcwork.methods.resume import Progress
-from xcwork.methods.zestxml.arrays import on_all_threads, rows_of
+from xcwork.methods.zestxml.arrays import on_all_threads
+from xcwork.sparse import Rows, replace_values, to_rows
 from xcwork.training import train_epochs
 
 PHASE = "refining shared pairs"
@@ -50,7 +50,7 @@ class SharedProblem:
         """Train `start` (n_features, n_label_features) for up to `epochs` epochs, on the same support."""
         training = SharedTraining(self, start)
         train_epochs(training, PHASE, progress, epochs=epochs, patience=patience, smaller_is_better=True)
-        return sparse.csr_array((training.shared.weights.data, start.indices, start.indptr), shape=start.shape)
+        return replace_values(start, training.values)
 
     def learn(self, shared: Shared, epoch: int) -> float:
         """Take one epoch; returns the mean loss of a document just before it is learned from."""
@@ -85,7 +85,8 @@ class SharedTraining:
 
     def __init__(self, problem: SharedProblem, start: sparse.csr_array) -> None:
         self.problem = problem
-        weights = rows_of(sparse.csr_array(start, copy=True))
+        self.values = start.data.astype(np.float32)  # a copy, because the kernel changes it
+        weights = to_rows(start)._replace(data=self.values)
         self.shared = Shared(weights, np.zeros(start.nnz, np.float32), np.zeros(start.nnz, np.float32))
 
     def begin(self, epoch: int) -> None:
@@ -98,10 +99,10 @@ class SharedTraining:
         return {"held-out loss": self.problem.held_out_loss(self.shared)} if len(self.problem.stop_by) else {}
 
     def weights(self) -> dict[str, Any]:
-        return {"weights": self.shared.weights.data.copy()}
+        return {"weights": self.values.copy()}
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
-        self.shared.weights.data[:] = weights["weights"]
+        self.values[:] = weights["weights"]
 
     def momentum(self) -> dict[str, Any]:
         return {"squares": self.shared.squares.copy()}

@@ -15,10 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.kernels.bilinear import Documents, Terms, Votes, Weights, rank_candidates, score_candidates
-from xcwork.kernels.linear import Rows
-from xcwork.methods.zestxml.arrays import by_blocks, rows_of
+from xcwork.methods.zestxml.arrays import by_blocks
 from xcwork.methods.zestxml.shortlist import damped
 from xcwork.results import MISSING, TopK
+from xcwork.sparse import Rows, to_rows
 
 SEEN, UNSEEN = 0, 1
 NO_ROWS = Rows(np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(1, np.int64))
@@ -34,7 +34,7 @@ class Voted:
     real_values: bool
 
     def of(self, start: int, stop: int) -> Votes:
-        return Votes(self.counts, rows_of(self.by_document[start:stop]), self.real_values)
+        return Votes(self.counts, to_rows(self.by_document[start:stop]), self.real_values)
 
     def take(self, rows: np.ndarray) -> Voted:
         return Voted(self.counts, self.by_document[rows], self.real_values)
@@ -55,8 +55,8 @@ class Scorer:
         own: sparse.csr_array, bias: np.ndarray, is_seen: np.ndarray, factors: np.ndarray,
     ) -> Scorer:  # fmt: skip
         kind = np.where(is_seen, SEEN, UNSEEN).astype(np.uint8)
-        terms = Terms(rows_of(own), bias.astype(np.float32), kind, factors.astype(np.float32))
-        return cls(Weights(rows_of(shared), rows_of(matches)), rows_of(Z), Z.shape[1], terms)
+        terms = Terms(to_rows(own), bias.astype(np.float32), kind, factors.astype(np.float32))
+        return cls(Weights(to_rows(shared), to_rows(matches)), to_rows(Z), Z.shape[1], terms)
 
     def scores(
         self, documents: Documents, indptr: np.ndarray, labels: np.ndarray, votes: Votes = ALL_VOTES

@@ -19,9 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.kernels.bilinear import Documents, Weights, exact_shortlist, lazy_shortlist
-from xcwork.kernels.linear import Rows
-from xcwork.methods.zestxml.arrays import rows_of
 from xcwork.results import TopK
+from xcwork.sparse import Rows, fill_with_ones, sort_entries, to_rows
 
 LAZY_FROM = 10_000  # candidate labels from which `auto` is lazy: it takes about as long as visiting this many
 
@@ -44,7 +43,7 @@ class Shortlister:
     ) -> Shortlister:  # fmt: skip
         lazy = kind == "lazy" or (kind == "auto" and len(candidates) > LAZY_FROM)
         return cls(
-            Weights(rows_of(pairs), rows_of(matches)), rows_of(Z), Z.shape[1], candidates.astype(np.int32),
+            Weights(to_rows(pairs), to_rows(matches)), to_rows(Z), Z.shape[1], candidates.astype(np.int32),
             _postings(Z, candidates) if lazy else None, overfetch,
         )  # fmt: skip
 
@@ -63,8 +62,7 @@ class Shortlister:
 
 def _postings(Z: sparse.csr_array, candidates: np.ndarray) -> Rows:
     """The candidate labels of each label feature, largest value first, then by id."""
-    columns = sparse.csr_array(Z[candidates].T)  # (n_label_features, n_candidates)
-    columns.sort_indices()
+    columns = sort_entries(sparse.csr_array(Z[candidates].T))  # (n_label_features, n_candidates)
     feature = np.repeat(np.arange(columns.shape[0]), np.diff(columns.indptr))
     order = np.lexsort((columns.indices, -columns.data, feature))
     return Rows(
@@ -75,13 +73,12 @@ def _postings(Z: sparse.csr_array, candidates: np.ndarray) -> Rows:
 
 def damped(X: sparse.csr_array) -> Documents:
     """Documents for the kernels; shared terms count by the root of their value, so that repetition counts less."""
-    return Documents(rows_of(X), np.sqrt(np.maximum(X.data, 0)).astype(np.float32))
+    return Documents(to_rows(X), np.sqrt(np.maximum(X.data, 0)).astype(np.float32))
 
 
 def n_found(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> int:
     """How many relevant (document, label) pairs the shortlist contains; `among` (n_labels,) bool: of these labels."""
-    listed = shortlist.to_csr(Y.shape[1])
-    listed.data = np.ones_like(listed.data)
+    listed = fill_with_ones(shortlist.to_csr(Y.shape[1]))
     found = sparse.csr_array(listed.multiply(Y)).indices
     return len(found) if among is None else int(np.count_nonzero(among[found]))
 

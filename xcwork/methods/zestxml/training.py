@@ -22,7 +22,7 @@ from xcwork.data.groups import groups_sharing_labels
 from xcwork.data.held_out import keep_groups_whole
 from xcwork.kernels.bilinear_training import Pairs
 from xcwork.methods.resume import Progress
-from xcwork.methods.zestxml.arrays import by_blocks, only, rows_of
+from xcwork.methods.zestxml.arrays import by_blocks
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.own import OwnProblem
 from xcwork.methods.zestxml.pairs import training_pairs, without_labels
@@ -31,6 +31,7 @@ from xcwork.methods.zestxml.scorer import Scorer, Voted
 from xcwork.methods.zestxml.shortlist import Shortlister, damped, n_found
 from xcwork.methods.zestxml.unseen import Sample, borrowing_share, calibrate, choose_hidden
 from xcwork.progress import report
+from xcwork.sparse import keep_entries, to_rows
 
 if TYPE_CHECKING:
     from xcwork.methods.zestxml import ZestXML
@@ -89,7 +90,7 @@ class Tuning:
             # Refined weights are no longer a share of votes, so there is nothing that could be taken out of them.
             start, voted = self._refine(pairs, start), None
         held_out = pairs[np.flatnonzero(self.roles.held_out)]
-        pairs = only(pairs, np.repeat(~self.roles.held_out, np.diff(pairs.indptr)))
+        pairs = keep_entries(pairs, np.repeat(~self.roles.held_out, np.diff(pairs.indptr)))
         own, bias = self._own(pairs, start, voted)
         return self._calibrated(held_out, start, voted, own, bias)
 
@@ -134,8 +135,8 @@ class Tuning:
         offsets = self._scorer(nothing, bias=self._prior).of_pairs(self.X, pairs, "matching")
         held_out = self.roles.held_out
         problem = SharedProblem(
-            rows_of(self.X), rows_of(self.features.Z), self.features.Z.shape[1],
-            Pairs(rows_of(only(pairs, visible)), offsets[visible]),
+            to_rows(self.X), to_rows(self.features.Z), self.features.Z.shape[1],
+            Pairs(to_rows(keep_entries(pairs, visible)), offsets[visible]),
             learn_from=np.flatnonzero(~held_out & ~self.roles.carries_hidden), stop_by=np.flatnonzero(held_out),
             logistic=self._logistic, rate=self.method.rate, batch=self.method.batch, seed=self.method.seed,
         )  # fmt: skip

@@ -28,8 +28,8 @@ from scipy import sparse
 
 from xcwork.errors import DataError
 from xcwork.kernels.bilinear import Totals, top_pairs
-from xcwork.methods.zestxml.arrays import only, rows_of
 from xcwork.parallel import parallel_map
+from xcwork.sparse import drop_zeros, keep_entries, pack_rows, replace_values, sort_entries, to_rows
 
 BLOCK_BYTES = 2**25  # of results, for each block of rows
 
@@ -83,13 +83,11 @@ def find_pairs(
     rows, row_counts = best(sides.X, sides.T, sides.of_features, sides.of_label_features, keep, blend, device)
     columns, column_counts = best(sides.T, sides.X, sides.of_label_features, sides.of_features, keep, blend, device)
     # A pair that both sides keep has the same value on both, so the maximum of the two matrices is their union.
-    voters = sparse.csr_array(rows.maximum(sparse.csr_array(columns.T)))
-    counts = sparse.csr_array(row_counts.maximum(sparse.csr_array(column_counts.T)))
-    voters.sort_indices()
-    counts.sort_indices()
+    voters = sort_entries(sparse.csr_array(rows.maximum(sparse.csr_array(columns.T))))
+    counts = sort_entries(sparse.csr_array(row_counts.maximum(sparse.csr_array(column_counts.T))))
     large = voters.data >= epsilon
     return PairStatistics(
-        only(voters, large), counts.data[large], sides.T.astype(np.float32),
+        keep_entries(voters, large), counts.data[large], sides.T.astype(np.float32),
         sides.of_features.occurrences, sides.of_label_features.occurrences,
     )  # fmt: skip
 
@@ -98,7 +96,7 @@ def best_numba(
     a: sparse.csr_array, b: sparse.csr_array, totals_a: Totals, totals_b: Totals, keep: int, blend: float, device: str
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """The best partners (columns of b) of every column of a: their values v and their counts n."""
-    by_feature, by_document = rows_of(sparse.csr_array(a.T), None), rows_of(b, None)
+    by_feature, by_document = to_rows(sparse.csr_array(a.T), None), to_rows(b, None)
     n_rows, width = a.shape[1], min(keep, b.shape[1])
     size = max(1, min(BLOCK_BYTES // (12 * width), -(-n_rows // 64)))
 
@@ -107,18 +105,14 @@ def best_numba(
         ids, values = np.zeros((stop - start, width), np.int32), np.zeros((stop - start, width), np.float32)
         counts = np.zeros((stop - start, width), np.float32)
         filled = top_pairs(start, stop, by_feature, by_document, totals_a, totals_b, blend, ids, values, counts)
-        return gathered(ids, values, filled, b.shape[1]), gathered(ids, counts, filled, b.shape[1])
+        return gather_filled(ids, values, filled, b.shape[1]), gather_filled(ids, counts, filled, b.shape[1])
 
     return stacked(parallel_map(block, range(0, n_rows, size), "counting pairs"))
 
 
-def gathered(ids: np.ndarray, values: np.ndarray, filled: np.ndarray, n_columns: int) -> sparse.csr_array:
-    """Rows of which the first `filled` slots count, as a sorted CSR matrix."""
-    present = np.arange(ids.shape[1]) < filled[:, None]
-    indptr = np.concatenate([[0], np.cumsum(filled)])
-    matrix = sparse.csr_array((values[present], ids[present], indptr), shape=(len(filled), n_columns))
-    matrix.sort_indices()
-    return matrix
+def gather_filled(ids: np.ndarray, values: np.ndarray, filled: np.ndarray, n_columns: int) -> sparse.csr_array:
+    """Return the rows whose first `filled` slots count as a matrix (n_rows, n_columns)."""
+    return pack_rows(ids, values, np.arange(ids.shape[1]) < filled[:, None], n_columns)
 
 
 def stacked(blocks: list[tuple[sparse.csr_array, sparse.csr_array]]) -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -128,11 +122,8 @@ def stacked(blocks: list[tuple[sparse.csr_array, sparse.csr_array]]) -> tuple[sp
 
 def _numbers(matrix: sparse.csr_array, kind: type, keep_values: bool) -> sparse.csr_array:
     """The matrix without explicit zeros, its values kept or replaced by ones."""
-    if not matrix.data.all():
-        matrix = sparse.csr_array(matrix, copy=True)
-        matrix.eliminate_zeros()
-    values = matrix.data if keep_values else np.ones(matrix.nnz)
-    return sparse.csr_array((values.astype(kind), matrix.indices, matrix.indptr), shape=matrix.shape)
+    matrix = drop_zeros(matrix)
+    return replace_values(matrix, matrix.data.astype(kind) if keep_values else np.ones(matrix.nnz, kind))
 
 
 def _sums(matrix: sparse.csr_array) -> np.ndarray:

@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 
 from xcwork.kernels.bilinear import Totals
-from xcwork.methods.zestxml.xhtp import gathered, stacked
+from xcwork.methods.zestxml.xhtp import gather_filled, stacked
 from xcwork.progress import track
 
 BLOCK_BYTES = 2**28
@@ -42,7 +42,7 @@ def best_partners(
         counts = torch.gather(n, 1, ids)
         filled = (counts > 0).sum(dim=1).cpu().numpy()
         ids, values, counts = (part.cpu().numpy() for part in (ids, values, counts))
-        made = (gathered(ids, part.astype(np.float32), filled, n_columns) for part in (values, counts))
+        made = (gather_filled(ids, part.astype(np.float32), filled, n_columns) for part in (values, counts))
         blocks.append(tuple(made))
     return stacked(blocks)
 
