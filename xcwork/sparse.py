@@ -63,7 +63,7 @@ def drop_zeros(matrix: Compressed) -> Compressed:
 
 def keep_entries(matrix: Compressed, keep: np.ndarray) -> Compressed:
     """Return only the entries marked in `keep` (nnz,), in a matrix of the same shape."""
-    kept_before = np.concatenate([[0], np.cumsum(keep)])  # (nnz + 1,)
+    kept_before = np.concatenate([[0], np.cumsum(keep)]).astype(matrix.indptr.dtype)  # (nnz + 1,)
     return type(matrix)((matrix.data[keep], matrix.indices[keep], kept_before[matrix.indptr]), shape=matrix.shape)
 
 
@@ -97,9 +97,8 @@ def enlarge(matrix: sparse.csr_array, shape: tuple[int, int]) -> sparse.csr_arra
 
 def renumber_columns(matrix: sparse.csr_array, columns: np.ndarray, n_columns: int) -> sparse.csr_array:
     """Return the matrix (n_rows, `n_columns`) in which column c of `matrix` is column columns[c]."""
-    moved = sparse.csr_array(
-        (matrix.data.copy(), columns[matrix.indices], matrix.indptr), shape=(matrix.shape[0], n_columns)
-    )
+    indices = columns.astype(matrix.indices.dtype, copy=False)[matrix.indices]
+    moved = sparse.csr_array((matrix.data.copy(), indices, matrix.indptr), shape=(matrix.shape[0], n_columns))
     moved.sort_indices()
     return moved
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -110,7 +111,8 @@ def test_filter_pairs_never_appear_and_others_move_up(on_jumble, jumble):
 def test_split_sparse_dense_and_text_are_the_same_question(on_checkerboard, checkerboard, same):
     split = checkerboard.test
     expected = on_checkerboard.predict(split, k=5)
-    for documents in (split.X, split.X.toarray(), split.texts):
+    texts = (split.texts, np.array(split.texts), np.array(split.texts, object), pd.Series(split.texts))
+    for documents in (split.X, split.X.toarray(), *texts):
         same(on_checkerboard.predict(documents, k=5), expected)
     one = on_checkerboard.predict(split.texts[0], k=5)
     assert one.ids.tolist() == [expected.ids[0].tolist()]

@@ -320,7 +320,8 @@ def test_a_sentence_encoder_reads_texts_and_is_never_trained(monkeypatch, tmp_pa
     model = create("mhc", backbone="sentence", encoder=str(tmp_path), width=32, least_steps=40, rate=0.03).fit(split)
     assert (model.predict(split, k=1).ids[:, 0] == split.Y.indices).mean() > 0.97
     assert model.predict("about 7", k=1).ids.tolist() == [[7]]
-    assert model.predict(["about 3", "about 4"], k=1).ids.tolist() == [[3], [4]]
+    for two in (["about 3", "about 4"], np.array(["about 3", "about 4"])):
+        assert model.predict(two, k=1).ids.tolist() == [[3], [4]]
     explanation = model.explain("about 7", 7)
     assert "(the whole text)" in {part.document_term for part in explanation}
     assert sum(part.value for part in explanation) == pytest.approx(explanation.score, abs=1e-6)

@@ -107,6 +107,19 @@ def test_candidates_are_the_union_of_the_three_searches(encoder, around):
     assert set(np.unique(few)) <= {-1, 3, 7, 8, 30}
 
 
+def test_a_restricted_search_finds_voted_labels_however_many_others_have_more_votes(encoder, Y):
+    around = neighbourhood(encoder, Y, graphs=("documents",))
+    f = encoder.encode(texts(9, 4))
+    votes = around.votes(f, 20)
+    for row in range(9):
+        voted = votes[[row]].indices[np.argsort(-votes[[row]].data, kind="stable")]
+        among = np.sort(np.append(voted[2:], np.setdiff1d(np.arange(N_LABELS), voted)[:2]))
+        assert len(voted) > 4
+        found = around.candidates(f[[row]], 2, votes[[row]], among=among)
+        assert set(found[found >= 0].tolist()) <= set(voted[2:].tolist())
+        assert (found >= 0).sum() == 2
+
+
 def test_votes_are_shares_of_similarity(encoder, around):
     f = encoder.encode(texts(6, 5))
     votes = around.votes(f, 7).toarray()

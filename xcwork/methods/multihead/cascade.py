@@ -12,8 +12,9 @@ Training: the target of a prefix is 1 where any label of the document has it. Ea
 highest σ(z) + target, so the true ones come first and the rest are the hardest false ones. The loss is the sum of the
 binary cross-entropies of all stages over their candidates.
 
-Prediction: the `beam` best prefixes of each stage by the product so far, and the k best labels at the end. Codes
-without a label are never candidates. A restricted search (`allowed`) drops prefixes without an allowed label first.
+Prediction: the `beam` best prefixes of each stage by the product so far, more where these could have less than k
+labels below them, and the k best labels at the end. Codes without a label are never candidates. A restricted search
+(`allowed`) drops prefixes without an allowed label first.
 
 The label embeddings remain one row a label, so parameters shrink by the bottleneck only, not geometrically; the time
 does. With one group the cascade is a flat classifier with a bottleneck.
@@ -125,19 +126,26 @@ class CascadeHeads(Heads):
         scores = self.groups(features).sigmoid()
         candidates = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
         for stage, place in enumerate(places):
-            is_open = np.add.reduceat(allowed, np.arange(0, len(allowed), place)) > 0  # (n_prefixes,)
+            n_allowed = np.add.reduceat(allowed.astype(np.int64), np.arange(0, len(allowed), place))  # (n_prefixes,)
+            is_open = n_allowed > 0
             usable = (candidates < len(is_open)) & is_open[np.minimum(candidates, len(is_open) - 1)]
             scores = scores.masked_fill(~torch.from_numpy(usable).to(scores.device), -1.0)
             if stage == len(places) - 1:
                 break
-            beam = max(self.beam, -(-k // int(place)))
-            chosen = self._chosen(scores, beam)
+            chosen = self._chosen(scores, self._beam_for(n_allowed[is_open], k))
             candidates = self._children(np.take_along_axis(candidates, chosen, 1), stage + 1)
             before = scores.gather(1, torch.from_numpy(chosen).to(scores.device))
             before = before.repeat_interleave(self.radix.lengths[stage + 1], dim=1)
             scores = before * self._logits(features, candidates, stage + 1).sigmoid()
             scores = scores.masked_fill(before < 0, -1.0)
         return _ranked_labels(scores.cpu().numpy(), candidates, k, label_of)
+
+    def _beam_for(self, n_allowed: np.ndarray, k: int) -> int:
+        """Return how many prefixes to keep so that k labels are below any of them; `n_allowed` counts those of each."""
+        if k <= self.beam:  # there is at least one below each
+            return self.beam
+        below_smallest = np.cumsum(np.sort(n_allowed))
+        return max(self.beam, min(len(n_allowed), int(np.searchsorted(below_smallest, k)) + 1))
 
     def best_groups(self, features: torch.Tensor) -> np.ndarray:
         """The groups that prediction looks into first, (n, beam)."""

@@ -143,8 +143,9 @@ class Neighbourhood:
         if "centroids" in self.graphs:
             found += _nearest(self.centroid_index, self.centroids, f, size, among)
         if "documents" in self.graphs:
-            voted = top_k_rows(votes, size) if among is None else top_k_rows(votes[:, among], size).renumber(among)
-            found.append(voted.ids)
+            allowed = np.arange(votes.shape[1]) if among is None else among[among < votes.shape[1]]
+            some = votes if among is None else votes[:, allowed]
+            found.append(top_k_rows(some, size).renumber(allowed).ids)
         return united(np.hstack(found))
 
     def indices(self) -> dict[str, np.ndarray]:
