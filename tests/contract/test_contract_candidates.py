@@ -7,9 +7,9 @@ import functools
 import numpy as np
 import pandas as pd
 import pytest
-from contract_helpers import briefly
 from scipy import sparse
 
+from tests.support.brief_training import briefly
 from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Method
