@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from xcwork.runs import process
+from xcwork.runs import reporter as reporter_module
 from xcwork.runs import status as status_module
 from xcwork.runs.locks import FileLock
 from xcwork.runs.status import Status, now, observe, read_status, write_status
@@ -147,3 +148,14 @@ def test_a_lock_has_one_holder_and_dies_with_it(tmp_path, until):
         holder.wait()
         assert mine.acquire("me")
     mine.release()
+
+
+def test_the_first_phase_after_a_written_status_is_written_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(reporter_module.time, "monotonic", lambda: 100.0)  # everything happens in the same moment
+    reporter = reporter_module.Reporter(tmp_path, Status(state="running"), tmp_path / "metrics.jsonl")
+    reporter.on_phase("reading", None)
+    reporter.on_phase("counting", None)
+    assert read_status(tmp_path).phase == "reading"  # phases that short are not worth a file each
+    reporter.update(phase="training")
+    reporter.on_phase("climbing", 4)
+    assert read_status(tmp_path).phase == "climbing"

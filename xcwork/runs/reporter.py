@@ -8,6 +8,7 @@ because a compiled kernel may run for minutes without a step.
 from __future__ import annotations
 
 import logging
+import math
 import resource
 import sys
 import threading
@@ -63,6 +64,7 @@ class Reporter(Callback):
             )
             write_status(self._folder, self.status)
             self._written = time.monotonic()
+            self._phase_begun = -math.inf  # what comes after a status that was written is no flurry yet
 
     @contextmanager
     def training(self) -> Iterator[None]:
@@ -90,11 +92,12 @@ class Reporter(Callback):
 
     def on_phase(self, phase: str, total: int | None) -> None:
         # A phase may be shorter than the writing of a file, so only phases that are not one of a flurry are written.
-        since, self._phase_begun = time.monotonic() - self._phase_begun, time.monotonic()
-        if since >= FLURRY:
+        begun = time.monotonic()
+        if begun - self._phase_begun >= FLURRY:
             self.update(phase=phase, step=0, total=total)
         else:
             self._remember(phase, 0, total)
+        self._phase_begun = begun
 
     def on_step(self, phase: str, step: int, total: int | None) -> bool:
         cancelled = self.is_cancelled
