@@ -210,14 +210,20 @@ def metrics(shown: Sequence[tuple[str, str, str | None]]) -> None:
 
 
 def seconds(value: float | None) -> str:
-    """A duration for people."""
+    """Return a duration in words."""
     if value is None:
         return "–"
-    if value < 10:
-        return f"{value:.1f} s"
-    if value < 100:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
+    if value < 1:
+        return "under a second"
+    for unit, size in (("second", 1), ("minute", 60)):
+        if (count := round(value / size)) < 100:
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return f"{value / 3600:.1f} hours"
+
+
+def about(value: float) -> str:
+    """Return an estimated duration in words."""
+    return seconds(value) if value < 1 else f"about {seconds(value)}"
 
 
 def megabytes(value: float | None) -> str:

@@ -1,6 +1,10 @@
 """Write xcwork/runs/measured_costs.json, from which costs are estimated where nothing was trained yet.
 
-python scripts/measured_costs.py HOME      takes the finished runs of a home folder
+    python scripts/measured_costs.py HOME      takes the finished runs of a home folder
+
+Every method needs a run on a dataset of a few documents, which tells its base cost, such as
+`synthetic:n_documents=60,n_labels=12,n_topics=3,labels_per_document=1.5`, and runs on larger ones, which tell how the
+cost grows.
 """
 
 from __future__ import annotations
@@ -14,7 +18,8 @@ from xcwork.storage import write_json
 
 
 def main(home: str) -> None:
-    newest = {(found.method, found.data): found for run in RunStore(home).list() if (found := measurement_of(run))}
+    found = filter(None, map(measurement_of, RunStore(home).list()))
+    newest = {(measured.method, measured.data, measured.n_train): measured for measured in found}
     rows = [asdict(measured) for measured in newest.values()]
     for row in rows:
         row.pop("here")

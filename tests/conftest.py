@@ -7,9 +7,13 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from tests.support.paths import ROOT
+
 # Set before anything loads a thread pool, here and in child processes: the tensors of tests are tiny, so that more
 # threads would only wait for each other, and sums in another order give other last bits.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Child processes use this checkout as the tests do, wherever the package may be installed from.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 
 import numpy as np
 import pytest

@@ -24,7 +24,8 @@ MAX_NAME_CHARACTERS = 100
 def show(method: str, params: dict[str, Any], source: Source, card: Card) -> None:
     """The estimate, the name, the button and the command."""
     st.markdown("**Before you train**")
-    _show_estimate(estimate(method, params, n_train=card.n_train, n_labels=card.n_labels, known=measured()))
+    sizes = {"n_train": card.n_train, "n_labels": card.n_labels, "n_features": card.n_features}
+    _show_estimate(estimate(method, params, **sizes, known=measured()))
     name = st.text_input("Name of the run", key=f"train.name.{_launched()}", placeholder=next_name(method, source))
     reason = obstacle(method, card)
     if reason:
@@ -110,13 +111,13 @@ def _show_estimate(expected: Estimate | None) -> None:
     if expected is None:
         st.caption("Nothing like this was measured yet, so there is no estimate. Cancel works at any time.")
         return
-    span = f"Between {ui.seconds(expected.low)} and {ui.seconds(expected.high)}."
+    low, high = ui.seconds(expected.low), ui.seconds(expected.high)
     ui.metrics(
         [
-            ("Time, about", ui.seconds(expected.seconds), span),
-            ("Memory, about", ui.megabytes(expected.memory_mb), f"{ui.megabytes(free)} are free here."),
+            ("Time", ui.about(expected.seconds), f"From {low} to {high}." if low != high else None),
+            ("Memory", f"about {ui.megabytes(expected.memory_mb)}", f"{ui.megabytes(free)} are free here."),
         ]
     )
     st.caption(f"{ui.plain(caches.device_line())}. Estimated {ui.plain(expected.basis)}.")
     if expected.memory_mb > 0.8 * free:
-        st.warning("This may need more memory than is free. Try a part of the data.", icon=":material/warning:")
+        st.warning("This may need more memory than is free. Use a subset of the data.", icon=":material/warning:")

@@ -102,7 +102,7 @@ def _progress(run: Run, status: Status) -> None:
         st.caption(ui.plain(status.message))
     shown = [f"{ui.seconds(status.train_seconds)} of training so far"] if status.train_seconds else []
     left = time_left(run, status)
-    shown += [] if left is None else [f"about {ui.seconds(left)} left in this phase"]
+    shown += [] if left is None else [f"{ui.about(left)} left in this phase"]
     shown += [f"{ui.megabytes(status.peak_memory_mb)} at most"] if status.peak_memory_mb else []
     st.caption(" · ".join(shown))
 
@@ -127,7 +127,7 @@ def _result(run: Run, status: Status) -> None:
     shown = ("P@1", "P@5", "PSP@5")
     ui.metrics([(metric, f"{scores[metric]:.1f}" if metric in scores else "–", None) for metric in shown])
     speed = status.predict_ms_per_document
-    figures = [f"{ui.seconds(status.train_seconds)} training", f"{ui.megabytes(status.peak_memory_mb)} at most"]
+    figures = [f"{ui.seconds(status.train_seconds)} of training", f"{ui.megabytes(status.peak_memory_mb)} at most"]
     figures += [] if speed is None else [f"{speed:.2f} ms a document"]
     figures += [] if status.model_bytes is None else [f"model {ui.megabytes(status.model_bytes / 1e6)}"]
     st.caption(" · ".join(figures))

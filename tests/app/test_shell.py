@@ -145,10 +145,24 @@ def test_tables_are_cut_for_the_browser_and_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "–"), (0.25, "0.2 s"), (42.0, "42 s"), (600.0, "10 min"), (7200.0, "2.0 h")]
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0, "under a second"),
+        (0.99, "under a second"),
+        (1.2, "1 second"),
+        (42.0, "42 seconds"),
+        (120.0, "2 minutes"),
+        (600.0, "10 minutes"),
+        (7200.0, "2.0 hours"),
+    ],
 )
 def test_durations_for_people(value: float | None, text: str) -> None:
     assert ui.seconds(value) == text
+
+
+def test_estimated_durations_for_people() -> None:
+    assert [ui.about(value) for value in (0.0, 0.9, 130.0)] == ["under a second", "under a second", "about 2 minutes"]
 
 
 def test_a_damaged_run_does_not_hide_the_others(open_page, corpus: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -23,6 +24,10 @@ def command(page: AppTest) -> list[str]:
 
 def said(page: AppTest) -> str:
     return " ".join(each.value for each in (*page.markdown, *page.caption, *page.warning)).replace("\\", "")
+
+
+def estimates(page: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in page.metric}
 
 
 @pytest.mark.parametrize("method", ["bm25", "landmarks", "one_vs_all", "zestxml"])
@@ -131,10 +136,19 @@ def test_a_name_beyond_the_limit_is_kept_and_the_limit_is_said(open_page, corpus
 
 def test_the_cost_is_estimated_from_what_was_measured(open_page, finished: Run) -> None:
     page = open_page("train", data="fruit.csv", method="gated")
-    assert {"Time, about", "Memory, about"} <= {metric.label for metric in page.metric}
+    assert estimates(page)["Time"] == "under a second"
+    assert re.fullmatch(r"about \d{3} MB", estimates(page)["Memory"])
     assert "from a run here on fruit" in said(page)
     page = open_page("train", data=SMALL, method="zestxml")
-    assert "a measurement on another machine on pyseealso" in said(page)
+    assert "a measurement on another machine on" in said(page)
+
+
+@pytest.mark.parametrize("method", ["popularity", "flat", "zestxml"])
+def test_an_estimate_is_words_and_no_factor(open_page, corpus: Path, method: str) -> None:
+    page = open_page("train", data="fruit.csv", method=method)
+    assert re.fullmatch(r"under a second|about \d+ (seconds?|minutes?)", estimates(page)["Time"])
+    assert re.fullmatch(r"about \d{3} MB", estimates(page)["Memory"])
+    assert not re.search(r"scaled|\b0\.0", said(page))
 
 
 def test_a_method_without_measurements_has_no_estimate(open_page, corpus: Path) -> None:

@@ -1,8 +1,11 @@
 """What a training will roughly cost, from trainings that were measured: those in the home folder, else a small table.
 
-The nearest measured training of the same method is scaled to the size of the data: time with
-n_documents * sqrt(n_labels), which lies between the methods that visit every label for every document and those that do
-not; memory above that of an idle process likewise. The further away the measurement, the wider the range that is given.
+Every training has a base cost that does not depend on the data: a process with the libraries of the method, and the
+time until they are ready. It is the cost of the method's smallest training in the table, on a dataset of a few
+documents. What the nearest measured training of the same method cost beyond that is scaled to the data: memory with
+n_documents + n_labels + n_features, the rows and columns of what is held; time with n_documents * sqrt(n_labels), which
+lies between the methods that visit every label for every document and those that do not. The further away the
+measurement, the wider the range of the time.
 """
 
 from __future__ import annotations
@@ -18,9 +21,10 @@ from typing import Any
 from xcwork.errors import RunError
 from xcwork.runs.store import Run
 
-IDLE_MB = 280.0  # a worker that has loaded its libraries
+IDLE_MB = 310.0  # a worker that has loaded what all methods need
 REFERENCES = Path(__file__).with_name("measured_costs.json")
 NARROWEST, WIDEST = 1.3, 5.0  # factors by which the true time may differ
+SIMILAR, MUCH = 1.25, 20.0  # factors between sizes: up to this they are alike, from this on one is much larger
 REPEATED = ("epochs",)  # parameters that repeat the work
 
 
@@ -32,13 +36,21 @@ class Measurement:
     params: Mapping[str, Any]
     n_train: int
     n_labels: int
+    n_features: int
     seconds: float
     memory_mb: float
     data: str
     here: bool = True  # measured in this home folder, so on this machine
 
-    def size(self) -> float:
-        return _size(self.n_train, self.n_labels)
+    @property
+    def work(self) -> float:
+        """What the time grows with."""
+        return _work(self.n_train, self.n_labels)
+
+    @property
+    def extent(self) -> int:
+        """What the memory grows with."""
+        return self.n_train + self.n_labels + self.n_features
 
 
 @dataclass(frozen=True)
@@ -62,11 +74,11 @@ def measurement_of(run: Run) -> Measurement | None:
     except RunError:
         return None
     facts = config["dataset"] or {}
-    if not {"n_train", "n_labels", "name"} <= facts.keys():
+    if not {"n_train", "n_labels", "n_features", "name"} <= facts.keys():
         return None
     return Measurement(
-        config["method"], config["params"], facts["n_train"], facts["n_labels"], status.train_seconds,
-        status.peak_memory_mb, facts["name"],
+        config["method"], config["params"], facts["n_train"], facts["n_labels"], facts["n_features"],
+        status.train_seconds, status.peak_memory_mb, facts["name"],
     )  # fmt: skip
 
 
@@ -78,29 +90,50 @@ def references() -> tuple[Measurement, ...]:
 
 
 def estimate(
-    method: str, params: Mapping[str, Any], *, n_train: int, n_labels: int, known: Iterable[Measurement] = ()
+    method: str,
+    params: Mapping[str, Any],
+    *,
+    n_train: int,
+    n_labels: int,
+    n_features: int,
+    known: Iterable[Measurement] = (),
 ) -> Estimate | None:
-    """The cost of training `method` on data of this size; None when nothing like it was ever measured."""
-    size = _size(n_train, n_labels)
+    """Estimate the cost of training `method` on data of this size; None when nothing like it was ever measured."""
+    work = _work(n_train, n_labels)
     candidates = [each for each in (*known, *references()) if each.method == method]
     if not candidates:
         return None
-    nearest = min(candidates, key=lambda each: (_distance(each, size), not each.here, _differing(each, params)))
-    ratio = size / nearest.size()
+    nearest = min(candidates, key=lambda each: (_distance(each, work), not each.here, _differing(each, params)))
+    base_seconds, base_mb = _base(method)
+    ratio = work / nearest.work
     repeats = math.prod(_repeats(nearest, params, name) for name in REPEATED)
-    seconds = nearest.seconds * ratio * repeats
-    apart = _distance(nearest, size) + 0.2 * _differing(nearest, params) + (0.0 if nearest.here else 0.5)
+    seconds = _grown(nearest.seconds, base_seconds, ratio * repeats)
+    apart = _distance(nearest, work) + 0.2 * _differing(nearest, params) + (0.0 if nearest.here else 0.5)
     spread = min(NARROWEST * math.exp(0.4 * apart), WIDEST)
-    memory = IDLE_MB + max(nearest.memory_mb - IDLE_MB, 0.0) * max(ratio, 1e-3)
+    memory = _grown(nearest.memory_mb, base_mb, (n_train + n_labels + n_features) / nearest.extent)
     return Estimate(seconds, seconds / spread, seconds * spread, memory, _basis(nearest, params, ratio))
 
 
-def _size(n_train: int, n_labels: int) -> float:
+@cache
+def _base(method: str) -> tuple[float, float]:
+    """Return the seconds and megabytes that the method needs for a dataset of a few documents."""
+    measured = [each for each in references() if each.method == method]
+    smallest = min(measured, key=lambda each: each.work, default=None)
+    return (0.0, IDLE_MB) if smallest is None else (smallest.seconds, smallest.memory_mb)
+
+
+def _grown(measured: float, base: float, ratio: float) -> float:
+    """Scale what was measured beyond the base; a measurement below it is a base itself."""
+    base = min(base, measured)
+    return base + (measured - base) * ratio
+
+
+def _work(n_train: int, n_labels: int) -> float:
     return max(n_train, 1) * math.sqrt(max(n_labels, 1))
 
 
-def _distance(measured: Measurement, size: float) -> float:
-    return abs(math.log(size / measured.size()))
+def _distance(measured: Measurement, work: float) -> float:
+    return abs(math.log(work / measured.work))
 
 
 def _differing(measured: Measurement, params: Mapping[str, Any]) -> int:
@@ -118,8 +151,9 @@ def _basis(measured: Measurement, params: Mapping[str, Any], ratio: float) -> st
     where = "a run here" if measured.here else "a measurement on another machine"
     changes = _differing(measured, params)
     notes = [f"from {where} on {measured.data}"]
-    if not 0.8 < ratio < 1.25:
-        notes.append(f"scaled by {ratio:,.2g}")
+    factor = max(ratio, 1 / ratio)
+    if factor > SIMILAR:
+        notes.append(f"a {'much ' if factor > MUCH else ''}{'smaller' if ratio > 1 else 'larger'} dataset")
     if changes:
         notes.append(f"{changes} setting{'s' if changes > 1 else ''} changed since")
     return ", ".join(notes)
