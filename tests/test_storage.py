@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 from scipy import sparse
 
 from xcwork.data import Features, LabelSpace
@@ -48,6 +49,36 @@ def test_arrays_and_sparse_matrices_keep_type_and_shape(tmp_path: Path) -> None:
     assert state["empty"].shape == (0, 5)
     assert (state["matrix"].shape, state["matrix"].dtype, state["number"]) == ((3, 4), np.float32, 0.5)
     np.testing.assert_array_equal(state["matrix"].toarray(), matrix.toarray())
+
+
+def test_keys_with_dots_are_not_taken_for_paths(tmp_path: Path) -> None:
+    row = sparse.csr_array(np.array([[0.0, 2.0]]))
+    state = {
+        "a": {"b": np.array([1]), "b.c": np.array([2]), "b%2Ec": np.array([3])},
+        "a.b": np.array([4]),
+        "a.b.c": np.array([5]),
+        "row": row,
+        "row.data": np.array([6]),
+        "list": [np.array([7])],
+        "list.0": np.array([8]),
+        "names": [f"name {i}" for i in range(500)],
+        "names.bytes": np.array([9]),
+    }
+    write_state(tmp_path / "s", state)
+    found = read_state(tmp_path / "s")
+    assert [found["a"][key].item() for key in ("b", "b.c", "b%2Ec")] == [1, 2, 3]
+    assert [found[key].item() for key in ("a.b", "a.b.c", "row.data", "list.0", "names.bytes")] == [4, 5, 6, 8, 9]
+    assert found["row"].toarray().tolist() == row.toarray().tolist()
+    assert (found["list"][0].item(), found["names"]) == (7, state["names"])
+
+
+def test_a_state_of_an_older_version_is_read(tmp_path: Path) -> None:
+    """Its arrays are called by the plain keys on the way to them."""
+    (tmp_path / "s").mkdir()
+    save_file({".weights.layer.bias": np.array([1.5])}, tmp_path / "s" / "arrays.safetensors")
+    tree = {"weights": {"layer.bias": {"$array": ".weights.layer.bias"}}}
+    (tmp_path / "s" / "state.json").write_text(json.dumps(tree))
+    assert read_state(tmp_path / "s")["weights"]["layer.bias"].tolist() == [1.5]
 
 
 def test_long_lists_of_strings_leave_the_json_file(tmp_path: Path) -> None:
@@ -92,8 +123,7 @@ def test_what_cannot_be_stored_leaves_nothing_behind(value: object, tmp_path: Pa
     ],
 )  # fmt: skip
 def test_a_hostile_or_damaged_tree_is_one_sentence(tree: object, tmp_path: Path) -> None:
-    parts = {".data": np.ones(3), ".indices": np.arange(3), ".indptr": np.arange(4)}
-    write_state(tmp_path / "s", {f"m{name}": part for name, part in parts.items()})
+    write_state(tmp_path / "s", {"m": {"data": np.ones(3), "indices": np.arange(3), "indptr": np.arange(4)}})
     (tmp_path / "s" / "state.json").write_text(json.dumps(tree).replace('"$csr": "m"', '"$csr": ".m"'))
     with pytest.raises(XcworkError, match="restore or rebuild it"):
         read_state(tmp_path / "s")

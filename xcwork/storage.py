@@ -66,7 +66,7 @@ class _Encoder:
         if isinstance(value, Mapping):
             if not all(isinstance(key, str) and not key.startswith("$") for key in value):
                 raise TypeError(f"{path}: the keys of a state are strings that do not start with '$'")
-            return {key: self.encode(item, f"{path}.{key}") for key, item in value.items()}
+            return {key: self.encode(item, f"{path}.{_as_step(key)}") for key, item in value.items()}
         if isinstance(value, list | tuple):
             if all(isinstance(item, str) for item in value):
                 return list(value) if len(value) <= SHORT_LIST else self._texts(value, path)
@@ -94,6 +94,11 @@ class _Encoder:
             raise TypeError(f"{path}: a {type(value).__name__} cannot be stored")
         self._objects[id(value)] = path
         return {"$object": tag, "path": path, "state": self.encode(value.to_state(), path)}
+
+
+def _as_step(key: str) -> str:
+    """Escape a key for the path of an array: without dots of its own, no two places share a path."""
+    return key.replace("%", "%25").replace(".", "%2E")
 
 
 class _Decoder:
