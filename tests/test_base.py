@@ -12,7 +12,7 @@ from scipy import sparse
 
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
+from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
 from xcwork.methods.label_match import TfidfMatch
 from xcwork.methods.layout import compact
 from xcwork.methods.one_vs_all import OneVsAll
@@ -113,6 +113,25 @@ class TestParameters:
             method.set_params(count=5, rate=7.0)
         assert method.count == 3
 
+    def test_a_trained_method_changes_all_or_nothing(self, jumble):
+        method = Declared().fit(jumble.train)
+        with pytest.raises(ConfigError):
+            method.set_params(count=5, rate=7.0)
+        assert method.set_params(count=4).set_params(rate=0.25).get_params() == Declared().get_params() | {
+            "count": 4,
+            "rate": 0.25,
+        }
+        assert (method.count, method.rate) == (3, 0.5)
+        method.fit(jumble.train)
+        assert (method.count, method.rate) == (4, 0.25)
+
+    def test_parameters_that_cannot_work_leave_the_model_as_it_is(self, jumble):
+        method = Declared().fit(jumble.train)
+        method._requested = {"count": 99}
+        with pytest.raises(ConfigError, match="count must be at most 9"):
+            method.fit(jumble.train)
+        assert method.predict(jumble.test.X, k=1).ids[0].tolist() == [10]
+
     def test_fit_checks_what_was_assigned_by_hand(self, jumble):
         method = Declared()
         method.count = 99
@@ -174,6 +193,47 @@ def test_a_failed_fit_leaves_the_method_untrained(jumble):
     with pytest.raises(ZeroDivisionError):
         method.fit(jumble.train)
     assert not [name for name in vars(method) if name.endswith("_")]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("shape", [lambda a: a, lambda a: {"deep": [a]}, sparse.csr_array, lambda a: float(a.max())])
+def test_a_training_that_diverges_is_an_error_and_no_model(jumble, wrong, shape):
+    @dataclass(kw_only=True, eq=False)
+    class Diverging(Declared):
+        """Learns numbers that are none."""
+
+        def _fit(self, train):
+            self.weights_ = shape(np.array([[abs(wrong), wrong]], np.float32))
+
+    method = Diverging()
+    with pytest.raises(ConfigError, match=r"the training of Diverging diverged: weights_ .*not finite; use a smaller"):
+        method.fit(jumble.train)
+    assert not [name for name in vars(method) if name.endswith("_")]
+
+
+@pytest.mark.parametrize(
+    ("explanation", "exact", "score", "predicted"),
+    [
+        (Explanation.of([Part("a", "x", 4.0), Part("b", "x", 1.0)]), True, 5.0, None),
+        (Explanation.of([Part("a", "x", 4.0), Part("b", "x", 1.0001)]), True, 5.0001, None),
+        (Explanation.of([Part("a", "x", 4.0)], exact=True), False, 5.0, None),
+        (Explanation.of([Part("a", "x", 4.0)], exact=True, score=5.0), False, 5.0, None),
+        (Explanation.of([Part("a", "x", 0.5)], predicted=5.00001, link="a link"), True, 0.5, 5.00001),
+        (Explanation.of([Part("a", "x", 0.5)], predicted=0.6, link="a link"), False, 0.5, 5.0),
+        (Explanation.of([Part("a", "x", 0.5)], score=0.6, predicted=5.0, link="a link"), False, 0.6, 5.0),
+    ],
+)
+def test_an_explanation_is_exact_if_it_adds_up_to_what_is_predicted(jumble, explanation, exact, score, predicted):
+    @dataclass(kw_only=True, eq=False)
+    class Claiming(Declared):
+        """Predicts 5 for label 5, whatever it says about it."""
+
+        def _explain(self, x, label):
+            return explanation
+
+    found = Claiming().fit(jumble.train).explain(jumble.test.X[[0]], 5)
+    assert (found.exact, found.score, found.predicted) == (exact, score, predicted)
+    assert found.label == "label 5"
 
 
 def test_a_folder_that_holds_something_else_is_no_model(tmp_path, jumble):

@@ -31,6 +31,7 @@ TYPES = {
 NAMES = {np.dtype(kind): name for name, kind in TYPES.items()}
 LONGEST_HEADER = 100_000_000  # bytes, the limit of the library
 PIECE = 2**26  # bytes handled at once
+BLOCK = 2**20  # numbers of a temporary array
 MOST_INT32 = 2**31 - 1
 
 
@@ -87,6 +88,15 @@ def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
         yield flat[start : start + step]
         if hasattr(mmap, "MADV_DONTNEED"):
             mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def is_finite(array: np.ndarray, *, nan: bool = False) -> bool:
+    """Tell whether all numbers are finite, or NaN where that is allowed, with little memory besides the array."""
+    return not any(
+        np.isinf(block).any() if nan else not np.isfinite(block).all()
+        for piece in pieces(array)
+        for block in (piece[start : start + BLOCK] for start in range(0, len(piece), BLOCK))
+    )
 
 
 def write_arrays(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:

@@ -6,6 +6,7 @@ themselves as a table in a notebook.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from xcwork.data.dataset import LabelSpace
 
 MISSING = -1
+CLOSE, LEAST = 1e-4, 1e-6  # differences between explanation and prediction that are rounding: relative, absolute
 SHOWN_DOCUMENTS, SHOWN_LABELS, SHOWN_PARTS = 5, 10, 15  # in a notebook
 
 
@@ -150,21 +152,22 @@ class Part:
 class Explanation:
     """The parts whose sum is the score of one label for one document, largest first.
 
-    `exact` says whether they really add up to `score`. Where a method shows predictions on another scale than the one
-    on which its parts add up, `predicted` is the shown score and `link` says how it follows from `score`. `is_filtered`
-    says that a filter pair of the dataset keeps the label out of every ranking of the document, whatever its score.
+    `exact` says whether they really add up to what was predicted. Where a method shows predictions on another scale
+    than the one on which its parts add up, `predicted` is the shown score and `link` says how it follows from `score`.
+    `is_filtered` says that a filter pair of the dataset keeps the label out of every ranking of the document, whatever
+    its score.
     """
 
     score: float
     parts: tuple[Part, ...]
-    exact: bool
+    exact: bool = False
     label: str = ""
     predicted: float | None = None
     link: str = ""
     is_filtered: bool = False
 
     @classmethod
-    def of(cls, parts: Sequence[Part], *, exact: bool, score: float | None = None, **rest: Any) -> Explanation:
+    def of(cls, parts: Sequence[Part], *, exact: bool = False, score: float | None = None, **rest: Any) -> Explanation:
         """Order `parts` by size; the score is their sum unless it is given."""
         ordered = tuple(sorted(parts, key=lambda part: (-abs(part.value), part.document_term, part.label_term)))
         total = float(sum(part.value for part in ordered)) if score is None else float(score)
@@ -178,6 +181,22 @@ class Explanation:
             for i, v in zip(documents, shares, strict=True)
         ]
         return cls.of(parts, exact=exact)
+
+    def compared_with(self, predicted: float | None) -> Explanation:
+        """Return this explanation with `exact` found out: do its parts add up to the score that was predicted?
+
+        Where they do not, it shows the predicted score. A label that the method does not list (None) has only the score
+        of the explanation to agree with.
+        """
+        largest = max((abs(part.value) for part in self.parts), default=0.0)  # what rounding is relative to
+        adds_up = math.isclose(sum(part.value for part in self.parts), self.score, abs_tol=CLOSE * largest)
+        if predicted is None:
+            return replace(self, exact=adds_up)
+        if self.predicted is not None:  # on a scale of its own
+            agrees = math.isclose(self.predicted, predicted, rel_tol=CLOSE, abs_tol=LEAST)
+            return replace(self, exact=adds_up and agrees, predicted=self.predicted if agrees else predicted)
+        agrees = math.isclose(self.score, predicted, rel_tol=CLOSE, abs_tol=max(CLOSE * largest, LEAST))
+        return replace(self, exact=adds_up and agrees, score=self.score if agrees else predicted)
 
     def __repr__(self) -> str:
         return f"<{len(self.parts):,} reasons for {self.label or 'a label'}: {self.score:.4f}>"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -146,3 +148,49 @@ def test_a_part_of_another_size_or_kind_is_refused(on_jumble, tmp_path):
                 continue  # nothing is indexed with these
             with pytest.raises(DataError, match="cannot use the stored model"):
                 Method.load(tmp_path / "changed")
+
+
+def places_of_numbers(value, *path):
+    """The way to every array of real numbers in a learned value."""
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places_of_numbers(item, *path, key)
+    elif (sparse.issparse(value) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")) and value.size:
+        yield path
+
+
+def spoil(value, path, number):
+    """The same value with one of the numbers at `path` replaced."""
+    if path:
+        changed = copy.copy(value)
+        changed[path[0]] = spoil(value[path[0]], path[1:], number)
+        return changed
+    changed = value.copy()
+    (changed.data if sparse.issparse(changed) else changed.reshape(-1))[-1] = number
+    return changed
+
+
+def test_numbers_that_are_not_finite_are_refused(name, on_jumble, tmp_path):
+    learned = {key: value for key, value in on_jumble.to_state()["learned"].items() if not key.startswith("curve")}
+    places = list(places_of_numbers(learned))
+    assert places or name in ("popularity", "eagle")  # EAGLE's numbers are its learner's
+    for path in places:
+        for number in (np.nan, np.inf):
+            if np.isnan(number) and (name, *path) == ("one_vs_all", "bias_"):
+                continue  # a label without a classifier
+            save_changed(
+                on_jumble, tmp_path / "m", lambda stored, p=path, n=number: stored.update(spoil(learned, p, n))
+            )
+            with pytest.raises(DataError, match=f"cannot use the stored model: {path[0]} .*not finite; train it again"):
+                Method.load(tmp_path / "m")
+
+
+def test_label_features_that_are_not_finite_are_refused(name, on_jumble, tmp_path):
+    labels = on_jumble.labels_
+    save_changed(
+        on_jumble,
+        tmp_path / "m",
+        lambda stored: stored.update(labels_=replace(labels, Z=labels.Z * np.float32(np.nan))),
+    )
+    with pytest.raises(DataError, match="its label features are not finite"):
+        Method.load(tmp_path / "m")

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer,
 from xcwork.data import terms
 from xcwork.data.terms import WordIds, WordRules
 from xcwork.data.text import TextVectorizer
-from xcwork.errors import ConfigError, DataError, NotFittedError
+from xcwork.errors import ConfigError, DataError, NotFittedError, XcworkError
 from xcwork.storage import read_state, write_state
 
 WORDS = [
@@ -173,6 +173,15 @@ def test_labels_share_the_vocabulary_and_leave_idf_to_the_documents():
     roomy = TextVectorizer(ngrams=1).fit(documents, ["neverindocuments"])
     assert roomy.idf[roomy.feature_names.index("neverindocuments")] == pytest.approx(np.log(4) + 1)
     assert vectorizer.transform(["neverindocuments"]).nnz == 0
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf])
+def test_a_vectoriser_with_weights_that_are_not_finite_is_refused(tmp_path, weight):
+    vectorizer = TextVectorizer().fit(TEXTS)
+    vectorizer._idf[-1] = weight
+    write_state(tmp_path / "state", {"vectorizer": vectorizer})
+    with pytest.raises(XcworkError, match="the weights of the terms are not finite"):
+        read_state(tmp_path / "state")
 
 
 @pytest.mark.parametrize(

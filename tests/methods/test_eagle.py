@@ -14,6 +14,7 @@ from xcwork.data.groups import aggregated, random_groups
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Method
 from xcwork.methods.eagle import LEARNERS
+from xcwork.methods.multihead import encoders
 from xcwork.methods.registry import create, method_class
 from xcwork.progress import Callback
 
@@ -71,6 +72,43 @@ def test_the_learner_takes_its_own_parameters():
             create("eagle", learner="nearest_documents", learner_params=params)
     with pytest.raises(ConfigError, match="learner must be one of"):
         create("eagle", learner="eagle")
+
+
+@pytest.mark.parametrize(
+    ("learner", "given", "expected"),
+    [
+        ("siamesexml", "graphs=text,centroids", {"graphs": "text,centroids"}),
+        ("siamesexml", " graphs = text, centroids , epochs = 2,", {"graphs": "text, centroids", "epochs": 2}),
+        ("mhc", "epochs=2,heads=4,3", {"epochs": 2, "heads": "4,3"}),
+        ("label_tree", ",trees=1,,C=0.5,", {"trees": 1, "C": 0.5}),
+        ("label_tree", "", {}),
+    ],
+)
+def test_a_value_of_the_learner_may_hold_commas(learner, given, expected):
+    params = create("eagle", learner=learner, learner_params=given).new_learner().get_params()
+    assert params == create(learner).get_params() | expected
+
+
+def test_a_parameter_of_the_learner_is_given_once():
+    with pytest.raises(ConfigError, match="learner_params gives trees twice"):
+        create("eagle", learner_params="trees=1,trees=2")
+
+
+def test_documents_are_read_as_the_learner_reads_them(checkerboard, monkeypatch, tmp_path):
+    """A sentence encoder reads texts, where other learners read rows of the features."""
+
+    class Colours:
+        def encode(self, texts, **options):
+            return np.array([[float("red" in text), float("black" in text), 1.0] for text in texts], np.float32)
+
+    (tmp_path / "modules.json").write_text("[]")
+    monkeypatch.setattr(encoders, "_encoder", lambda folder, device: Colours())
+    params = f"backbone=sentence,encoder={tmp_path},width=16,rate=0.03"
+    model = create("eagle", learner="flat", learner_params=params).fit(checkerboard.train)
+    expected = model.learner_.predict(checkerboard.test, k=4)
+    np.testing.assert_array_equal(model.predict(checkerboard.test, k=4).ids, expected.ids)
+    assert set(model.predict("something red", k=4).ids[0].tolist()) == {0, 2, 4, 6}
+    assert model.explain("something red", 0) == model.learner_.explain("something red", 0)
 
 
 def test_it_can_do_what_its_learner_can(checkerboard, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xcwork.data.synthetic import make_synthetic
+from xcwork.methods.base import Method
 from xcwork.methods.zestxml import ZestXML
 from xcwork.methods.zestxml.shortlist import Shortlister, damped
 from xcwork.methods.zestxml.xhtp import Sides, best_numba, find_pairs
@@ -172,3 +175,29 @@ def test_tuning_beats_the_closed_form_alone(fitted) -> None:
 def test_a_text_without_known_words_gets_no_label(fitted) -> None:
     _, model = fitted
     assert not np.isnan(model.predict("zzz qqq", k=5).scores).any()
+
+
+def test_a_model_of_the_closed_form_stays_one_until_it_is_trained_again(fitted, tmp_path) -> None:
+    data, _ = fitted
+    model = ZestXML(variant="xhtp").fit(data.train)
+    expected = model.predict(data.test, k=5)
+    model.set_params(variant="tuned")
+    model.save(tmp_path / "model")
+    for same in (model, Method.load(tmp_path / "model")):
+        assert same.predict(data.test, k=5).scores.tobytes() == expected.scores.tobytes()
+        assert same.explain(data.test.X[[0]], int(expected.ids[0, 0])).exact
+    assert hasattr(model.fit(data.train), "own_")
+
+
+@pytest.mark.parametrize("variant", ["tuned", "xhtp"])
+def test_an_explanation_that_lacks_something_is_not_exact(fitted, variant, monkeypatch) -> None:
+    data, _ = fitted
+    model = ZestXML(variant=variant).fit(data.train)
+    best, x = model.predict(data.test.X[[0]], k=1), data.test.X[[0]]
+    label, score = best.row(0)[0]
+    assert model.explain(x, label).exact
+    explaining = sys.modules["xcwork.methods.zestxml.explain"]  # by its path it would be the function of that name
+    monkeypatch.setattr(explaining, "_joint_parts", lambda *arguments: [])
+    reasons = model.explain(x, label)
+    assert not reasons.exact
+    assert reasons.score == pytest.approx(score)

@@ -14,6 +14,17 @@ SHORT: dict[str, dict[str, Any]] = {
     "siamesexml": {"epochs": 3, "classifier_epochs": 3},
 }  # fmt: skip
 
+# The same, shorter still and with smaller networks: for many trainings of which only the shape of the result matters.
+NARROW = {"epochs": 1, "least_steps": 0, "width": 8}
+BRIEF: dict[str, dict[str, Any]] = {
+    "deep_miml": {"epochs": 1, "hidden": 8},
+    "flat": NARROW,
+    "mhc": NARROW | {"hidden": 8},
+    "mhp": NARROW,
+    "mhs": NARROW,
+    "siamesexml": {"epochs": 1, "classifier_epochs": 1, "dimension": 8},
+}
+
 
 def briefly(name: str, **params: Any) -> Method:
     """A method that trains for a few epochs only: enough to see how a training begins, stops, resumes and ends."""

@@ -29,6 +29,7 @@ from xcwork.data.fingerprint import hash_content
 from xcwork.data.terms import WordRules
 from xcwork.data.vocabulary import Selection, Subwords, Words
 from xcwork.errors import ConfigError, DataError, NotFittedError
+from xcwork.mapped import is_finite
 from xcwork.sparse import fill_with_ones, make_canonical, replace_values
 
 
@@ -126,6 +127,8 @@ class TextVectorizer:
         self._idf = state["idf"]
         if not isinstance(self._idf, np.ndarray) or self._idf.dtype.kind != "f":
             raise ValueError("the weights of the terms are no numbers")
+        if not is_finite(self._idf):
+            raise ValueError("the weights of the terms are not finite")
         if self._idf.shape != (len(self.feature_names),):
             raise ValueError("there is not one weight a term")
         return self

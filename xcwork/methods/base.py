@@ -8,17 +8,19 @@
 The fields are the hyper-parameters. The constructor, `get_params`, the command line, the form of the dashboard and the
 saved `config.json` all follow from that declaration. A method implements `_fit`, `_predict` and `_explain`; what is
 common to all (validation, text input, filter pairs, label names, saving) happens here. Learned attributes end in an
-underscore: they are what `save` stores and what a new `fit` forgets.
+underscore: they are what `save` stores and what a new `fit` forgets. The hyper-parameters of a trained method are those
+it was trained with; `set_params` is for the next `fit`.
 """
 
 from __future__ import annotations
 
-import types
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,82 +31,13 @@ from xcwork.device import threads_for
 from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.methods import registry
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
-from xcwork.methods.layout import Check, Misfit, check_stored, compact
+from xcwork.methods.layout import Check, Misfit, check_finite, check_stored, compact
+from xcwork.methods.params import Parameter, param
 from xcwork.progress import Callback, listening
 from xcwork.results import Explanation, Part, TopK
 from xcwork.storage import Checkpoint, read_state, write_state
 
 __all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "TopK", "param"]
-
-
-def param(
-    default: Any, help: str, *, low: float | None = None, high: float | None = None,
-    choices: Sequence[Any] | None = None, advanced: bool = False,
-) -> Any:  # fmt: skip
-    """A hyper-parameter: default, one line of help, inclusive bounds or a list of choices."""
-    return field(
-        default=default,
-        metadata={"help": help, "low": low, "high": high, "choices": choices, "advanced": advanced},
-    )
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A declared hyper-parameter, as forms and command lines need it."""
-
-    name: str
-    type: type
-    optional: bool
-    default: Any
-    help: str
-    low: float | None
-    high: float | None
-    choices: tuple[Any, ...] | None
-    advanced: bool
-
-    def parse(self, text: str) -> Any:
-        """The value that `text` stands for on a command line."""
-        if self.optional and text.lower() in ("none", ""):
-            return None
-        if self.type is bool:
-            if text.lower() in ("true", "yes", "on", "1"):
-                return True
-            if text.lower() in ("false", "no", "off", "0"):
-                return False
-            raise ConfigError(f"{self.name} must be true or false, got {text!r}")
-        try:
-            return self.type(text)
-        except (ValueError, OverflowError):
-            raise ConfigError(f"{self.name} must be {_TYPE_NAMES[self.type]}, got {text!r}") from None
-
-    def check(self, value: Any) -> Any:
-        """`value` as this parameter's type, or a `ConfigError` that says what is allowed."""
-        if value is None and self.optional:
-            return None
-        if isinstance(value, np.generic):
-            value = value.item()
-        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
-            try:
-                value = float(value)
-            except OverflowError:
-                raise ConfigError(f"{self.name} must be a finite number, got one that is far too large") from None
-        if not isinstance(value, self.type) or (self.type is not bool and isinstance(value, bool)):
-            raise ConfigError(f"{self.name} must be {_TYPE_NAMES[self.type]}, got {value!r}")
-        if self.choices is not None and value not in self.choices:
-            raise ConfigError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, got {value!r}")
-        if self.type is float and not np.isfinite(value):
-            raise ConfigError(f"{self.name} must be a finite number, got {value!r}")
-        if self.type is int and abs(value) > LARGEST:
-            raise ConfigError(f"{self.name} must be at most {LARGEST:,}")
-        if self.low is not None and value < self.low:
-            raise ConfigError(f"{self.name} must be at least {self.low}, got {value}")
-        if self.high is not None and value > self.high:
-            raise ConfigError(f"{self.name} must be at most {self.high}, got {value}")
-        return value
-
-
-LARGEST = 2**53 - 1  # whole number: what every format, every kernel and every browser can hold
-_TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
 @dataclass(frozen=True)
@@ -146,7 +79,7 @@ class Method(ABC):
 
     @abstractmethod
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        """Why `label` has its score for the one document `x` (1, n_features)."""
+        """Why `label` has its score for the one document `x` (1, n_features); `explain` finds out if that is exact."""
 
     # ---- what a method may refine
 
@@ -164,10 +97,11 @@ class Method(ABC):
     # ---- parameters
 
     @classmethod
-    def parameters(cls) -> dict[str, Parameter]:
+    @cache
+    def parameters(cls) -> Mapping[str, Parameter]:
         """The declared hyper-parameters by name."""
         hints = typing.get_type_hints(cls)
-        return {f.name: _parameter(f.name, hints[f.name], f.default, f.metadata) for f in fields(cls)}
+        return MappingProxyType({field.name: Parameter.from_field(field, hints[field.name]) for field in fields(cls)})
 
     @classmethod
     def from_params(cls, params: dict[str, Any]) -> Self:
@@ -181,15 +115,46 @@ class Method(ABC):
         return method
 
     def get_params(self) -> dict[str, Any]:
-        """The hyper-parameters and their values."""
-        return {name: getattr(self, name) for name in self.parameters()}
+        """Return the hyper-parameters that the next `fit` uses."""
+        return self._own_params() | self._requested
 
     def set_params(self, **params: Any) -> Self:
-        """Change hyper-parameters; takes effect at the next `fit`."""
-        changed = self.from_params(self.get_params() | params)
-        for name in params:
-            setattr(self, name, getattr(changed, name))
+        """Change hyper-parameters for the next `fit`.
+
+        A trained method keeps those it was trained with: they remain its attributes, and predictions, explanations and
+        saved models follow them until the next `fit`. Only parameters declared with `at_prediction`, such as `beam` and
+        `device`, say nothing about what was learned; they take effect immediately.
+        """
+        wanted = self.from_params(self.get_params() | params)
+        changed = {name: getattr(wanted, name) for name in params}
+        requested = {name: value for name, value in changed.items() if self._keeps(name)}
+        for name in changed.keys() - requested.keys():
+            setattr(self, name, changed[name])
+        if requested:
+            self._requested = {**self._requested, **requested}
         return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._keeps(name):
+            raise ConfigError(
+                f"this {type(self).__name__} is trained and keeps its {name}; use set_params for the next fit"
+            )
+        if name in self.parameters():
+            self._drop_caches()
+        super().__setattr__(name, value)
+
+    def _keeps(self, name: str) -> bool:
+        """Tell whether `name` is a hyper-parameter that what was learned depends on."""
+        return "labels_" in vars(self) and name in (known := self.parameters()) and not known[name].at_prediction
+
+    def _drop_caches(self) -> None:
+        """Drop what was only prepared for predicting: attributes that start with an underscore."""
+        for name in [name for name in vars(self) if name.startswith("_") and name != "_requested"]:
+            delattr(self, name)
+
+    def _own_params(self) -> dict[str, Any]:
+        """Return the hyper-parameters that the learned attributes, if there are some, were learned with."""
+        return {name: getattr(self, name) for name in self.parameters()}
 
     def validate(self) -> None:
         """Check every hyper-parameter against its declaration."""
@@ -200,8 +165,9 @@ class Method(ABC):
 
     def fit(self, train: Split, *, callbacks: Iterable[Callback] = (), checkpoint: Checkpoint | None = None) -> Self:
         """Train on `train`, forgetting any earlier training. A resumable method goes on from `checkpoint`."""
-        self.validate()
+        wanted = self.from_params(self.get_params())  # refuses them while nothing is forgotten yet
         self._forget()
+        vars(self).update(wanted._own_params())
         train = read_split(train)
         if train.n_documents == 0 or train.n_labels == 0:
             raise DataError("there are no documents or no labels to train on")
@@ -220,6 +186,7 @@ class Method(ABC):
             for name in self.layout:
                 if hasattr(self, name):
                     setattr(self, name, compact(getattr(self, name)))
+            self._check_convergence()
         except BaseException:
             self._forget()
             raise
@@ -262,7 +229,10 @@ class Method(ABC):
         label = self.labels_.id_of(label)
         is_filtered = isinstance(document, Split) and label in document.filtered_labels(0)
         with threads_for(1):
-            return replace(self._explain(x, label), label=self.labels_.names[label], is_filtered=is_filtered)
+            found, best = self._explain(x, label), self._predict(x, 1, np.array([label]))
+        predicted = float(best.scores[0, 0]) if best.row(0) else None
+        name = self.labels_.names[label]
+        return replace(found.compared_with(predicted), label=name, is_filtered=is_filtered)
 
     def add_labels(self, texts: Sequence[str], names: Sequence[str] | None = None) -> np.ndarray:
         """New labels from their texts, without training; returns their ids. Zero-shot methods only."""
@@ -300,8 +270,7 @@ class Method(ABC):
 
     def to_state(self) -> dict[str, Any]:
         """Name, parameters and learned attributes."""
-        learned = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        return {"method": registry.name_of(type(self)), "params": self.get_params(), "learned": learned}
+        return {"method": registry.name_of(type(self)), "params": self._own_params(), "learned": self._learned()}
 
     @staticmethod
     def from_state(state: dict[str, Any]) -> Method:
@@ -337,25 +306,30 @@ class Method(ABC):
     def _check_learned(self) -> None:
         """What `layout` cannot say about stored attributes; a `Misfit` refuses them."""
 
+    def _check_convergence(self) -> None:
+        """Refuse weights that a training ran away with."""
+        try:
+            check_finite(self._learned(), self.layout)
+        except Misfit as problem:
+            raise ConfigError(
+                f"the training of {type(self).__name__} diverged: {problem}; use a smaller step size or stronger "
+                "regularisation, and look for extreme values among the features"
+            ) from None
+
+    def _learned(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "labels_"):
             raise NotFittedError(f"{type(self).__name__} has not been trained; call fit first")
 
     def _forget(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_")]:
+        """Drop everything but the hyper-parameters."""
+        for name in vars(self).keys() - self.parameters().keys():
             delattr(self, name)
 
     labels_: ClassVar[LabelSpace]
     features_: ClassVar[Features]
     label_frequencies_: ClassVar[np.ndarray]
     _checkpoint: ClassVar[Checkpoint | None] = None
-
-
-def _parameter(name: str, hint: Any, default: Any, metadata: Any) -> Parameter:
-    kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType] or [hint]
-    choices = metadata["choices"]
-    return Parameter(
-        name=name, type=kinds[0], optional=types.NoneType in typing.get_args(hint), default=default,
-        help=metadata["help"], low=metadata["low"], high=metadata["high"],
-        choices=None if choices is None else tuple(choices), advanced=metadata["advanced"],
-    )  # fmt: skip
+    _requested: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # by set_params since the training

@@ -91,7 +91,7 @@ class LabelMatch(Method):
         shared = np.flatnonzero(weights)
         names = [self.features_.name(term) for term in x.indices[shared].tolist()]
         values = (x.data[shared] * weights[shared]).tolist()
-        return Explanation.of([Part(n, n, v) for n, v in zip(names, values, strict=True)], exact=True)
+        return Explanation.of([Part(n, n, v) for n, v in zip(names, values, strict=True)])
 
     def label_embeddings(self) -> sparse.csr_array:
         """The term weights of each label."""

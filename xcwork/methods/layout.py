@@ -7,17 +7,22 @@ A method declares the learned attributes it stores:
 Sizes are numbers or names. `labels` and `features` are known from the model, parameters go by their own names, and any
 other name stands for the same number wherever it occurs; `features+1` and `labels*concepts` are computed. Kernels index
 without bounds checks, so whatever they index with says what it must stay `below`.
+
+All numbers are finite, because a single NaN would spread to every score. An array whose NaN stands for something that
+does not exist, such as the bias of a label without a classifier, is declared `with_gaps`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.mapped import is_finite
 from xcwork.sparse import narrow_indices
 
 if TYPE_CHECKING:
@@ -27,6 +32,7 @@ Sizes = dict[str, int]
 Check = Callable[[Any, Sizes], None]
 Size = str | int
 NOT_STORED = object()
+NAN, ANYTHING = "nan", "anything"  # what a check may let through besides finite numbers
 
 
 class Misfit(ValueError):
@@ -63,6 +69,9 @@ def matrix(rows: Size, columns: Size) -> Check:
 
 
 def optional(inner: Check) -> Check:
+    """A value that may be None."""
+
+    @wraps(inner)
     def check(value: Any, sizes: Sizes) -> None:
         if value is not None:
             inner(value, sizes)
@@ -73,11 +82,23 @@ def optional(inner: Check) -> Check:
 def sometimes(inner: Check) -> Check:
     """A value that some trainings have no use for, and then do not store."""
 
+    @wraps(inner)
     def check(value: Any, sizes: Sizes) -> None:
         if value is not NOT_STORED:
             inner(value, sizes)
 
     check.may_lack = True  # type: ignore[attr-defined]
+    return check
+
+
+def with_gaps(inner: Check) -> Check:
+    """An array in which NaN stands for what does not exist."""
+
+    @wraps(inner)
+    def check(value: Any, sizes: Sizes) -> None:
+        inner(value, sizes)
+
+    check.may_hold = NAN  # type: ignore[attr-defined]
     return check
 
 
@@ -140,6 +161,9 @@ def history(value: Any, sizes: Sizes) -> None:
         raise Misfit("is not a history of figures")
 
 
+history.may_hold = ANYTHING  # type: ignore[attr-defined]
+
+
 def model(value: Any, sizes: Sizes) -> None:
     """A method inside a method; it was checked itself, and must speak of the same features and labels."""
     labels, features = getattr(value, "labels_", None), getattr(value, "features_", None)
@@ -173,9 +197,36 @@ def check_stored(method: Method, learned: Mapping[str, Any]) -> None:
     own = features if labels.features is None else labels.features
     sizes = known | {"labels": len(labels), "features": features.size, "label_features": own.size}
     common = {"labels_": _passed, "features_": _passed, "label_frequencies_": array("labels", kind="i")}
-    check_all(learned, common | dict(method.layout), sizes)
+    layout = common | dict(method.layout)
+    check_all(learned, layout, sizes)
+    check_finite(learned, layout)
     if labels.Z is not None and labels.features is not None and labels.Z.shape[1] != labels.features.size:
         raise Misfit("its label features do not fit their names")
+    if labels.Z is not None and not is_finite(labels.Z.data):
+        raise Misfit("its label features are not finite")
+
+
+def check_finite(values: Mapping[str, Any], layout: Mapping[str, Check]) -> None:
+    """Refuse NaN and infinite numbers wherever the layout does not expect them."""
+    for name, value in values.items():
+        may_hold = getattr(layout.get(name), "may_hold", None)
+        if may_hold != ANYTHING and not all(is_finite(n, nan=may_hold == NAN) for n in _real_numbers(value)):
+            raise Misfit(f"{name} holds numbers that are not finite")
+
+
+def _real_numbers(value: Any) -> Iterator[np.ndarray]:
+    """Find the arrays of real numbers in a learned value."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _real_numbers(item)
+    elif isinstance(value, float):
+        yield np.array(value)
+    else:
+        numbers = value.data if sparse.issparse(value) else value
+        if isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
+            yield numbers
 
 
 def compact(value: Any) -> Any:

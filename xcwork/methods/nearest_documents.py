@@ -31,7 +31,7 @@ class NearestDocuments(Method):
     """Vote of the nearest training documents."""
 
     neighbours: int = param(20, "training documents that vote", low=1, high=10_000)
-    batch: int = param(512, "documents scored at once; memory grows with it", low=1, advanced=True)
+    batch: int = param(512, "documents scored at once; memory grows with it", low=1, advanced=True, at_prediction=True)
 
     title = "Nearest documents"
     capabilities = Capabilities(exact_explanations=True)
@@ -56,7 +56,7 @@ class NearestDocuments(Method):
         votes = self._votes(x)  # (1, n_documents)
         carries = self.relevance_[votes.indices][:, [label]].toarray().ravel() > 0  # (n_neighbours,)
         voters = zip(votes.indices[carries].tolist(), votes.data[carries].tolist(), strict=True)
-        return Explanation.of([self._voter(document, share) for document, share in voters], exact=True)
+        return Explanation.of([self._voter(document, share) for document, share in voters])
 
     def _voter(self, document: int, share: float) -> Part:
         name = str(document) if self.uids_ is None else self.uids_[document]

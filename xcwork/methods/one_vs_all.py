@@ -39,7 +39,7 @@ from xcwork.data.dataset import Split
 from xcwork.errors import Cancelled, DataError
 from xcwork.kernels import linear, one_at_a_time
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
-from xcwork.methods.layout import array, matrix, stored
+from xcwork.methods.layout import array, matrix, stored, with_gaps
 from xcwork.methods.resume import Blocks, Progress
 from xcwork.parallel import block_map
 from xcwork.progress import batches
@@ -68,7 +68,7 @@ class OneVsAll(Method):
     title = "One-vs-all"
     paper = "Babbar and Schölkopf, DiSMEC, WSDM 2017"
     capabilities = Capabilities(exact_explanations=True, resumable=True)
-    layout = stored(weights_=matrix("features", "labels"), bias_=array("labels"))
+    layout = stored(weights_=matrix("features", "labels"), bias_=with_gaps(array("labels")))
 
     def _fit(self, train: Split) -> None:
         order = np.argsort(-self.label_frequencies_, kind="stable")  # labels of like cost share a block
@@ -103,9 +103,7 @@ class OneVsAll(Method):
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         if np.isnan(self.bias_[label]):
-            return Explanation.of(
-                [Part("(any document)", "no training document to learn from", NO_CLASSIFIER)], exact=True
-            )
+            return Explanation.of([Part("(any document)", "no training document to learn from", NO_CLASSIFIER)])
         x = normalise_rows(x)
         weights = self.weights_[x.indices][:, [label]].toarray().ravel()  # (n_terms,)
         name = self.labels_.names[label]
@@ -114,7 +112,7 @@ class OneVsAll(Method):
             for term, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True)
             if weight
         ]
-        return Explanation.of([*parts, Part("(any document)", "bias", float(self.bias_[label]))], exact=True)
+        return Explanation.of([*parts, Part("(any document)", "bias", float(self.bias_[label]))])
 
     def label_embeddings(self) -> sparse.csr_array:
         """The weights of each label's classifier."""

@@ -61,7 +61,7 @@ class DeepMIML(Method):
         "auto", "labels of an instance: exactly one, as of an image of a digit, or any number; auto counts them",
         choices=("auto", "one", "any"),
     )  # fmt: skip
-    device: str = param("auto", "where the network lives", choices=DEVICES, advanced=True)
+    device: str = param("auto", "where the network lives", choices=DEVICES, advanced=True, at_prediction=True)
 
     title = "Deep-MIML with co-attention"
     paper = "Feng and Zhou, AAAI 2017; Shen et al., ICML 2020"
@@ -146,7 +146,7 @@ class DeepMIML(Method):
             for term, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True)
         ]
         constant = float(self.hidden_bias_ @ slope + self.concepts_bias_[own][concept])
-        return Explanation.of([*parts, Part("(any document)", "bias", constant)], exact=True)
+        return Explanation.of([*parts, Part("(any document)", "bias", constant)])
 
     def label_embeddings(self) -> np.ndarray:
         """The mean over its sub-concepts of each label's weights in the hidden layer."""

@@ -30,6 +30,7 @@ Reference: Shen, Yu, Sanghavi and Dhillon, Extreme multi-label classification fr
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,7 +41,7 @@ from xcwork.data.dataset import Split
 from xcwork.data.groups import MERGES, clustered_groups, groups_of, random_groups
 from xcwork.device import CHOICES as DEVICES
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
+from xcwork.methods.base import Capabilities, Documents, Explanation, Method, TopK, param
 from xcwork.methods.eagle.grlr import ASSIGNMENTS, assign_labels, assignment_precision
 from xcwork.methods.layout import Misfit, matrix, model, number, optional, stored
 from xcwork.methods.registry import METHODS, create, method_class
@@ -99,15 +100,18 @@ class Eagle(Method):
     def new_learner(self) -> Method:
         """The learner with its parameters, not yet trained."""
         known = method_class(self.learner).parameters()
-        params: dict[str, Any] = {"seed": self.seed}
-        for item in filter(None, (item.strip() for item in self.learner_params.split(","))):
-            name, equals, value = (part.strip() for part in item.partition("="))
+        given: dict[str, Any] = {}
+        # A value may hold commas itself, so only a comma before the next name ends it.
+        for item in filter(None, re.split(r",(?=\s*\w+\s*=)", self.learner_params.strip(" ,"))):
+            name, equals, value = (part.strip(" ,") for part in item.partition("="))
             if not equals:
                 raise ConfigError(f"learner_params must be name=value pairs separated by commas, got {item!r}")
             if name not in known:
                 raise ConfigError(f"the learner {self.learner} has no parameter {name!r}; it has {', '.join(known)}")
-            params[name] = known[name].parse(value)
-        return create(self.learner, **params)
+            if name in given:
+                raise ConfigError(f"learner_params gives {name} twice")
+            given[name] = known[name].parse(value)
+        return create(self.learner, **{"seed": self.seed} | given)
 
     def _fit(self, train: Split) -> None:
         if train.Y.nnz == 0:
@@ -142,6 +146,10 @@ class Eagle(Method):
             self.precision_ = assignment_precision(Y, train.Y)
             report("embedding labels", groups=len(groups), assignment_precision=self.precision_)
         return replace(train, Y=Y)
+
+    def matrix_of(self, documents: Documents) -> sparse.csr_array:
+        """Documents as the learner reads them, which need not be as rows of the features."""
+        return self.learner_.matrix_of(documents)
 
     def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         return self.learner_._predict(X, k, among)

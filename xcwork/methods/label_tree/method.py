@@ -39,7 +39,7 @@ class LabelTree(Method):
     leaf_size: int = param(100, "most labels that are not split any further", low=1)
     branching: int | None = param(None, "parts of a split; 2 for parabel and 100 for bonsai if not given", low=2)
     max_depth: int | None = param(None, "most splits on the way to a label; 2 for bonsai if not given", low=0)
-    beam: int = param(10, "nodes of a level that a search follows", low=1)
+    beam: int = param(10, "nodes of a level that a search follows", low=1, at_prediction=True)
     power: int = param(2, "of the hinge in the probability of a step; 3 weighs small doubts less", low=1, high=4)
     C: float = param(1.0, "weight of the errors against the size of the weights", low=1e-4, high=1e4)
     prune: float = param(0.1, "weights smaller than this are dropped", low=0.0)
@@ -49,9 +49,9 @@ class LabelTree(Method):
     title = "Label tree"
     paper = "Prabhu et al., Parabel, WWW 2018; Khandagale et al., Bonsai, Machine Learning 2020"
     capabilities = Capabilities(exact_explanations=True, resumable=True)
-    layout = stored(
+    layout = stored(  # kind=given grows one tree, whatever `trees` says
         forest_=record(
-            roots=array("trees", kind="i"), first_slot=array("nodes_and_end", kind="i"),
+            roots=array("grown", kind="i"), first_slot=array("nodes_and_end", kind="i"),
             targets=array("slots", kind="i"), bias=array("slots"), first_row=array("features+1", kind="i"),
             nodes=array("rows", kind="i"), weights=matrix("rows", "slots"),
         )
@@ -100,7 +100,7 @@ class LabelTree(Method):
         forest, searcher = self._open()
         slots = np.flatnonzero(forest.targets == ~label).tolist()  # one a tree
         if not slots:
-            return Explanation.of([Part("(any document)", "no training document to learn from", 0.0)], exact=True)
+            return Explanation.of([Part("(any document)", "no training document to learn from", 0.0)])
         reached = searcher.nodes_reached(x)
         x = normalise_rows(x)
         parts: list[Part] = []
@@ -112,7 +112,7 @@ class LabelTree(Method):
                 parts.append(Part("(any document)", where, 0.0, {"node": forest.node_of(missed[0])}))
             else:
                 parts += parts_of_tree(forest, path, x, self.features_, tree, self.power)
-        return Explanation.of(parts, exact=True)
+        return Explanation.of(parts)
 
     def label_embeddings(self) -> sparse.csr_array:
         """The mean over the trees of each label's own classifier."""

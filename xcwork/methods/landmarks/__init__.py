@@ -85,7 +85,7 @@ class Landmarks(Method):
     )
     weights: int | None = param(None, "largest weights kept a label; empty: as many as fit", low=1, advanced=True)
     one_vs_rest: bool = param(True, "also train what only the one-vs-rest row needs", advanced=True)
-    device: str = param("auto", "where dense linear algebra runs", choices=DEVICES, advanced=True)
+    device: str = param("auto", "where dense linear algebra runs", choices=DEVICES, advanced=True, at_prediction=True)
 
     title = "Landmark labels"
     paper = "Barezi et al., NAACL 2019"
@@ -209,7 +209,7 @@ class Landmarks(Method):
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
         if self.label_frequencies_[label] == 0:
-            return Explanation.of([Part(BIAS, NOTHING, 0.0)], exact=True)
+            return Explanation.of([Part(BIAS, NOTHING, 0.0)])
         row = with_bias(x)
         terms = [self.features_.name(term) for term in row.indices[:-1].tolist()] + [BIAS]
         stray = np.flatnonzero(self.outliers_ == label)
@@ -226,7 +226,7 @@ class Landmarks(Method):
                  {"term_weight": float(weights[t, s]), "landmark_weight": float(shares[s])})
             for t, s in zip(*np.nonzero(values), strict=True)
         ]  # fmt: skip
-        return Explanation.of(parts, exact=True)
+        return Explanation.of(parts)
 
     @property
     def combinations(self) -> sparse.csr_array:

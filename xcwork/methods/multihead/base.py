@@ -67,7 +67,7 @@ class MultiHead(Method):
     encoder: str | None = param(
         None, "folder of a sentence encoder, for backbone sentence; empty: the installed one", advanced=True
     )
-    device: str = param("auto", "where the network runs", choices=DEVICES, advanced=True)
+    device: str = param("auto", "where the network runs", choices=DEVICES, advanced=True, at_prediction=True)
 
     paper: ClassVar[str] = "Liang et al., Multi-head encoding, TPAMI 2025"
     capabilities: ClassVar[Capabilities] = Capabilities(exact_explanations=True, gpu=True, resumable=True)
@@ -211,7 +211,7 @@ class MultiHead(Method):
             parts.append(Part(ANY, f"{reading.head}: normalisation", float(rest)))
         score = sum(reading.log_probability for reading in readings)
         return Explanation.of(
-            parts, exact=True, score=score, predicted=float(np.exp(score)),
+            parts, score=score, predicted=float(np.exp(score)),
             link="the probability is exp(score); the heads' log-probabilities add up to the score",
         )  # fmt: skip
 

@@ -123,7 +123,7 @@ class MHC(MultiHead):
     n_heads: int = param(2, "number of heads, where their lengths are chosen", low=2, high=8)
     hidden: int = param(256, "size of the label embeddings", low=1, high=8192)
     kept: int = param(10, "groups a head hands on in training", low=1)
-    beam: int = param(20, "groups a head hands on in prediction", low=1)
+    beam: int = param(20, "groups a head hands on in prediction", low=1, at_prediction=True)
 
     title = "Multi-head cascade (MHC)"
 

@@ -42,7 +42,7 @@ from xcwork.data.dataset import Split
 from xcwork.device import CHOICES
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
-from xcwork.methods.layout import array, arrays, history, listing, matrix, number, record, stored
+from xcwork.methods.layout import Check, array, arrays, history, listing, matrix, number, record, stored
 from xcwork.methods.resume import Progress
 from xcwork.methods.siamesexml import initial
 from xcwork.methods.siamesexml.graphs import GRAPHS, graphs_of
@@ -99,31 +99,40 @@ class SiameseXML(Method):
     C: float = param(1.0, "weight of the errors of classifiers over words", low=1e-4, high=1e4, advanced=True)
     patience: int = param(6, PATIENCE_HELP, low=1, advanced=True)
     held_out: float = param(0.05, "share of the documents that validate", low=0.0, high=0.5, advanced=True)
-    device: str = param("auto", "where tensors live", choices=CHOICES, advanced=True)
+    device: str = param("auto", "where tensors live", choices=CHOICES, advanced=True, at_prediction=True)
 
     title = "SiameseXML"
     paper = "Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021"
-    layout = stored(
-        Z_=matrix("labels", "tokens"), label_tokens_=array("label_features", kind="i", below="tokens"),
-        Y_=matrix("documents", "labels"), weights_=array(7, 3), unseen_bonus_=number,
-        terms_=matrix("tokens", "labels"), terms_bias_=array("labels"), curves_=history,
-        members_=listing(
-            record(
-                encoder=record(
-                    table=array("tokens", "width"),
-                    residual=record(R=array("width", "width"), bias=array("width"), radius=array(1),
-                                    left=array("width")),
-                ),
-                classifiers=array("labels", "finished"), eta_norms=array(2), text=array("labels", "width"),
-                centroids=array("labels", "width"), documents=array("documents", "width"),
-                correlation=matrix("labels", "labels"), indices=arrays,
-            ),
-            "members",
-        ),
-    )  # fmt: skip
     capabilities = Capabilities(
         zero_shot=True, exact_explanations=True, gpu=True, resumable=True, needs_label_text=True
     )
+
+    @property
+    def layout(self) -> dict[str, Check]:  # type: ignore[override]
+        """N_ν adds a dimension each time it is applied: once to embeddings, twice to classifiers."""
+        width, finished = ("embedding+1", "embedding+2") if self.nu > 0 else ("embedding", "embedding")
+        residual = record(R=array(width, width), bias=array(width), radius=array(1), left=array(width))
+        member = record(
+            encoder=record(table=array("tokens", "embedding"), residual=residual),
+            classifiers=array("labels", finished),
+            eta_norms=array(2),
+            text=array("labels", width),
+            centroids=array("labels", width),
+            documents=array("documents", width),
+            correlation=matrix("labels", "labels"),
+            indices=arrays,
+        )
+        return stored(
+            Z_=matrix("labels", "tokens"),
+            label_tokens_=array("label_features", kind="i", below="tokens"),
+            Y_=matrix("documents", "labels"),
+            weights_=array(7, 3),
+            unseen_bonus_=number,
+            terms_=matrix("tokens", "labels"),
+            terms_bias_=array("labels"),
+            curves_=history,
+            members_=listing(member, "members"),
+        )
 
     def validate(self) -> None:
         super().validate()

@@ -48,7 +48,7 @@ class Classifiers:
     def all(self) -> np.ndarray:
         """Every classifier, (n_labels, dimension) float32."""
         every = torch.arange(len(self.base), device=self.base.device)
-        return self.of(every, self.eta).cpu().numpy()
+        return np.ascontiguousarray(self.of(every, self.eta).cpu().numpy())  # what kernels are compiled for
 
     def eta_norms(self) -> np.ndarray:
         """‖η‖₁,₁ and ‖η‖₁,∞: the sum and the greatest of the rows' 1-norms, (2,)."""

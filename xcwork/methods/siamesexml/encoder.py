@@ -154,11 +154,12 @@ class Encoder:
 
     @torch.no_grad()
     def encode(self, X: sparse.csr_array) -> np.ndarray:
-        """f of every row of `X` (n, n_tokens), as (n, dimension) float32."""
+        """f of every row of `X` (n, n_tokens), as (n, dimension) float32; zero for a text without tokens."""
         done = np.empty((X.shape[0], self.dimension), np.float32)
         for start in range(0, X.shape[0], ROWS):
             sums = Bags(X[start : start + ROWS], self.device).summed(self.table)
             done[start : start + ROWS] = self.intermediate(self._precise(sums)).cpu()
+        done[np.diff(X.indptr) == 0] = 0  # N_ν would give all of them one direction, in which nothing is known
         return done
 
     @torch.no_grad()

@@ -53,7 +53,7 @@ def explain(model: ZestXML, x: sparse.csr_array, label: int) -> Explanation:
     total = sum(abs(part.value) for part in parts)
     for part in parts:
         part.details["share"] = abs(part.value) / total if total else 0.0
-    return Explanation.of(parts, exact=True)
+    return Explanation.of(parts)
 
 
 def _joint_parts(

@@ -1,0 +1,104 @@
+"""Hyper-parameters: declared once in a method, read by forms, command lines and stored configurations."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from xcwork.errors import ConfigError
+
+LARGEST = 2**53 - 1  # whole number: what every format, every kernel and every browser can hold
+TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+def param(
+    default: Any,
+    help: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: Sequence[Any] | None = None,
+    advanced: bool = False,
+    at_prediction: bool = False,
+) -> Any:
+    """Declare a hyper-parameter: default, one line of help, inclusive bounds or a list of choices.
+
+    One with `at_prediction` says how predictions are computed rather than what is learned, such as the width of a
+    search or the device, so it can be changed in a trained method.
+    """
+    declared = {"help": help, "low": low, "high": high, "choices": choices, "advanced": advanced}
+    return field(default=default, metadata=declared | {"at_prediction": at_prediction})
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A declared hyper-parameter, as forms and command lines need it."""
+
+    name: str
+    type: type
+    optional: bool
+    default: Any
+    help: str
+    low: float | None
+    high: float | None
+    choices: tuple[Any, ...] | None
+    advanced: bool
+    at_prediction: bool = False
+
+    @classmethod
+    def from_field(cls, declared: Field, hint: Any) -> Parameter:
+        """Read the declaration of a field whose type is `hint`."""
+        kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType] or [hint]
+        choices = declared.metadata["choices"]
+        return cls(
+            name=declared.name,
+            type=kinds[0],
+            optional=types.NoneType in typing.get_args(hint),
+            default=declared.default,
+            **{**declared.metadata, "choices": None if choices is None else tuple(choices)},
+        )
+
+    def parse(self, text: str) -> Any:
+        """The value that `text` stands for on a command line."""
+        if self.optional and text.lower() in ("none", ""):
+            return None
+        if self.type is bool:
+            if text.lower() in ("true", "yes", "on", "1"):
+                return True
+            if text.lower() in ("false", "no", "off", "0"):
+                return False
+            raise ConfigError(f"{self.name} must be true or false, got {text!r}")
+        try:
+            return self.type(text)
+        except (ValueError, OverflowError):
+            raise ConfigError(f"{self.name} must be {TYPE_NAMES[self.type]}, got {text!r}") from None
+
+    def check(self, value: Any) -> Any:
+        """`value` as this parameter's type, or a `ConfigError` that says what is allowed."""
+        if value is None and self.optional:
+            return None
+        if isinstance(value, np.generic):
+            value = value.item()
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            try:
+                value = float(value)
+            except OverflowError:
+                raise ConfigError(f"{self.name} must be a finite number, got one that is far too large") from None
+        if not isinstance(value, self.type) or (self.type is not bool and isinstance(value, bool)):
+            raise ConfigError(f"{self.name} must be {TYPE_NAMES[self.type]}, got {value!r}")
+        if self.choices is not None and value not in self.choices:
+            raise ConfigError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, got {value!r}")
+        if self.type is float and not np.isfinite(value):
+            raise ConfigError(f"{self.name} must be a finite number, got {value!r}")
+        if self.type is int and abs(value) > LARGEST:
+            raise ConfigError(f"{self.name} must be at most {LARGEST:,}")
+        if self.low is not None and value < self.low:
+            raise ConfigError(f"{self.name} must be at least {self.low}, got {value}")
+        if self.high is not None and value > self.high:
+            raise ConfigError(f"{self.name} must be at most {self.high}, got {value}")
+        return value
