@@ -93,7 +93,7 @@ class Landmarks(Method):
     layout = stored(
         landmarks_=array("chosen", kind="i", below="labels"), gains_=array("gains"),
         outliers_=array("strays", kind="i", below="labels"), monotone_=optional(number),
-        is_guaranteed_=sometimes(flag),
+        is_guaranteed_=optional(flag),
         decoder_=matrix("chosen", "labels"), outlier_decoder_=matrix("chosen", "labels"),
         residuals_=array("labels"), r2_=array("labels"), landmark_weights_=matrix("features+1", "chosen"),
         outlier_weights_=matrix("features+1", "strays"), rest_=array("others", kind="i", below="labels"),
@@ -166,8 +166,7 @@ class Landmarks(Method):
         """Make the learned attributes."""
         self.landmarks_, self.gains_, self.outliers_ = chosen.landmarks, chosen.gains, strays
         self.monotone_ = chosen.monotone
-        if chosen.is_guaranteed is not None:
-            self.is_guaranteed_ = chosen.is_guaranteed
+        self.is_guaranteed_ = chosen.is_guaranteed
         is_stray = np.zeros(len(self.labels_))
         is_stray[strays] = 1.0
         # Apart, because predicting needs only the first and outliers are often the larger part; both (k, n_labels).
@@ -246,7 +245,7 @@ class Landmarks(Method):
             "landmarks": len(self.landmarks_), "outliers": len(self.outliers_), "decoded_labels": self._n_decoded,
             "mean_residual": self.residuals_[seen].mean(),
         }  # fmt: skip
-        if hasattr(self, "is_guaranteed_"):
+        if self.is_guaranteed_ is not None:
             counts["greedy_guarantee_holds"] = self.is_guaranteed_
         X = with_bias(split.X)
         alone = replace(
