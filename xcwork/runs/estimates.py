@@ -4,8 +4,8 @@ Every training has a base cost that does not depend on the data: a process with 
 time until they are ready. It is the cost of the method's smallest training in the table, on a dataset of a few
 documents. What the nearest measured training of the same method cost beyond that is scaled to the data: memory with
 n_documents + n_labels + n_features, the rows and columns of what is held; time with n_documents * sqrt(n_labels), which
-lies between the methods that visit every label for every document and those that do not. The further away the
-measurement, the wider the range of the time.
+lies between the methods that visit every label for every document and those that do not. Nearest is meant in the
+quantity that is scaled. The further away the measurement, the wider the range of the time.
 """
 
 from __future__ import annotations
@@ -99,18 +99,19 @@ def estimate(
     known: Iterable[Measurement] = (),
 ) -> Estimate | None:
     """Estimate the cost of training `method` on data of this size; None when nothing like it was ever measured."""
-    work = _work(n_train, n_labels)
+    work, extent = _work(n_train, n_labels), n_train + n_labels + n_features
     candidates = [each for each in (*known, *references()) if each.method == method]
     if not candidates:
         return None
-    nearest = min(candidates, key=lambda each: (_distance(each, work), not each.here, _differing(each, params)))
+    nearest = min(candidates, key=lambda each: (_apart(each.work, work), not each.here, _differing(each, params)))
+    alike = min(candidates, key=lambda each: (_apart(each.extent, extent), not each.here, _differing(each, params)))
     base_seconds, base_mb = _base(method)
     ratio = work / nearest.work
     repeats = math.prod(_repeats(nearest, params, name) for name in REPEATED)
     seconds = _grown(nearest.seconds, base_seconds, ratio * repeats)
-    apart = _distance(nearest, work) + 0.2 * _differing(nearest, params) + (0.0 if nearest.here else 0.5)
+    apart = _apart(nearest.work, work) + 0.2 * _differing(nearest, params) + (0.0 if nearest.here else 0.5)
     spread = min(NARROWEST * math.exp(0.4 * apart), WIDEST)
-    memory = _grown(nearest.memory_mb, base_mb, (n_train + n_labels + n_features) / nearest.extent)
+    memory = _grown(alike.memory_mb, base_mb, extent / alike.extent)
     return Estimate(seconds, seconds / spread, seconds * spread, memory, _basis(nearest, params, ratio))
 
 
@@ -132,8 +133,9 @@ def _work(n_train: int, n_labels: int) -> float:
     return max(n_train, 1) * math.sqrt(max(n_labels, 1))
 
 
-def _distance(measured: Measurement, work: float) -> float:
-    return abs(math.log(work / measured.work))
+def _apart(measured: float, wanted: float) -> float:
+    """Return how far two sizes are apart, as the logarithm of their ratio."""
+    return abs(math.log(wanted / measured))
 
 
 def _differing(measured: Measurement, params: Mapping[str, Any]) -> int:
