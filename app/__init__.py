@@ -6,7 +6,8 @@
 1. its place in `navigation.PLACES`, and `app_pages/<name>.py`;
 2. `shell.source()` and `shell.require_run(title)` say what it is about; `caches` brings datasets, models and records;
 3. what several pages share is a field of `state.View`; everything else is a widget with a key `<page>.<what>`, which
-   `state.link` puts into the address where a link should open it;
+   `state.link` puts into the address (`ui.switch`, `ui.toggle` and `ui.several` do so themselves), so that links, Back
+   and Forward find it again. A page that has nothing more to show raises `ui.PageEnd`;
 4. figures go through `ui.figure`, tables through `ui.table`, text from outside through `ui.plain`;
 5. `teach/<name>.md` is its lesson for the guided mode.
 """

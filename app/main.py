@@ -16,20 +16,18 @@ st.set_page_config(page_title="xcwork", page_icon=str(LOGO / "mark.svg"), layout
 st.logo(str(LOGO / "logo.svg"), icon_image=str(LOGO / "mark.svg"), size="large")
 st.html(shell.STYLE)
 access.gate()
-state.begin()
-menu = navigation.menu()
-page = st.navigation(list(menu.values()))
-state.turn_to(page.url_path)
-shell.sidebar()
+page = st.navigation(list(navigation.menu().values()), position="hidden")
+name = page.url_path or "home"
+state.open_page(name)
+menu = shell.sidebar()
 
 if state.view().guided:
     body, rail = st.columns([3, 1], gap="large")
     with rail:
-        guide.show(page.url_path or "home")
+        guide.show(name)
 else:
     body = st.container()
-try:
-    with body, ui.guarded():
+with body:
+    note = st.empty()
+    with shell.completed(note, menu), ui.guarded():
         page.run()
-finally:  # also where a page has nothing more to show and stops
-    state.share()

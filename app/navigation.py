@@ -48,7 +48,7 @@ def exists(name: str) -> bool:
 
 
 def menu() -> dict[str, st.Page]:
-    """The pages as Streamlit takes them. They have no icon, because the browser would fetch it from the internet."""
+    """Return the pages as Streamlit takes them. They have no icon: the browser would fetch it from the internet."""
     return {
         place.name: st.Page(place.file, title=place.title, default=place.name == "home", url_path=place.name)
         for place in places()
@@ -57,5 +57,10 @@ def menu() -> dict[str, st.Page]:
 
 def go(name: str, **changes: object) -> NoReturn:
     """Open a page, on another run or dataset if `changes` say so (fields of `state.View`)."""
+    from app import shell
+
     state.update(**changes)
-    st.switch_page(FOLDER / f"{name}.py", query_params=state.to_query(state.view()))
+    shell.name_defaults()
+    address = state.address_of(name)
+    state.step_to(address)
+    st.switch_page(FOLDER / f"{name}.py", query_params=address)

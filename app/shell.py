@@ -1,15 +1,20 @@
-"""What surrounds every page: the side bar with dataset, run and device, and the choice of a run for pages."""
+"""What surrounds every page: the side bar with menu, dataset, run and device, and the choice of a run for pages."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
 
 import streamlit as st
 
-from app import caches, state, ui
+from app import caches, navigation, state, ui
 from app.catalog import Source, sources
 from xcwork.home import home
 from xcwork.runs import Run
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 STYLE = """
 <style>
@@ -46,27 +51,100 @@ def require_run(title: str) -> Run:
     """The run that the page `title` works on; without a finished one the page says what to do and ends."""
     run = current_run()
     if run is None:
-        _stop(title, f"There is no finished run on {ui.plain(source().title)} yet.")
+        _end(title, f"There is no finished run on {ui.plain(source().title)} yet.")
     if run.state != "finished":
-        _stop(title, f"The run {ui.plain(run.name)} is {run.state} and has no results yet.")
+        _end(title, f"The run {ui.plain(run.name)} is {run.state} and has no results yet.")
     return run
 
 
-def _stop(title: str, sentence: str) -> NoReturn:
+def _end(title: str, sentence: str) -> NoReturn:
     ui.header(title)
     ui.empty(sentence, page="train", action="Train a method")
-    st.stop()
+    raise ui.PageEnd
 
 
-def sidebar() -> None:
-    """Dataset, run, guided mode, device."""
+def resolve() -> None:
+    """Take the nearest dataset and run there is where the view names one that is gone, and say so."""
+    _resolve_dataset()
+    _resolve_run()
+
+
+def _resolve_dataset() -> None:
+    run = next((run for run in caches.runs() if run.id == state.view().run), None)
+    owner = None if run is None else caches.source_of(run)
+    if owner is None and _is_gone(source()):
+        usual, wanted = Source.parse(state.View().data), state.quote(source().title)
+        state.fall_back("data", usual.id, f"There is no dataset {wanted}; {usual.title} is shown instead.")
+    elif owner not in (None, source()):  # a run has one dataset, so it decides where an address names both
+        asked = source()
+        note = f"{run.name} is a run on {owner.title}, which is shown instead of {asked.title}."
+        state.fall_back("data", owner.id, note if state.asks_for("data", state.view().data) else "")
+
+
+def _is_gone(wanted: Source) -> bool:
+    """Return whether there is nothing to read, nor a run that was trained on it."""
+    if wanted.path is None or runs_of(wanted):
+        return False
+    try:
+        return not wanted.path.exists()
+    except OSError:  # a name that no file can have, or a folder that is closed to us
+        return True
+
+
+def _resolve_run() -> None:
+    wanted, runs = state.view().run, runs_of(source())
+    if wanted and wanted not in {run.id for run in runs}:
+        best = best_run(runs)
+        instead = f"there is none on {source().title}" if best is None else f"{best.name} is shown instead"
+        state.fall_back("run", "", f"There is no run {state.quote(wanted)}; {instead}.")
+
+
+def name_defaults() -> None:
+    """Let the address name the run, and on Compare the runs, that are shown unless somebody chooses others."""
+    from app.panels import compared
+
+    chosen = current_run()
+    if chosen is not None:
+        state.name_defaults(run=chosen.id)
+    if usual := compared.usual_runs(source()):
+        state.name_defaults("compare", runs=",".join(usual))
+
+
+@contextmanager
+def completed(note: DeltaGenerator, menu: DeltaGenerator) -> Iterator[None]:
+    """When a page is complete, say what its address asked for in vain, and bring address and links up to date.
+
+    Not so when the script begins anew: then the next run does it, and the browser's history gets one entry, not two.
+    """
+    with suppress(ui.PageEnd):
+        yield
+    if sentences := state.notes():
+        note.warning(ui.plain(" ".join(sentences)), icon=":material/link_off:")
+    state.share()
+    show_menu(menu)
+
+
+def show_menu(place: DeltaGenerator) -> None:
+    """Links to all pages. Streamlit's own menu would drop the address, and with it what Back should return to."""
+    with place.container():
+        for name, page in navigation.menu().items():
+            st.page_link(page, query_params=state.address_of(name))
+
+
+def sidebar() -> DeltaGenerator:
+    """Menu, dataset, run, guided mode, device. Returns the place of the menu."""
     with st.sidebar:
+        menu = st.empty()
         with ui.guarded():
+            resolve()
             _choose_dataset()
             _choose_run()
+            name_defaults()
+        show_menu(menu)
         _switch_guide()
         st.caption(ui.plain(caches.device_line()))
         st.caption(f"Home: {ui.plain(home().name)}", help=f"Data and runs are in {ui.plain(home())}")
+    return menu
 
 
 def _choose_dataset() -> None:

@@ -1,24 +1,43 @@
-"""What a session looks at: a few ids and choices, mirrored to the address so that a link opens the same view.
+"""What a session looks at: a few ids and choices that the address names, so that a link opens the same view.
 
     view = state.view()                # the current `View`
-    state.update(run=run.id, k=10)     # changes it, here and in the address
+    state.update(run=run.id, k=10)     # a person chose something
 
-The address is read once, when a session begins; after that the session decides. A choice that several pages share is
-a field of `View`. For a widget of one page, such as a search, `state.link` is called before it is drawn, and the
-address carries its value while that page is open. Ids only: data and models come from `app.caches`.
+Address and session follow each other by two rules. **The browser leads** when it opens an address (a link, a reload)
+or goes Back or Forward: then all of the view comes from the address. **The person leads** otherwise: a page is drawn
+from the session, and when it is complete the address names what it shows. Streamlit makes one entry of the browser's
+history of each address that is written, hence at most one is written per run, and links between pages carry the
+whole address (`address_of`) so that nothing remains to be written when they were followed.
+
+A choice that several pages share is a field of `View`. For a widget of one page, such as a search, `link` is called
+before it is drawn, and the address carries its value while that page is open. What the address asks for and is not
+there becomes the nearest valid choice, and `notes` says so. Ids only: data and models come from `app.caches`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 KEY = "view"
-OPENED, LINKED, PAGE = "view.opened", "view.linked", "view.page"
 LONGEST_LINK = 2000  # characters of a value in the address; browsers and mail programs cut longer ones
+LONGEST_QUOTE = 60  # characters
+MAX_LENGTH = 100  # labels per list
+MAX_DIGITS = 18  # of a number in the address
+OF_A_DATASET = ("run", "document", "label", "band", "runs", "reference", "against")
+WORDS = {  # for people, where the name of a field or widget is none
+    "k": "list length",
+    "against": "other run",
+    "bands": "definition of bands",
+    "scope": "choice of labels",
+    "guided": "guided mode",
+    "states": "set of states",
+    "metrics": "set of metrics",
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +46,7 @@ class View:
 
     data: str = "pyseealso"  # the id of a `catalog.Source`
     run: str = ""  # "": the best finished run on the dataset
-    document: int = 0  # row of the test part
+    document: int = 0  # row of the test split
     label: str = ""
     band: str = ""
     k: int = 5
@@ -37,103 +56,251 @@ class View:
     bands: str = ""  # how labels are put into bands
     runs: str = ""  # ids with commas between them; "": the best ones
     reference: str = ""  # the run that others are compared with
+    against: str = ""  # the run whose documents are compared with those of the reference
     scope: str = ""  # which labels count in a comparison
     layout: str = ""  # of the label map
     colour: str = ""
 
 
+@dataclass
+class Session:
+    """What is remembered of one browser tab."""
+
+    view: View = field(default_factory=View)
+    page: str = ""  # the page that is open
+    asked: dict[str, str] | None = None  # the address that the browser opened, until a person chooses something
+    waiting: dict[str, str] = field(default_factory=dict)  # widgets of the page that the address names, not yet drawn
+    linked: dict[str, Any] = field(default_factory=dict)  # the usual values of the linked widgets of the page
+    defaults: dict[str, dict[str, str]] = field(default_factory=dict)  # what a page ("": every) shows unless told
+    notes: dict[str, str] = field(default_factory=dict)  # what the address asked for in vain, by field or widget
+    kept: dict[str, dict[str, str]] = field(default_factory=dict)  # the part of the address that is a page's own
+    steps: dict[tuple[str, frozenset[tuple[str, str]]], dict[str, str]] = field(default_factory=dict)  # see `step_to`
+
+
 def view() -> View:
-    """What this session looks at."""
-    begin()
+    """Return what this session looks at."""
+    return _session().view
+
+
+def _session() -> Session:
+    if KEY not in st.session_state:
+        st.session_state[KEY] = Session()
+        _follow(st.session_state[KEY], st.query_params.to_dict())
     return st.session_state[KEY]
 
 
-def begin() -> None:
-    """Take over the address at the first run of a session, and keep it true at every later one."""
-    if KEY not in st.session_state:
-        given = st.query_params.to_dict()
-        st.session_state[KEY] = from_query(given)
-        st.session_state[OPENED] = {name: text for name, text in given.items() if "." in name}
-    _mirror()
+def open_page(page: str) -> None:
+    """Follow the browser to a page, at the beginning of every run of the script."""
+    session, address = _session(), st.query_params.to_dict()
+    session.defaults = {}
+    if came_by_history():
+        address = session.steps.get(_entry(page, address), address)
+        _follow(session, address)
+    elif page == session.page:
+        return
+    elif session.page:  # a person turned the page, which is as it was left
+        _dismiss(session)
+        address = session.kept.get(page, {})
+        session.view = replace(session.view, section=address.get("section", ""))
+    session.page, session.linked = page, {}
+    session.waiting = {key: text for key, text in address.items() if key.startswith(f"{page}.")}
 
 
-def turn_to(page: str) -> None:
-    """Forget the linked widgets of the page before, whose values mean nothing here."""
-    before = st.session_state.get(PAGE)
-    if before != page:
-        st.session_state.update({PAGE: page, LINKED: {}})
-        if before is not None:
-            st.session_state[OPENED] = {}
-        _mirror()
+def came_by_history() -> bool:
+    """Return whether Back or Forward of the browser began this run."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def _follow(session: Session, address: dict[str, str]) -> None:
+    """Take the view over from an address."""
+    session.view, session.asked, session.notes = from_query(address), address, {}
+    for name, value in asdict(session.view).items():
+        if name in address and address[name] != _to_text(value):
+            session.notes[name] = _sentence(name, address[name], _to_text(value))
+
+
+def _dismiss(session: Session) -> None:
+    """Forget what the browser asked for: a person went on from there."""
+    session.asked, session.notes = None, {}
+
+
+def update(**changes: Any) -> None:
+    """Change some fields of the view. Another dataset means another run, unless one is given."""
+    session = _session()
+    if changes.get("data", session.view.data) != session.view.data:
+        changes = {name: getattr(View, name) for name in OF_A_DATASET} | changes
+        session.defaults = {}
+    _dismiss(session)
+    session.view = replace(session.view, **changes)
 
 
 def link(key: str, usual: Any = "", options: Collection[Any] | None = None) -> None:
-    """Let the address carry the value of the widget `key`, which is drawn after this call; left out where `usual`."""
-    st.session_state.setdefault(LINKED, {})[key] = usual
-    text = st.session_state.get(OPENED, {}).pop(key, None)
-    if text is None or key in st.session_state:
-        return
-    try:
-        value = type(usual)(text)
-    except ValueError:
-        return
-    if options is None or value in options:
-        st.session_state[key] = value
+    """Let the address carry the value of the widget `key`, which is drawn after this call and starts with `usual`.
+
+    The address leaves the usual value out. A tuple is for a widget with any number of values.
+    """
+    session = _session()
+    is_first, text = key not in session.linked, session.waiting.pop(key, None)
+    session.linked[key] = usual
+    held = st.session_state.get(key)
+    is_undone = is_first and came_by_history() and _fits(held)
+    if text is not None:
+        value = _from_text(text, usual, options)
+        st.session_state[key] = _usual_value(usual) if value is None else value
+        if value is None or _to_text(value) != text:
+            session.notes[key] = _sentence(key.rpartition(".")[2], text, "the usual choice")
+    elif is_undone or held is None or not _is_among(held, options):
+        st.session_state[key] = _usual_value(usual)
+
+
+def set_widget(key: str, value: Any) -> None:
+    """Give a linked widget of another page the value that it has when that page opens."""
+    st.session_state[key] = value
+    _session().kept.get(key.partition(".")[0], {}).pop(key, None)
+
+
+def name_defaults(page: str = "", **shown: str) -> None:
+    """Let the address of a page (of every page, if none is given) name what it shows where the view leaves it open."""
+    _session().defaults[page] = shown
+
+
+def asks_for(field_name: str, value: object) -> bool:
+    """Return whether the view has this value because the browser asked for it."""
+    asked = _session().asked
+    return asked is not None and asked.get(field_name) == _to_text(value)
+
+
+def fall_back(field_name: str, value: Any, sentence: str = "") -> None:
+    """Take another value for a field that asks for something that is not there; the sentence stays with the page."""
+    session = _session()
+    session.view = replace(session.view, **{field_name: value})
+    if sentence:
+        session.notes[field_name] = sentence
+
+
+def one_of(field_name: str, options: Collection[Any], usual: Any, title: str) -> Any:
+    """Return a field of the view if it is among the options, else the usual one; say so if the address asked for it."""
+    value = getattr(view(), field_name)
+    if value in options:
+        return value
+    if value and asks_for(field_name, value):
+        fall_back(field_name, type(value)(), _sentence(field_name, _to_text(value), title))
+    return usual
+
+
+def at_most(field_name: str, highest: int) -> int:
+    """Return a number of the view, or the highest possible one and say so."""
+    value = getattr(view(), field_name)
+    if value > highest:
+        fall_back(field_name, highest, _sentence(field_name, str(value), str(highest)))
+    return min(value, highest)
+
+
+def _sentence(name: str, text: str, shown: str) -> str:
+    return f"There is no {WORDS.get(name, name)} {quote(text)}; {shown} is shown instead."
+
+
+def quote(text: str) -> str:
+    """Return what an address says as a sentence can repeat it."""
+    return f"“{text}”" if len(text) <= LONGEST_QUOTE else f"“{text[:LONGEST_QUOTE]}…”"
+
+
+def notes() -> list[str]:
+    """Return what the address asked for and is not there, a sentence each."""
+    return list(_session().notes.values())
 
 
 def share() -> None:
-    """Bring the address up to date with the linked widgets, after a page has drawn them."""
-    _mirror()
-
-
-def update(**changes: Any) -> View:
-    """Change some fields. Another dataset means another run, unless one is given."""
-    before = view()
-    if changes.get("data", before.data) != before.data:
-        changes = {"run": "", "document": 0, "label": "", "band": "", "runs": "", "reference": ""} | changes
-    st.session_state[KEY] = replace(before, **changes)
-    _mirror()
-    return st.session_state[KEY]
-
-
-def to_query(shown: View) -> dict[str, str]:
-    """The fields that differ from their defaults, as an address carries them."""
-    default = asdict(View())
-    return {
-        name: str(int(value) if isinstance(value, bool) else value)
-        for name, value in asdict(shown).items()
-        if value != default[name]
-    }
-
-
-def from_query(query: Mapping[str, str]) -> View:
-    """The view of an address; what cannot be is left at its default."""
-    found: dict[str, Any] = {}
-    for field in fields(View):
-        text, kind = query.get(field.name), type(field.default)
-        if text is None:
-            continue
-        if kind is str:
-            found[field.name] = text
-        elif text.isdecimal() and text.isascii():
-            found[field.name] = kind(int(text))
-    shown = View(**found)
-    return replace(shown, k=max(1, min(shown.k, 100)))
-
-
-def _mirror() -> None:
-    wanted = to_query(st.session_state[KEY]) | _linked()
+    """Bring the address up to date with what the page shows, after it was drawn."""
+    session, wanted = _session(), address()
+    session.kept[session.page] = _own_part(session)
+    session.steps.pop(_entry(session.page, wanted), None)
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
 
 
-def _linked() -> dict[str, str]:
-    """What the linked widgets of the page hold; before they are drawn for the first time, what the link said."""
-    waiting = st.session_state.get(OPENED, {})
-    held = {key: st.session_state.get(key, usual) for key, usual in st.session_state.get(LINKED, {}).items()}
-    changed = {
-        key: str(value)
+def address() -> dict[str, str]:
+    """Return what the address of the open page says: the view, defaults by their names, and its widgets."""
+    session = _session()
+    return _query(session, session.view, session.page) | _own_part(session)
+
+
+def address_of(page: str) -> dict[str, str]:
+    """Return the address at which another page opens as it was left, with the view of this one."""
+    session = _session()
+    return _query(session, replace(session.view, section=""), page) | session.kept.get(page, {})
+
+
+def step_to(address: dict[str, str]) -> None:
+    """Remember where the open page was, before `st.switch_page` leads to another one with a new address.
+
+    The browser is given the new address first and then the new page. Back therefore leads to the new address at the
+    old page, which nobody has seen: there, `open_page` goes by the old one.
+    """
+    session = _session()
+    session.steps[_entry(session.page, address)] = st.query_params.to_dict()
+
+
+def _entry(page: str, address: Mapping[str, str]) -> tuple[str, frozenset[tuple[str, str]]]:
+    return page, frozenset(address.items())
+
+
+def _query(session: Session, shown: View, page: str) -> dict[str, str]:
+    defaults = session.defaults.get("", {}) | session.defaults.get(page, {})
+    return {"data": shown.data} | defaults | to_query(shown)
+
+
+def _own_part(session: Session) -> dict[str, str]:
+    """The section and the linked widgets; those that were not drawn yet as the address gave them."""
+    held = {key: st.session_state.get(key, usual) for key, usual in session.linked.items()}
+    chosen = {
+        key: _to_text(value)
         for key, value in held.items()
-        if value is not None and value != st.session_state[LINKED][key] and len(str(value)) <= LONGEST_LINK
+        if value is not None and _to_text(value) != _to_text(session.linked[key]) and _fits(value)
     }
-    return waiting | changed
+    section = {"section": session.view.section} if session.view.section else {}
+    return section | session.waiting | chosen
+
+
+def to_query(shown: View) -> dict[str, str]:
+    """Return the fields that differ from their defaults, as an address carries them."""
+    default = asdict(View())
+    return {name: _to_text(value) for name, value in asdict(shown).items() if value != default[name]}
+
+
+def from_query(query: Mapping[str, str]) -> View:
+    """Return the view of an address; what cannot be is left at its default."""
+    read = {each.name: _from_text(query[each.name], each.default) for each in fields(View) if each.name in query}
+    shown = View(**{name: value for name, value in read.items() if value is not None})
+    return replace(shown, k=max(1, min(shown.k, MAX_LENGTH)))
+
+
+def _from_text(text: str, usual: Any, options: Collection[Any] | None = None) -> Any:
+    """Read a value of the type of `usual`; None where it cannot be."""
+    if isinstance(usual, tuple):
+        several = [each for each in text.split(",") if each]
+        return several if _is_among(several, options) else None
+    if isinstance(usual, int) and not (text.isdecimal() and text.isascii() and len(text) <= MAX_DIGITS):
+        return None
+    value = type(usual)(int(text)) if isinstance(usual, int) else type(usual)(text)
+    return value if options is None or value in options else None
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(int(value) if isinstance(value, bool) else value)
+
+
+def _usual_value(usual: Any) -> Any:
+    return list(usual) if isinstance(usual, tuple) else usual
+
+
+def _is_among(value: Any, options: Collection[Any] | None) -> bool:
+    values = value if isinstance(value, list | tuple) else [value]
+    return options is None or all(each in options for each in values)
+
+
+def _fits(value: Any) -> bool:
+    return len(_to_text(value)) <= LONGEST_LINK

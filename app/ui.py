@@ -26,6 +26,13 @@ CHART = {"displaylogo": False, "modeBarButtonsToRemove": ["sendDataToCloud", "au
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$:~&])")
 
 
+class PageEnd(Exception):
+    """Raised where a page has nothing more to show.
+
+    `st.stop` would end the whole script, and with it what follows every page: the address would not be written.
+    """
+
+
 def plain(text: object) -> str:
     """Text from outside as Markdown that shows exactly that text, on one line."""
     return _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
@@ -80,12 +87,17 @@ def _sentence(text: str) -> str:
 
 def empty(sentence: str, *, page: str | None = None, action: str = "") -> None:
     """Nothing to show yet: say why, and offer the page where to do something about it."""
-    from app import navigation
+    from app import navigation, state
 
     with st.container(border=True):
         st.markdown(f":material/info: {sentence}")
         if page is not None and navigation.exists(page):
-            st.page_link(navigation.FOLDER / f"{page}.py", label=action, icon=":material/arrow_forward:")
+            st.page_link(
+                navigation.FOLDER / f"{page}.py",
+                label=action,
+                icon=":material/arrow_forward:",
+                query_params=state.address_of(page),
+            )
 
 
 def is_too_long(text: str, limit: int, what: str) -> bool:
@@ -171,11 +183,16 @@ def export_button(make: Callable[[], pd.DataFrame], *, key: str, name: str, labe
 def choice(
     label: str, field: str, options: Mapping[str, str], *, key: str, help: str | None = None, hidden: bool = False
 ) -> str:
-    """A segmented control for a field of `state.View`, so that a link opens the same choice; the first is usual."""
+    """A segmented control for a field of `state.View`, so that a link opens the same choice; the first is usual.
+
+    Nothing is drawn where there is nothing to choose.
+    """
     from app import state
 
-    usual, given = next(iter(options)), getattr(state.view(), field)
-    st.session_state[key] = given if given in options else usual
+    usual = next(iter(options))
+    st.session_state[key] = state.one_of(field, options, usual, f"“{options[usual]}”")
+    if len(options) == 1:
+        return usual
 
     def remember() -> None:
         chosen = st.session_state[key]
@@ -188,12 +205,30 @@ def choice(
 
 
 def switch(label: str, options: Mapping[str, str], *, key: str, hidden: bool = False) -> str:
-    """A segmented control of one page, kept while the session lasts; the first option is usual."""
-    usual = {} if key in st.session_state else {"default": next(iter(options))}
+    """A segmented control of one page, kept while the session lasts and part of the address; the first is usual."""
+    from app import state
+
+    state.link(key, next(iter(options)), options)
     return st.segmented_control(
         label, list(options), required=True, format_func=options.__getitem__, key=key, persist_state="session",
-        label_visibility="collapsed" if hidden else "visible", **usual,
+        label_visibility="collapsed" if hidden else "visible",
     )  # fmt: skip
+
+
+def toggle(label: str, *, key: str, usual: bool, help: str | None = None) -> bool:
+    """A switch of one page, kept while the session lasts and part of the address."""
+    from app import state
+
+    state.link(key, usual)
+    return st.toggle(label, key=key, help=help, persist_state="session")
+
+
+def several(label: str, options: Sequence[str], usual: tuple[str, ...], *, key: str) -> list[str]:
+    """Pills of one page of which any number is chosen, kept while the session lasts and part of the address."""
+    from app import state
+
+    state.link(key, usual, options)
+    return st.pills(label, options, selection_mode="multi", key=key, persist_state="session")
 
 
 def pager(total: int, size: int, *, key: str) -> int:

@@ -18,15 +18,22 @@ ui.header("Compare", f"Runs on {ui.plain(source.title)} side by side, and whethe
 compared.say_what_is_left_out(source)
 if not compared.measured(source):
     ui.empty(f"There is no run with results on {ui.plain(source.title)} yet.", page="train", action="Train a method")
-    st.stop()
+    raise ui.PageEnd
 chosen = compared.choose(source)
+if not chosen.folders:
+    ui.empty("Choose at least one run.")
+    raise ui.PageEnd
 with st.container(horizontal=True, vertical_alignment="bottom"):
     scope = ui.choice(
         "Labels that count", "scope", SCOPES, key="compare.scope",
         help="Seen and unseen: only labels with, or without, a training document compete, and only they count.",
     )  # fmt: skip
-    published = st.toggle("Published results", value=True, key="compare.published", persist_state="session",
-                          help="What papers report for this dataset, where it is known.")  # fmt: skip
+    published = ui.toggle(
+        "Published results",
+        key="compare.published",
+        usual=True,
+        help="What papers report for this dataset, where it is known.",
+    )
 run_table.show(chosen, scope, published=published)
 
 ui.section("Look closer")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from app import caches, navigation, shell, ui
-from app.catalog import Source
 from app.panels import run_list
 from xcwork.runs import Run
 
@@ -20,20 +19,21 @@ BEGINNINGS = (
 )
 
 
-def card(page: str, title: str, text: str, key: str, *, opens: bool = True) -> None:
-    """A bordered card that leads to a page."""
+def card(page: str, title: str, text: str, *, opens: bool = True, **changes: str) -> None:
+    """Draw a bordered card that leads to a page, on another run or dataset if `changes` say so."""
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{title}**")
         st.caption(text)
-        if st.button("Open", key=key, icon=":material/arrow_forward:", disabled=not opens):
-            run = shell.current_run() or demo_run()
-            source = None if run is None else caches.source_of(run)
-            navigation.go(page, **({} if source is None else {"data": source.id, "run": run.id}))
+        if st.button("Open", key=f"home.{page}", icon=":material/arrow_forward:", disabled=not opens):
+            navigation.go(page, **changes)
 
 
-def demo_run() -> Run | None:
-    """The best finished run on the embedded dataset."""
-    return shell.best_run(shell.runs_of(Source("pyseealso")))
+def run_to_open() -> Run | None:
+    """Return the current run if it has finished, else the best one on the dataset, else the best one anywhere."""
+    current, on_dataset = shell.current_run(), shell.runs_of(shell.source())
+    anywhere = [run for run in caches.runs() if caches.source_of(run) is not None]
+    candidates = [] if current is None else [current]
+    return shell.best_run(candidates) or shell.best_run(on_dataset) or shell.best_run(anywhere)
 
 
 ui.header(
@@ -42,16 +42,21 @@ ui.header(
     "some never seen in training.",
 )
 offered = [(place, text) for name, text in QUESTIONS for place in navigation.places() if place.name == name]
-ready = (shell.current_run() or demo_run()) is not None
+run = run_to_open()
+source = None if run is None else caches.source_of(run)
 if offered:
+    where = {} if source is None else {"data": source.id, "run": run.id}
     for column, (place, text) in zip(st.columns(len(offered)), offered, strict=True):
         with column:
-            card(place.name, place.question, text, f"home.{place.name}", opens=ready)
-    if not ready:
+            card(place.name, place.question, text, opens=run is not None, **where)
+    if source is None:
         st.caption("These open as soon as the first run has finished.")
+    elif source != shell.source():
+        here, there = ui.plain(shell.source().title), ui.plain(source.title)
+        st.caption(f"No run has finished on {here} yet: these open {ui.plain(run.name)} on {there}.")
 for column, (name, title, text) in zip(st.columns(len(BEGINNINGS)), BEGINNINGS, strict=True):
     with column:
-        card(name, title, text, f"home.{name}")
+        card(name, title, text)
 
 ui.section("Runs")
 run_list.show()

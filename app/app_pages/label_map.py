@@ -11,7 +11,7 @@ run = shell.require_run("Label map")
 ui.header("Label map", f"Labels that {ui.plain(run.name)} treats alike lie close together.")
 structure = method_view.title(run)
 views = {"map": "Map"} | ({} if structure is None else {"structure": structure})
-section = ui.choice("View", "section", views, key="label_map.section", hidden=True) if structure else "map"
+section = ui.choice("View", "section", views, key="label_map.section", hidden=True)
 found = findings.find(run, shell.source(), k=state.view().k, bands=findings.bands_in_use())
 with st.container(), ui.guarded():
     if section == "structure":

@@ -19,7 +19,7 @@ with left:
     chosen = document_choice.choose(dataset, model)
     place = st.container()
 if chosen is None:
-    st.stop()
+    raise ui.PageEnd
 with right:
     predictions.choose_length()
     table = predictions.show(chosen, model, dataset)

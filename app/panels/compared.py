@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 PREDICTIONS = "topk.npz"
 USUAL, MOST = 8, 20  # runs chosen at first, and at most
+NONE = "none"  # as `View.runs`: nothing is chosen, which is not the same as the usual choice
 
 
 @dataclass(frozen=True)
@@ -61,19 +63,36 @@ def _is_complete(run: Run) -> bool:
     return (run.folder / "eval" / PREDICTIONS).is_file()
 
 
+def usual_runs(source: Source) -> list[str]:
+    """Return the ids of the runs that are compared unless somebody chooses others: the best ones."""
+    return [run.id for run in measured(source)][:USUAL]
+
+
 def choose(source: Source) -> Compared:
-    """The runs of the comparison, of those in `measured`; with none chosen it is about the best ones."""
+    """The runs of the comparison, of those in `measured`; perhaps none."""
     offered = {run.id: run for run in measured(source)}
-    wanted = [name for name in state.view().runs.split(",") if name in offered]
     titles = {name: shell.run_title(run) for name, run in offered.items()}
-    st.session_state["compare.runs"] = wanted or list(offered)[:USUAL]
+    st.session_state["compare.runs"] = _wanted(offered, usual_runs(source))
     chosen = st.multiselect(
         "Runs", list(offered), format_func=titles.__getitem__, max_selections=MOST, key="compare.runs",
-        on_change=lambda: state.update(runs=",".join(st.session_state["compare.runs"])),
+        on_change=lambda: state.update(runs=",".join(st.session_state["compare.runs"]) or NONE),
     )  # fmt: skip
     runs = [offered[name] for name in offered if name in chosen]
     stamps = tuple(caches.stamp(run.folder / "eval") for run in runs)
     return Compared(tuple(str(run.folder) for run in runs), stamps, source, str(home()), source.stamp())
+
+
+def _wanted(offered: Collection[str], usual: list[str]) -> list[str]:
+    """The runs that the view names; those that are gone are left out, and a note says so."""
+    named = state.view().runs
+    if named in ("", NONE):
+        return [] if named else usual
+    found = [name for name in dict.fromkeys(named.split(",")) if name in offered][:MOST]
+    if len(found) < len(named.split(",")) and state.asks_for("runs", named):
+        gone = ", ".join(state.quote(name) for name in named.split(",")[:MOST] if name not in found)
+        instead = "the others are compared" if found else "the best ones are compared instead"
+        state.fall_back("runs", ",".join(found), f"Not among the runs with results here: {gone}; {instead}.")
+    return found or usual
 
 
 def choose_reference(chosen: Compared) -> str | None:
@@ -84,13 +103,26 @@ def choose_reference(chosen: Compared) -> str | None:
         return None
     current = shell.current_run()
     usual = current.id if current is not None and current.id in usable else usable[0]
-    wanted = state.view().reference
-    st.session_state["compare.reference"] = wanted if wanted in usable else usual
+    st.session_state["compare.reference"] = state.one_of("reference", usable, usual, chosen.names[usual])
     return st.selectbox(
         "Reference", usable, format_func=chosen.names.__getitem__, key="compare.reference", width=300,
         help="The run that the others are compared with.",
         on_change=lambda: state.update(reference=st.session_state["compare.reference"]),
     )  # fmt: skip
+
+
+def choose_other(chosen: Compared, reference: str) -> str:
+    """Return the run whose documents are compared with those of the reference."""
+    others = [run for run in comparable(chosen) if run != reference]
+    st.session_state["compare.against"] = state.one_of("against", others, others[0], chosen.names[others[0]])
+    return st.selectbox(
+        "Run",
+        others,
+        format_func=chosen.names.__getitem__,
+        key="compare.against",
+        width=300,
+        on_change=lambda: state.update(against=st.session_state["compare.against"]),
+    )
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

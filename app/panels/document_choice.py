@@ -39,7 +39,6 @@ class Chosen:
 
 def choose(dataset: Dataset, model: Method) -> Chosen | None:
     """The document of the session; None while there is no text yet."""
-    state.link("predict.where", TEST, WHERE)
     where = ui.switch("Document", WHERE, key="predict.where", hidden=True)
     return _test_document(dataset, model) if where == TEST else _own_text(dataset, model)
 
@@ -51,7 +50,7 @@ def _test_document(dataset: Dataset, model: Method) -> Chosen | None:
     if len(test) == 0:
         ui.empty("This dataset has no test documents. Type a text of your own instead.")
         return None
-    row = min(state.view().document, len(test) - 1)  # an address may ask for more than there are
+    row = state.at_most("document", len(test) - 1)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", key="predict.search", placeholder="a word, a label", persist_state="session")
         st.session_state["predict.row"] = row

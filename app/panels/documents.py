@@ -20,7 +20,6 @@ def show(source: Source) -> None:
     """A page of documents."""
     from xcwork.data.browse import documents_table
 
-    state.link("data.part", "train", PARTS)
     state.link("data.search")
     part_column, search_column = st.columns([1, 2])
     with part_column:

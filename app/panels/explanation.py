@@ -9,6 +9,7 @@ import streamlit as st
 
 from app import state, ui
 from app.panels.document_choice import Chosen
+from app.panels.label_choice import wanted_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ def choose_label(model: Method, offered: Sequence[str]) -> str | None:
     """The label to explain: one of those listed, or any other by name."""
     from xcwork.analysis.paging import find_labels
 
-    wanted = state.view().label
+    wanted = wanted_label(model.labels_)
     options = list(dict.fromkeys([*([wanted] if wanted else []), *offered]))
     st.session_state["predict.label"] = wanted or (options[0] if options else None)
     name = st.selectbox(

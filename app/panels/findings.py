@@ -135,8 +135,7 @@ def choose_length(key: str) -> int:
 
 def choose_band(found: Findings, key: str) -> str | None:
     """One band to look at; None for all."""
-    wanted = state.view().band
-    st.session_state[key] = wanted if wanted in found.bands.names else EVERY
+    st.session_state[key] = state.one_of("band", found.bands.names, EVERY, f"“{EVERY}”")
     chosen = st.selectbox(
         "Band", [EVERY, *found.bands.names], key=key, width=160,
         on_change=lambda: state.update(band="" if st.session_state[key] == EVERY else st.session_state[key]),

@@ -18,7 +18,7 @@ def choose(labels: LabelSpace, *, key: str) -> int | None:
     """The id of the label of the session; None while there is none."""
     from xcwork.analysis.paging import find_labels
 
-    wanted, searched = state.view().label, f"{key}.searched"
+    wanted, searched = wanted_label(labels), f"{key}.searched"
     known = _id_of(labels, wanted)
     matches = [labels.names[i] for i in find_labels(labels, st.session_state.get(searched) or wanted, limit=MATCHES)]
     st.session_state[key] = wanted or None
@@ -37,6 +37,14 @@ def choose(labels: LabelSpace, *, key: str) -> int | None:
     if wanted and known is None:
         st.warning(f"There is no label with “{ui.plain(wanted)}” in its name.", icon=":material/warning:")
     return known
+
+
+def wanted_label(labels: LabelSpace) -> str:
+    """Return the label that the view names; none, with a note, where the address asks for one that does not exist."""
+    wanted = state.view().label
+    if wanted and state.asks_for("label", wanted) and _id_of(labels, wanted) is None:
+        state.fall_back("label", "", f"There is no label with {state.quote(wanted)} in its name.")
+    return state.view().label
 
 
 def _id_of(labels: LabelSpace, name: str) -> int | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app import state, ui
+from app import ui
 from app.panels import paged
 from app.panels.findings import Findings
 
@@ -37,7 +37,6 @@ COLUMNS = {
 
 def show(found: Findings) -> None:
     """Hints to look at, the most suspicious first."""
-    state.link("errors.hints.kind", "missing", KINDS)
     kind = ui.switch("Hints", KINDS, key="errors.hints.kind", hidden=True)
     rows = found.likely_missing if kind == "missing" else found.likely_wrong
     if not len(rows):

@@ -27,8 +27,8 @@ def choose() -> str:
     Only the chosen method is imported: some bring large libraries with them.
     """
     names = list(METHODS)
-    wanted = state.view().method
-    st.session_state["train.method"] = wanted if wanted in names else FIRST if FIRST in names else names[0]
+    usual = FIRST if FIRST in names else names[0]
+    st.session_state["train.method"] = state.one_of("method", names, usual, usual)
     return st.pills(
         "Method", names, key="train.method", required=True, wrap=True,
         on_change=lambda: state.update(method=st.session_state["train.method"]),

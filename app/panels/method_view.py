@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from app import caches, ui
+from app import caches, state, ui
 from app.panels import label_choice
 from app.panels.findings import Findings
 from xcwork.runs import Run
@@ -48,7 +48,8 @@ def _landmarks(found: Findings) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=320):
             label = label_choice.choose(found.dataset.labels, key="label_map.around")
-        most = st.slider("Landmarks drawn", 10, 200, 60, 10, key="label_map.landmarks", width=300)
+        state.link("label_map.landmarks", 60, range(10, 201, 10))
+        most = st.slider("Landmarks drawn", 10, 200, step=10, key="label_map.landmarks", width=300)
     folder = found.run.folder
     graph = _graph(str(folder), caches.stamp(folder / "model"), most, label)
     if label is not None and not len(graph.edges):
@@ -71,9 +72,9 @@ def _tree(run: Run) -> None:
 
     model = caches.model(run)
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        state.link("label_map.tree", 1, range(1, model.trees + 1))
         tree = st.number_input("Tree", 1, model.trees, key="label_map.tree", width=140) if model.trees > 1 else 1
-        kind = st.segmented_control("Drawn as", list(BOXES), default="icicle", required=True, key="label_map.boxes",
-                                    format_func=BOXES.__getitem__)  # fmt: skip
+        kind = ui.switch("Drawn as", BOXES, key="label_map.boxes")
     nodes = _nodes(str(run.folder), caches.stamp(run.folder / "model"), tree - 1)
     ui.figure(label_tree_figure(nodes, kind=kind), key="label_map.boxes.chart", name="label-tree")
     st.caption(
@@ -95,8 +96,7 @@ def _grid(found: Findings) -> None:
     from xcwork.analysis.head_grid import head_grid
     from xcwork.viz.structures import head_grid_figure
 
-    cells = st.segmented_control("Colour", list(CELLS), default="documents", required=True, key="label_map.cells",
-                                 format_func=CELLS.__getitem__)  # fmt: skip
+    cells = ui.switch("Colour", CELLS, key="label_map.cells")
     values = found.labels["train_documents" if cells == "documents" else f"recall@{found.k}"].to_numpy(float)
     name = "training documents" if cells == "documents" else f"recall@{found.k}, %"
     if cells == "documents":  # a few frequent labels would leave all others in one colour

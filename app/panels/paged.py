@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import streamlit as st
 
-from app import navigation, ui
+from app import navigation, state, ui
 from app.panels.document_choice import TEST
 
 if TYPE_CHECKING:
@@ -43,5 +43,5 @@ def show(
 
 def open_document(document: int, **changes: object) -> NoReturn:
     """The Predict page on a test document."""
-    st.session_state["predict.where"] = TEST
+    state.set_widget("predict.where", TEST)
     navigation.go("predict", document=int(document), **({"label": ""} | changes))

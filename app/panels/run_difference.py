@@ -36,8 +36,7 @@ def deltas(chosen: Compared) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if (reference := compared.choose_reference(chosen)) is None:
             return
-        metrics = st.pills("Metrics", METRICS, selection_mode="multi", default=USUAL, key="compare.metrics",
-                           persist_state="session")  # fmt: skip
+        metrics = ui.several("Metrics", METRICS, USUAL, key="compare.metrics")
     if not metrics:
         st.caption("Choose a metric.")
         return
@@ -50,10 +49,8 @@ def changes(chosen: Compared) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if (reference := compared.choose_reference(chosen)) is None:
             return
-        others = [run for run in compared.comparable(chosen) if run != reference]
-        run = st.selectbox("Run", others, format_func=chosen.names.__getitem__, key="compare.run", width=300)
-        states = st.pills("Documents", STATES, selection_mode="multi", default=STATES[:2], key="compare.states",
-                          persist_state="session")  # fmt: skip
+        run = compared.choose_other(chosen, reference)
+        states = ui.several("Documents", STATES, STATES[:2], key="compare.states")
     k = state.view().k
     found = compared.changes(chosen, run, reference, k)
     st.markdown(f"Against {ui.plain(chosen.names[reference])}, among the first {k} labels: **{found.sentence}**")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import caches, state, ui
+from app import caches, ui
 from app.panels import compared, findings
 from app.panels.compared import Compared
 from xcwork.runs import Run
@@ -24,7 +24,6 @@ def curves(chosen: Compared) -> None:
     """A metric against the length of the list."""
     from xcwork.viz.curves import ranking_curves
 
-    state.link("compare.curve", "P", CURVES)
     metric = ui.switch("Curve", CURVES, key="compare.curve", hidden=True)
     measured = {chosen.names[run.id]: caches.report(run).curves for run in _first(chosen)}
     drawn = ranking_curves({name: curve for name, curve in measured.items() if curve["k"]}, metric)

@@ -68,12 +68,13 @@ def _table(was_active: bool) -> None:
     st.caption(f"{len(runs)} run{'s' if len(runs) != 1 else ''}{', some under way' if under_way else ''}. "
                "Choose a row to work with that run on the other pages.")  # fmt: skip
     if (row_chosen := ui.newly_chosen(chosen, "home.runs")) is not None:
-        _make_current(runs[row_chosen])
+        make_current(runs[row_chosen])
     if under_way != was_active:
         st.rerun()  # the pace of the refresh is fixed when the page is built
 
 
-def _make_current(run: Run) -> None:
+def make_current(run: Run) -> None:
+    """Let all pages look at a run, and at the dataset it was trained on."""
     source = caches.source_of(run)
     if source is not None and (state.view().run, state.view().data) != (run.id, source.id):
         state.update(data=source.id, run=run.id)

@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from app import caches, shell, state, ui
+from app.panels import run_list
 from xcwork.errors import XcworkError
 from xcwork.runs import Run, jobs
 from xcwork.runs.status import RESUMABLE, Status
@@ -45,7 +46,7 @@ def _watch(before: tuple[str, ...]) -> None:
         return
     with st.container(border=True):
         _detail(run)
-    if len(active) > 1:
+    if set(active) - {run.id}:
         _queue(active)
 
 
@@ -57,7 +58,7 @@ def _watched(active: dict[str, Status]) -> Run | None:
 
 
 def _queue(active: dict[str, Status]) -> None:
-    st.markdown(f"**Queue** · {len(active)} runs, one at a time")
+    st.markdown(f"**Queue** · {len(active)} run{'s' if len(active) > 1 else ''}, one at a time")
     runs = {run.id: run for run in caches.runs()}
     waiting = [(runs[name], status) for name, status in active.items() if name in runs]
     for place, (run, status) in enumerate(waiting[:NEXT], start=1):
@@ -72,8 +73,7 @@ def _queued(place: int, run: Run, status: Status) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{place}\\. {ui.plain(run.name)} · {status.state}", width="stretch")
         if st.button("Watch", key=f"train.watch.{run.id}", type="tertiary"):
-            state.update(run=run.id)
-            st.rerun()
+            run_list.make_current(run)
 
 
 def _detail(run: Run) -> None:

@@ -22,10 +22,9 @@ def show(chosen: Chosen, run: Run, dataset: Dataset) -> None:
 
     runs = {each.id: each for each in shell.runs_of(shell.source()) if caches.record(each)["state"] == "finished"}
     titles = {name: shell.run_title(each) for name, each in runs.items()}
-    usual = [run.id, *(name for name in runs if name != run.id)][:3]
-    picked = st.multiselect(
-        "Runs", list(runs), default=usual, format_func=titles.__getitem__, max_selections=MOST, key="predict.runs"
-    )
+    usual = (run.id, *(name for name in runs if name != run.id))[:3]
+    state.link("predict.runs", usual, runs)
+    picked = st.multiselect("Runs", list(runs), format_func=titles.__getitem__, max_selections=MOST, key="predict.runs")
     if not picked:
         st.caption("Choose runs to put side by side.")
         return

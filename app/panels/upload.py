@@ -83,22 +83,25 @@ def _staged(files: list[Any]) -> Path:
 
 
 def _table_options(staged: Path) -> dict[str, object]:
-    """Which columns hold what: the guess, with a preview, to be corrected if it is wrong."""
-    columns = st.columns([3, 2, 2, 2])
-    encoding = columns[3].selectbox("Encoding", ENCODINGS, key=f"data.upload.encoding.{staged.parent.name}")
+    """Which columns hold what: the guess, with a preview, to be corrected if it is wrong.
+
+    All is drawn before anything is refused, so that a wrong guess can be corrected as well.
+    """
+    places = st.columns([3, 2, 2, 2])
+    encoding = places[3].selectbox("Encoding", ENCODINGS, key=f"data.upload.encoding.{staged.parent.name}")
     guess = preview(staged, encoding=encoding)
     key = f"{staged.parent.name}.{encoding}"
-    texts = columns[0].multiselect(
+    texts = places[0].multiselect(
         "Text columns", guess.columns, default=guess.text_columns, key=f"data.upload.text.{key}"
+    )
+    labels = places[1].selectbox(
+        "Labels column", guess.columns, index=guess.columns.index(guess.labels_column), key=f"data.upload.labels.{key}"
+    )
+    separator = places[2].selectbox(
+        "Labels are separated by", list(SEPARATORS), format_func=SEPARATORS.__getitem__, key=f"data.upload.sep.{key}"
     )
     if not texts:
         raise DataError("no text column is chosen", remedy="choose at least one")
-    labels = columns[1].selectbox(
-        "Labels column", guess.columns, index=guess.columns.index(guess.labels_column), key=f"data.upload.labels.{key}"
-    )
-    separator = columns[2].selectbox(
-        "Labels are separated by", list(SEPARATORS), format_func=SEPARATORS.__getitem__, key=f"data.upload.sep.{key}"
-    )
     seen = preview(staged, text_columns=texts, labels_column=labels, separator=separator, encoding=encoding)
     if seen.error is not None:
         raise seen.error

@@ -111,6 +111,18 @@ def test_a_single_run_has_nothing_to_differ_from(open_page, runs: list[Run]) -> 
     assert len(page.get("plotly_chart")) == 1
 
 
+def test_no_run_at_all_is_a_choice(open_page, runs: list[Run]) -> None:
+    page = open_page("compare", data="fruit.csv")
+    page.multiselect(key="compare.runs").set_value([]).run()
+    assert page.multiselect(key="compare.runs").value == []
+    assert any("Choose at least one run" in text.value for text in page.markdown)
+    assert not page.get("plotly_chart")
+    again = open_page("compare", **page.query_params)
+    assert again.multiselect(key="compare.runs").value == []
+    again.multiselect(key="compare.runs").set_value([runs[1].id]).run()
+    assert again.query_params["runs"] == runs[1].id
+
+
 def test_published_results_stand_below(open_page, home: Path, train: Train) -> None:
     name = "bibtex"
     rows = "".join(f"{word} {i},{word}\n" for i in range(20) for word in ("apple", "pear"))

@@ -90,6 +90,41 @@ def test_columns_can_be_corrected(open_page, home: Path) -> None:
     assert load_dataset("t.csv").train.texts[0].startswith("title")
 
 
+def test_columns_can_be_chosen_where_the_guess_fails(open_page, home: Path) -> None:
+    rows = [f'{word} story {i},"[{{""code"": [1]}}]",{word}' for i in range(15) for word in ("cat", "dog")]
+    page = upload(open_page("data", data=SMALL), ("films.csv", "\n".join(["overview,tags,kind", *rows]).encode()))
+    assert "films.csv, line 2" in said(page)
+    labels = next(each for each in page.selectbox if each.label == "Labels column")
+    assert labels.options == ["overview", "tags", "kind"]
+    assert "Add dataset" not in [button.label for button in page.button]
+    labels.set_value("kind").run()
+    assert not page.error
+    assert preview(page)["labels"][0] == "cat"
+    page.button(key="data.upload.add").click().run()
+    assert load_dataset("films.csv").labels.names == ["cat", "dog"]
+
+
+def test_labels_that_are_records_are_understood(open_page, home: Path) -> None:
+    """As in films of a well-known database: a column of JSON lists, each element a record with an id and a name."""
+    genres = (
+        '[{""id"": 18, ""name"": ""Drama""}, {""id"": 35, ""name"": ""Comedy""}]',
+        '[{""id"": 18, ""name"": ""Drama""}]',
+    )
+    rows = [f'a story of {i},"{genres[i % 2]}"' for i in range(30)]
+    page = upload(open_page("data", data=SMALL), ("films.csv", "\n".join(["overview,genres", *rows]).encode()))
+    assert not page.error
+    assert preview(page)["labels"][0] == "Drama · Comedy"
+    page.button(key="data.upload.add").click().run()
+    assert load_dataset("films.csv").labels.names == ["Comedy", "Drama"]
+
+
+def test_every_selector_stays_when_one_is_emptied(open_page, corpus: Path) -> None:
+    page = upload(open_page("data", data=SMALL), ("t.csv", corpus.read_bytes()))
+    page.multiselect[0].set_value([]).run()
+    assert "no text column is chosen" in said(page).lower()
+    assert {"Labels column", "Labels are separated by", "Encoding"} <= {each.label for each in page.selectbox}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [

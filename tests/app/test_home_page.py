@@ -39,13 +39,38 @@ def test_choosing_a_row_makes_it_the_current_run(open_page, finished: Run) -> No
     assert page.query_params["data"] == "fruit.csv"
     assert page.query_params["run"] == finished.id
     page.selectbox(key="shell.data").set_value("pyseealso").run()
-    assert "data" not in page.query_params, "the row that is still chosen does not undo it"
+    assert page.query_params["data"] == "pyseealso", "the row that is still chosen does not undo it"
 
 
 def test_a_question_opens_its_page_on_a_finished_run(open_page, finished: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(data="fruit.csv")
     page.button(key="home.train").click().run()
     assert page.title[0].value == "Train"
+    assert page.query_params["run"] == finished.id
+
+
+def test_questions_open_the_best_run_anywhere(open_page, finished: Run) -> None:
+    page = open_page(data="pyseealso")
+    assert page.selectbox(key="shell.no_run").disabled, "there is none on this dataset"
+    assert not any(page.button(key=f"home.{name}").disabled for name in ("predict", "errors", "compare"))
+    said = " ".join(caption.value.replace("\\", "") for caption in page.caption)
+    assert "No run has finished on pyseealso yet: these open done <b> on fruit.csv." in said
+    page.button(key="home.errors").click().run()
+    assert page.title[0].value == "Errors"
+    assert (page.query_params["data"], page.query_params["run"]) == ("fruit.csv", finished.id)
+
+
+def test_where_to_begin_keeps_the_dataset(open_page, finished: Run) -> None:
+    page = open_page(data="synthetic:n_documents=60,n_labels=12")
+    page.button(key="home.train").click().run()
+    assert page.title[0].value == "Train"
+    assert page.query_params["data"].startswith("synthetic:")
+
+
+def test_a_question_prefers_a_finished_run_to_the_chosen_one(open_page, finished: Run, corpus: Path) -> None:
+    waiting = RunStore().create("gated", None, corpus, name="waiting")
+    page = open_page(data="fruit.csv", run=waiting.id)
+    page.button(key="home.predict").click().run()
     assert page.query_params["run"] == finished.id
 
 

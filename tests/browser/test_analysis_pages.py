@@ -6,18 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from tests.support.dashboard import tick_row
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
-
-ROW, MARGIN = 35, 14  # pixels: the height of a row of a table, and where its box to tick is
-
-
-def choose_row(table: Locator, row: int) -> None:
-    """Tick a row; a table is drawn on a canvas, so there is nothing else to click."""
-    table.scroll_into_view_if_needed()
-    table.click(position={"x": MARGIN, "y": ROW * (row + 1.5)})
 
 
 def drag_around(page: Page, chart: Locator) -> None:
@@ -55,7 +48,7 @@ def test_a_row_opens_its_document(page: Page, dashboard: str, runs: dict[str, Ru
     expect(hint).to_be_visible()
     table = page.get_by_test_id("stDataFrame").filter(visible=True).last
     expect(table).to_be_visible()
-    choose_row(table, 2)
+    tick_row(table, 2)
     expect(page.get_by_role("heading", name="Predict")).to_be_visible()
     assert "document=" in page.url
     assert "label=" in page.url

@@ -6,9 +6,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.serving import serving
 from tests.support.paths import PLUGIN
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
+
+ROW_HEIGHT = 35  # pixels
+TICK_BOX = 14  # pixels from the left edge of a table
 
 
 @contextmanager
@@ -17,3 +24,9 @@ def dashboard_over(folder: Path) -> Iterator[str]:
     python_path = os.pathsep.join(filter(None, (str(PLUGIN), os.environ.get("PYTHONPATH"))))
     with serving(folder, {"XCWORK_HOME": "", "PYTHONPATH": python_path}, folder / "server.log") as server:
         yield server.address
+
+
+def tick_row(table: Locator, row: int) -> None:
+    """Choose a row of a table; it is drawn on a canvas, so there is nothing else to click."""
+    table.scroll_into_view_if_needed()
+    table.click(position={"x": TICK_BOX, "y": ROW_HEIGHT * (row + 1.5)})
