@@ -12,7 +12,7 @@ from xcwork.runs.estimates import IDLE_MB, Measurement, estimate, measurement_of
 
 MEASURED = Measurement("gated", {"steps": 4, "seed": 0}, 1000, 100, 900, 10.0, IDLE_MB + 100, "small")
 SIZES = {"n_train": 1000, "n_labels": 100, "n_features": 900}
-TINY = "synthetic:n_documents=150,n_labels=20,n_topics=4,seed=5"
+TINY = "synthetic:n_documents=150,n_labels=20,n_topics=4,labels_per_document=2,seed=5"
 MEDIUM = "synthetic:n_documents=4000,n_labels=300,seed=5"
 
 
@@ -66,7 +66,7 @@ def test_nothing_known_means_no_estimate() -> None:
 
 
 def test_shipped_measurements_know_every_method_small_and_large() -> None:
-    for method in METHODS:
+    for method in METHODS.keys() - {"gated"}:  # a method of the tests
         sizes = [each.n_train for each in references() if each.method == method]
         assert min(sizes, default=0) in range(1, 100), method
         assert max(sizes) > 1000, method
@@ -76,7 +76,7 @@ def test_shipped_measurements_know_every_method_small_and_large() -> None:
 @pytest.mark.parametrize("data", [TINY, MEDIUM], ids=["tiny", "medium"])
 @pytest.mark.parametrize(
     ("method", "params"),
-    [("popularity", {}), ("one_vs_all", {}), ("zestxml", {}), ("label_tree", {}), ("flat", {"epochs": 1})],
+    [("popularity", {}), ("zestxml", {}), ("flat", {"epochs": 1})],
 )
 def test_estimated_memory_is_what_a_worker_takes(method: str, params: dict, data: str, store: RunStore) -> None:
     run = store.create(method, params, data)
