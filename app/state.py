@@ -109,7 +109,7 @@ def open_page(page: str) -> None:
 def came_by_history() -> bool:
     """Return whether Back or Forward of the browser began this run."""
     context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
+    return getattr(context, "is_history_navigation", False)
 
 
 def _follow(session: Session, address: dict[str, str]) -> None:

@@ -392,12 +392,3 @@ def test_a_bar_on_the_terminal_leaves_the_output_alone(workbench: Workbench, doc
     os.close(screen)
     assert len(json.loads(done.stdout)["documents"]) == 600
     assert b"predicting" in b"".join(drawn)
-
-
-def test_output_may_be_closed_early(workbench: Workbench) -> None:
-    command = [sys.executable, "-m", "xcwork", "runs", "--json"]
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (0, "")

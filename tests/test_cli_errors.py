@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -138,3 +141,12 @@ def test_settings_are_name_and_value() -> None:
     for wrong in (["a"], ["=1"], ["a b=1"], ["a=1", "a=2"]):
         with pytest.raises(ConfigError, match="--set"):
             settings(wrong, "--set")
+
+
+def test_output_may_be_closed_early(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "xcwork", "runs", "--json", "--home", str(tmp_path)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -52,6 +52,7 @@ def _test_document(dataset: Dataset, model: Method) -> Chosen | None:
         return None
     row = state.at_most("document", len(test) - 1)
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        state.link("predict.search")
         search = st.text_input("Search", key="predict.search", placeholder="a word, a label", persist_state="session")
         st.session_state["predict.row"] = row
         st.number_input(

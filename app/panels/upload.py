@@ -102,7 +102,12 @@ def _table_options(staged: Path) -> dict[str, object]:
     )
     if not texts:
         raise DataError("no text column is chosen", remedy="choose at least one")
-    seen = preview(staged, text_columns=texts, labels_column=labels, separator=separator, encoding=encoding)
+    chosen = {"text_columns": texts, "labels_column": labels, "separator": separator, "encoding": encoding}
+    seen = preview(staged, **chosen)
+    field = ""
+    if seen.error is not None and "label_field" in str(seen.error):  # records without a usual name
+        field = st.text_input("Field of the records that names the label", key=f"data.upload.field.{key}").strip()
+        seen = preview(staged, **chosen, label_field=field) if field else seen
     if seen.error is not None:
         raise seen.error
     _show(seen)
@@ -111,6 +116,8 @@ def _table_options(staged: Path) -> dict[str, object]:
         options |= {"text_column": seen.text_columns, "labels_column": seen.labels_column}
     if separator is not None:
         options["separator"] = separator
+    if field:
+        options["label_field"] = field
     return options if encoding == ENCODINGS[0] else options | {"encoding": encoding}
 
 

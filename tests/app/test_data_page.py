@@ -118,6 +118,18 @@ def test_labels_that_are_records_are_understood(open_page, home: Path) -> None:
     assert load_dataset("films.csv").labels.names == ["Comedy", "Drama"]
 
 
+def test_the_field_of_records_without_a_usual_name_can_be_said(open_page, home: Path) -> None:
+    cells = ('[{""code"": ""x1"", ""heading"": ""Drama""}]', '[{""code"": ""x2"", ""heading"": ""Comedy""}]')
+    rows = [f'a story of {i},"{cells[i % 2]}"' for i in range(30)]
+    page = upload(open_page("data", data=SMALL), ("films.csv", "\n".join(["overview,genres", *rows]).encode()))
+    assert "Say which field holds the names of the labels" in page.error[0].value
+    field = next(each for each in page.text_input if each.key.startswith("data.upload.field."))
+    field.set_value("heading").run()
+    assert not page.error
+    page.button(key="data.upload.add").click().run()
+    assert load_dataset("films.csv").labels.names == ["Comedy", "Drama"]
+
+
 def test_every_selector_stays_when_one_is_emptied(open_page, corpus: Path) -> None:
     page = upload(open_page("data", data=SMALL), ("t.csv", corpus.read_bytes()))
     page.multiselect[0].set_value([]).run()

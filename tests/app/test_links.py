@@ -45,6 +45,14 @@ def test_a_choice_goes_into_the_address_and_comes_back(open_page, run: Run, page
     assert set(again.query_params) == named, "what is usual needs no place in the address"
 
 
+def test_a_search_of_documents_goes_into_the_address(open_page, run: Run) -> None:
+    page = open_page("predict", data="fruit.csv", run=run.id)
+    page.text_input(key="predict.search").set_value("plum").run()
+    assert page.query_params["predict.search"] in ("plum", ["plum"])
+    again = open_page("predict", data="fruit.csv", run=run.id, **{"predict.search": "plum"})
+    assert again.text_input(key="predict.search").value == "plum"
+
+
 def test_searches_and_own_texts_are_shared(open_page, run: Run) -> None:
     page = open_page("data", data="fruit.csv", **{"data.search": "plum number"})
     assert all(text.startswith("plum") for text in table(page, "text", "labels")["text"])
@@ -238,7 +246,7 @@ def test_a_choice_counts_although_the_browser_still_has_the_address_before(open_
 def test_a_text_too_long_for_the_address_survives_back(open_page, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page("predict", data="fruit.csv", run=run.id, **{"predict.where": "own", "predict.text": "a pear"})
     page.text_area(key="predict.text").set_value("plum " * 1000)
-    page.button(key="FormSubmitter:predict.form-Predict").click().run()
+    page.button(key="predict.submit").click().run()
     go_back(page, dict(page.query_params), monkeypatch)
     assert page.text_area(key="predict.text").value == "plum " * 1000
 

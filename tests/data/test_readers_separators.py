@@ -1,4 +1,4 @@
-"""What separates the labels of a column: lists are split, names are never torn."""
+"""What separates the labels of a column: lists are split, names stay whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from random import Random
 
 import pytest
 
+from xcwork.data.readers.cells import LabelCells, split_labels
 from xcwork.data.readers.separators import PUNCTUATION, SPACE, WHOLE_CELL, find_separator, split_at
+from xcwork.data.readers.tables import Table
 
 SHARED = Path(os.environ.get("XCWORK_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data")) / "formats"
 WRITTEN = {"|": "|", ";": "; ", ",": ", ", SPACE: " "}
@@ -121,3 +123,29 @@ def test_a_library_catalogue(column, most):
     cells = [cell for cell in read_table(SHARED / "gutenberg-catalog" / "pg_catalog.csv").columns[column] if cell]
     assert find_separator(cells[:most]) == ";"
     assert find_separator([cell.split("; ")[0] for cell in cells[:most]]) == WHOLE_CELL
+
+
+CITIES = ["Washington, DC"] * 20 + ["Portland, OR"] * 20 + ["Paris"] * 10
+SUBJECTS = ["physics, chemistry"] * 99 + ["C|C++, math"]
+
+
+@pytest.mark.parametrize("column", ["label", "city", "Home city", "target_class"])
+def test_a_column_that_promises_one_label_keeps_names_whole(column):
+    assert find_separator(CITIES, column) == WHOLE_CELL
+    assert find_separator(["Washington, DC"] * 40, column) == WHOLE_CELL
+    assert find_separator(["A|B testing", *["x", "y", "z"] * 3], column) == WHOLE_CELL
+    assert find_separator(SUBJECTS, column) == ","
+
+
+def read_column(*cells: str) -> LabelCells:
+    return split_labels([Table(Path("x.csv"), {"labels": list(cells)}, list(range(2, len(cells) + 2)))], "labels")
+
+
+def test_a_doubtful_split_is_said():
+    assert "separator='' reads every cell as one label" in read_column(*CITIES).notes[0]
+    assert not read_column("red, round", "round, red", "red").notes
+
+
+def test_names_in_brackets_are_not_lists():
+    found = read_column("[urgent] fix", "[low] later", "ok")
+    assert found.labels == [[["[urgent] fix"], ["[low] later"], ["ok"]]]

@@ -263,7 +263,7 @@ class Split:
     def hold_out(self, share: float, seed: int = 0) -> tuple[Split, Split]:
         """Return (the rest, a random `share` of the documents): a validation split without touching test data.
 
-        A group is never torn apart, so the share is met as nearly as groups allow.
+        Groups stay whole, so fewer documents may be held out, or more if no group fits; one group of all is no group.
         """
         if not 0 < share < 1:
             raise ConfigError(f"the share to hold out must lie between 0 and 1, got {share}")
@@ -350,8 +350,7 @@ class Dataset:
         """Return whether a recorded fingerprint, of this version or the first, is that of this data; None fits all."""
         if fingerprint is None:
             return True
-        known = self.fingerprint if str(fingerprint).startswith(VERSION) else self._first_fingerprint
-        return fingerprint == known
+        return fingerprint == (self.fingerprint if str(fingerprint).startswith(VERSION) else self._first_fingerprint)
 
     def _repr_html_(self) -> str:
         """What is in the dataset, and how its labels spread over the bands of frequency."""

@@ -213,7 +213,7 @@ class Method(ABC):
         candidates = read_candidates(among, len(self.labels_))
         wanted = min(k + spare, len(self.labels_) if candidates is None else len(candidates))
         if X.shape[0] == 0 or wanted == 0:
-            return replace(TopK.empty(X.shape[0], k), labels=self.labels_)
+            return replace(TopK.empty(X.shape[0], min(k, len(self.labels_))), labels=self.labels_)
         with listening(callbacks), threads_for(X.shape[0]):
             found = self._predict(X, wanted, candidates)
         if spare:

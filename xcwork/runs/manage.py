@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,10 @@ def delete_dataset(name: str | Path, store: RunStore) -> list[Run]:
     dataset = data_folder.find(name, store.home)
     runs = runs_on(dataset, store)
     _refuse_in_use(dataset, runs)
-    data_folder.remove(dataset, store.home)
+    with ExitStack() as locks:  # so that no worker starts on it meanwhile
+        for run in runs:
+            locks.enter_context(_at_rest(run))
+        data_folder.remove(dataset, store.home)
     return runs
 
 

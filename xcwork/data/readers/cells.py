@@ -18,7 +18,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from xcwork.data.readers.separators import PUNCTUATION, SPACE, WHOLE_CELL, find_separator, split_at
+from xcwork.data.readers.separators import PUNCTUATION, SPACE, WHOLE_CELL, find_separator, has_moving_labels, split_at
 from xcwork.data.readers.tables import Table
 from xcwork.errors import DataError
 
@@ -60,9 +60,9 @@ def _understand(
         return partial(split_at, separator), _describe(separator), []
     if not texts:
         return partial(split_at, WHOLE_CELL), "lists", []
-    if 2 * sum(text.startswith(("[", "{")) for text in texts) > len(texts):
+    if 2 * sum(text.startswith(("[", "{")) and text.endswith(("]", "}")) for text in texts) > len(texts):
         return (_read_json, "JSON lists", []) if all(map(_is_json, texts)) else (_read_python, "Python lists", [])
-    found = find_separator(texts)
+    found = find_separator(texts, column)
     return partial(split_at, found), _describe(found), list(_doubts(texts, column, found))
 
 
@@ -73,7 +73,13 @@ def _describe(separator: str) -> str:
 
 
 def _doubts(texts: list[str], column: str, found: str) -> Iterator[str]:
-    """Say which other separators the cells contain, and how to have them split there."""
+    """Say where a separator is uncertain, which other ones the cells contain, and the options that decide otherwise."""
+    if found == "," and not has_moving_labels(texts, found):
+        count = sum(found in text for text in texts)
+        yield (
+            f"{count:,} of {len(texts):,} cells of {column!r} are split at `,`, although no label was seen in two "
+            f"places; separator={WHOLE_CELL!r} reads every cell as one label"
+        )
     for other in PUNCTUATION:
         if other != found and (count := sum(other in text for text in texts)):
             read = "the names contain it" if found else "these cells are read as one label each"

@@ -76,7 +76,11 @@ def _find_columns(table: Table) -> tuple[list[str], str] | None:
 
 
 def _longest(table: Table, other_than: str | None) -> str:
-    sizes = {name: sum(len(cell) for cell in cells if isinstance(cell, str)) for name, cells in table.columns.items()}
+    """Return the column with the most text; lists and records as JSON are none."""
+    sizes = {
+        name: sum(len(cell) for cell in cells if isinstance(cell, str) and not cell.startswith(("[", "{")))
+        for name, cells in table.columns.items()
+    }
     return max((name for name in sizes if name != other_than), key=lambda name: sizes[name])
 
 

@@ -8,7 +8,9 @@ two places are *moving*, the others *fixed*. Then
 1. `|`, `;` or `,`, in this order, separates labels if at least 3 pieces move, and as many as are fixed;
 2. failing that (small columns say little), `|` or `;` if a tenth of the cells contains it, because names hardly ever
    do, and `,` if most cells contain it and fewer than 5 pieces are fixed. Cells are counted with and without repeats,
-   and the smaller share holds, so that neither one odd cell nor one frequent cell decides;
+   and the smaller share holds, so that neither one odd cell nor one frequent cell decides. Here the name of the column
+   counts, too: one called `label` or `city` promises a single label, so there a comma separates only words that begin
+   with a small letter, as proper names do not, and `|` or `;` must be in most cells;
 3. failing that, spaces, which most names contain, if splitting at them also leaves a small vocabulary: half as many
    different words as different cells, or fewer words than cells where most cells contain a space; and if not more than
    a quarter of the recurring words (and at least 5) are fixed;
@@ -17,6 +19,7 @@ two places are *moving*, the others *fixed*. Then
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +31,39 @@ MIN_MOVING = 3
 MIN_FIXED = 5  # fewer pieces that keep their place may do so by chance
 RARE_IN_NAMES = ("|", ";")
 MIN_SHARE_OF_RARE = 0.1
+SINGULAR = frozenset(
+    {
+        "answer",
+        "author",
+        "category",
+        "city",
+        "class",
+        "code",
+        "country",
+        "department",
+        "descriptor",
+        "genre",
+        "group",
+        "intent",
+        "keyword",
+        "kind",
+        "label",
+        "language",
+        "location",
+        "name",
+        "place",
+        "sector",
+        "state",
+        "subject",
+        "tag",
+        "target",
+        "theme",
+        "title",
+        "topic",
+        "type",
+        "y",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -39,10 +75,14 @@ class _Evidence:
     n_pieces: int  # different ones
     n_moving: int
     n_fixed: int
+    are_words: bool  # most pieces begin with a small letter
 
 
-def find_separator(cells: Sequence[str]) -> str:
-    """Return the separator of the labels in `cells`, or WHOLE_CELL where every cell is one label."""
+def find_separator(cells: Sequence[str], column: str = "") -> str:
+    """Return the separator of the labels in `cells`, or WHOLE_CELL where every cell is one label.
+
+    `column` is the name of the column, if it has one.
+    """
     counts = Counter(cells)
     found = {
         separator: _examine(counts, separator)
@@ -50,11 +90,24 @@ def find_separator(cells: Sequence[str]) -> str:
         if any(separator in cell for cell in counts)
     }
     punctuation = [separator for separator in PUNCTUATION if separator in found]
-    for accepts in (_moves, _prevails):
-        for separator in punctuation:
-            if accepts(found[separator], separator):
-                return separator
+    for separator in punctuation:
+        if _moves(found[separator]):
+            return separator
+    for separator in punctuation:
+        if _prevails(found[separator], separator, is_singular(column)):
+            return separator
     return SPACE if SPACE in found and _shrinks(found[SPACE]) else WHOLE_CELL
+
+
+def is_singular(column: str) -> bool:
+    """Return whether the name of a column promises one label per cell: `label`, `class` or `city`, not `labels`."""
+    word = re.split(r"[\W_]+", column.strip().lower())[-1]
+    return word in SINGULAR
+
+
+def has_moving_labels(cells: Sequence[str], separator: str) -> bool:
+    """Return whether a label was seen in two places when the cells are split at `separator`."""
+    return _examine(Counter(cells), separator).n_moving > 0
 
 
 def split_at(separator: str, cell: str) -> list[str]:
@@ -83,17 +136,18 @@ def _examine(counts: Counter[str], separator: str) -> _Evidence:
     recurring = [piece for piece in listed if times[piece] > 1]
     n_moving = sum(len(places[piece]) > 1 for piece in recurring)
     share = min(n_held / counts.total(), n_different_held / len(counts))
-    return _Evidence(share, len(counts), len(places), n_moving, len(recurring) - n_moving)
+    are_words = 2 * sum(piece[0].islower() for piece in listed) > len(listed)
+    return _Evidence(share, len(counts), len(places), n_moving, len(recurring) - n_moving, are_words)
 
 
-def _moves(seen: _Evidence, separator: str) -> bool:
+def _moves(seen: _Evidence) -> bool:
     return seen.n_moving >= max(MIN_MOVING, seen.n_fixed)
 
 
-def _prevails(seen: _Evidence, separator: str) -> bool:
+def _prevails(seen: _Evidence, separator: str, single: bool) -> bool:
     if separator in RARE_IN_NAMES:
-        return seen.share >= MIN_SHARE_OF_RARE
-    return seen.share > 0.5 and seen.n_fixed < MIN_FIXED
+        return seen.share > 0.5 if single else seen.share >= MIN_SHARE_OF_RARE
+    return seen.share > 0.5 and seen.n_fixed < MIN_FIXED and (seen.are_words or not single)
 
 
 def _shrinks(seen: _Evidence) -> bool:
