@@ -159,3 +159,12 @@ def test_the_first_phase_after_a_written_status_is_written_too(tmp_path, monkeyp
     reporter.update(phase="training")
     reporter.on_phase("climbing", 4)
     assert read_status(tmp_path).phase == "climbing"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not tell")
+def test_peak_memory_does_not_count_the_process_that_started_this_one():
+    ballast = b"x" * 700_000_000
+    asked = "from xcwork.runs.reporter import peak_memory_mb; print(peak_memory_mb())"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    del ballast
+    assert 10 < float(done.stdout) < 500

@@ -26,6 +26,7 @@ from xcwork.runs.status import CANCEL_FLAG, Status, now, write_status
 
 logger = logging.getLogger(__name__)
 
+STATUS_OF_PROCESS = Path("/proc/self/status")
 STATUS_EVERY, HEARTBEAT_EVERY, FLURRY = 0.5, 3.0, 0.05  # seconds
 
 
@@ -128,6 +129,13 @@ class Reporter(Callback):
 
 
 def peak_memory_mb() -> float:
-    """The most memory this process has had so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+    """Return the most memory this process has had so far.
+
+    On Linux the usage that `getrusage` reports begins with that of the process that started this one.
+    """
+    try:
+        lines = STATUS_OF_PROCESS.read_text("ascii", "replace").splitlines()
+        return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10, 1)
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
