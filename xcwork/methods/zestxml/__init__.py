@@ -195,10 +195,9 @@ class ZestXML(Method):
         return is_seen
 
     def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        predictor = self._predictor = self._predictor or Predictor.of(self)
         if among is not None:
-            predictor = Predictor.of(self, among)
-        else:
-            predictor = self._predictor = self._predictor or Predictor.of(self)
+            predictor = predictor.among(among)
         return predictor.predict(normalise_rows(X), k)
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:

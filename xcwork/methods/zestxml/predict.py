@@ -7,7 +7,7 @@ and compete on one scale.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,11 +31,11 @@ class Predictor:
     scorer: Scorer | None  # None: the shortlist's own score ranks
 
     @classmethod
-    def of(cls, model: ZestXML, among: np.ndarray | None = None) -> Predictor:
-        labels = np.arange(len(model.labels_)) if among is None else among
+    def of(cls, model: ZestXML) -> Predictor:
+        labels = np.arange(len(model.labels_))
         if model.variant == "xhtp":
             return cls([(_by_votes(model, labels), model.shortlist)], None)
-        seen, Z = model.is_seen[labels], sparse.csr_array(model.Z_ + model.borrowed_)
+        seen, Z = model.is_seen, sparse.csr_array(model.Z_ + model.borrowed_)
         shortlisters = [
             (_by_votes(model, labels[seen]), model.shortlist),
             (_by_score(model, Z, labels[~seen]), model.unseen_shortlist),
@@ -45,6 +45,10 @@ class Predictor:
             own=model.own_, bias=model.bias_, is_seen=model.is_seen, factors=model.factors_,
         )  # fmt: skip
         return cls(shortlisters, scorer)
+
+    def among(self, labels: np.ndarray) -> Predictor:
+        """Return the same predictor, restricted to `labels`."""
+        return replace(self, shortlisters=[(lister.among(labels), size) for lister, size in self.shortlisters])
 
     def predict(self, X: sparse.csr_array, k: int) -> TopK:
         """The k best labels of each document of X, (n_documents, n_features) with unit rows."""

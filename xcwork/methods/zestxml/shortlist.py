@@ -13,7 +13,7 @@ The recall of the shortlist is the ceiling of everything that comes after it, so
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +34,7 @@ class Shortlister:
     n_label_features: int
     candidates: np.ndarray  # label ids, ascending
     postings: Rows | None  # the candidates of each label feature by falling value; None: exact
+    kind: str = "auto"
     overfetch: int = 10
 
     @classmethod
@@ -41,11 +42,14 @@ class Shortlister:
         cls, pairs: sparse.csr_array, matches: sparse.csr_array, Z: sparse.csr_array, candidates: np.ndarray,
         kind: str = "auto", overfetch: int = 10,
     ) -> Shortlister:  # fmt: skip
-        lazy = kind == "lazy" or (kind == "auto" and len(candidates) > LAZY_FROM)
-        return cls(
-            Weights(to_rows(pairs), to_rows(matches)), to_rows(Z), Z.shape[1], candidates.astype(np.int32),
-            _postings(Z, candidates) if lazy else None, overfetch,
-        )  # fmt: skip
+        weights, labels, ids = Weights(to_rows(pairs), to_rows(matches)), to_rows(Z), candidates.astype(np.int32)
+        return cls(weights, labels, Z.shape[1], ids, _postings(labels, Z.shape[1], ids, kind), kind, overfetch)
+
+    def among(self, labels: np.ndarray) -> Shortlister:
+        """Return the same shortlister with only those of its candidates that are in `labels`."""
+        candidates = np.intersect1d(self.candidates, labels).astype(np.int32)
+        postings = _postings(self.labels, self.n_label_features, candidates, self.kind)
+        return replace(self, candidates=candidates, postings=postings)
 
     def best(self, documents: Documents, size: int) -> TopK:
         """The `size` best candidates of each document, among those that share a weighted feature with it."""
@@ -60,8 +64,11 @@ class Shortlister:
         return found
 
 
-def _postings(Z: sparse.csr_array, candidates: np.ndarray) -> Rows:
-    """The candidate labels of each label feature, largest value first, then by id."""
+def _postings(labels: Rows, n_label_features: int, candidates: np.ndarray, kind: str) -> Rows | None:
+    """The candidate labels of each label feature, largest value first, then by id; None where all are visited."""
+    if kind == "exact" or (kind == "auto" and len(candidates) <= LAZY_FROM):
+        return None
+    Z = sparse.csr_array(tuple(labels), shape=(len(labels.indptr) - 1, n_label_features))
     columns = sort_entries(sparse.csr_array(Z[candidates].T))  # (n_label_features, n_candidates)
     feature = np.repeat(np.arange(columns.shape[0]), np.diff(columns.indptr))
     order = np.lexsort((columns.indices, -columns.data, feature))
