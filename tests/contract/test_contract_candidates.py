@@ -79,7 +79,7 @@ def test_a_label_that_does_not_exist_is_named(on_jumble, jumble, among, label):
 
 
 @pytest.mark.parametrize(
-    "among", [[0.0, 1.0], ["label 1"], "label 1", 3, [[1, 2]], [[1], [2, 3]], {1, 2}, [None], [2**70]]
+    "among", [[0.0, 1.0], ["label 1"], "label 1", 3, [True, 2], [[1, 2]], [[1], [2, 3]], {1, 2}, [None], [2**70]]
 )
 def test_what_is_not_a_list_of_ids_is_refused(on_jumble, jumble, among):
     with pytest.raises(ConfigError, match=r"^among must be a list of label ids \(whole numbers\) or a mask"):

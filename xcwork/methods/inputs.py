@@ -74,7 +74,8 @@ def read_candidates(among: Candidates | None, n_labels: int) -> np.ndarray | Non
         given = np.asarray(among)
     except ValueError:  # a list of lists of different lengths
         given = np.empty((0, 0))
-    if given.dtype.kind in "iu" and not isinstance(among, np.ndarray) and any(isinstance(each, bool) for each in among):
+    is_list = given.ndim == 1 and not isinstance(among, np.ndarray)
+    if is_list and given.dtype.kind != "b" and any(isinstance(each, bool) for each in among):
         given = np.empty((0, 0))  # numpy would take True for the label 1
     if given.ndim == 1 and given.dtype.kind == "b":
         if len(given) != n_labels:
