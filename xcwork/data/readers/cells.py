@@ -60,7 +60,9 @@ def _understand(
         return partial(split_at, separator), _describe(separator), []
     if not texts:
         return partial(split_at, WHOLE_CELL), "lists", []
-    if 2 * sum(text.startswith(("[", "{")) and text.endswith(("]", "}")) for text in texts) > len(texts):
+    opened = [text for text in texts if text.startswith(("[", "{"))]
+    n_closed = sum(text.endswith(("]", "}")) for text in opened)
+    if 2 * len(opened) > len(texts) and 2 * n_closed >= len(opened):  # names such as `[urgent] fix` are not closed
         return (_read_json, "JSON lists", []) if all(map(_is_json, texts)) else (_read_python, "Python lists", [])
     found = find_separator(texts, column)
     return partial(split_at, found), _describe(found), list(_doubts(texts, column, found))
