@@ -208,7 +208,7 @@ def test_it_stops_when_validation_gets_no_better():
 
 
 def test_lemma_one_holds_and_norms_are_those_of_the_model():
-    model = fitted()
+    model = fitted(classifier_epochs=10)
     found = model.diagnostics(data().test)
     assert found["Lemma 1: labels within the bound"] == 100
     assert 0 < found["Lemma 1: largest movement measured, mean"] <= found["Lemma 1: bound on a score's movement, mean"]
@@ -224,7 +224,7 @@ def test_lemma_one_holds_and_norms_are_those_of_the_model():
     cosines = member.encoder.finish(member.encoder.encode(X)) @ member.classifiers.T  # (n_documents, n_labels)
     is_relevant = test.Y.toarray() > 0
     assert found["cosine of relevant pairs, mean"] == pytest.approx(cosines[is_relevant].mean(), rel=1e-5)
-    assert found["cosine of relevant pairs, mean"] > cosines[~is_relevant].mean() + 0.25
+    assert found["cosine of relevant pairs, mean"] > cosines[~is_relevant].mean() + 0.3
     assert roc_auc_score(is_relevant.ravel(), cosines.ravel()) > 0.85
 
 
