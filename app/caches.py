@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from xcwork_app.sources import Source
 
-from app.catalog import Source
-from xcwork.home import home
+from xcwork.paths import home
 from xcwork.runs import Run, RunStore
 from xcwork.runs.status import Status, read_status
 
 if TYPE_CHECKING:
-    from xcwork.data.checks import Card
-    from xcwork.data.dataset import Dataset
+    from xcwork.core.dataset import Dataset
+    from xcwork.core.topk import TopK
+    from xcwork.data.card import Card
     from xcwork.methods.base import Method
     from xcwork.metrics import EvalReport
-    from xcwork.results import TopK
 
 FILES = ("status.json", "notes.md", "eval", "config.json")
 
@@ -49,7 +49,7 @@ def card(source: Source) -> Card:
 
 @st.cache_resource(max_entries=20, show_spinner=False)
 def _card(identity: str, folder: str, stamp: str) -> Card:
-    from xcwork.data.checks import describe
+    from xcwork.data.card import describe
 
     return describe(_dataset(identity, folder, stamp))
 
@@ -135,7 +135,7 @@ def source_of(run: Run) -> Source | None:
 @st.cache_resource(show_spinner=False)
 def device_line() -> str:
     """The device that training would use, found without loading torch into this process."""
-    from xcwork import device
+    from xcwork.compute import device
 
     return device.glance()
 

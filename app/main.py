@@ -5,21 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
-
-from app import access, navigation, shell, state, ui
-from app.panels import guide
+from xcwork_app import login, navigation, sidebar, state, widgets
+from xcwork_app.panels.shared import guide
 
 LOGO = Path(__file__).parent / "static"
 
 # The icon is a file: the browser would fetch one given by name from a host on the internet.
 st.set_page_config(page_title="xcwork", page_icon=str(LOGO / "mark.svg"), layout="wide")
 st.logo(str(LOGO / "logo.svg"), icon_image=str(LOGO / "mark.svg"), size="large")
-st.html(shell.STYLE)
-access.gate()
+st.html(sidebar.STYLE)
+login.gate()
 page = st.navigation(list(navigation.menu().values()), position="hidden")
 name = page.url_path or "home"
 state.open_page(name)
-menu = shell.sidebar()
+menu = sidebar.sidebar()
 
 if state.view().guided:
     body, rail = st.columns([3, 1], gap="large")
@@ -29,5 +28,5 @@ else:
     body = st.container()
 with body:
     note = st.empty()
-    with shell.completed(note, menu), ui.guarded():
+    with sidebar.completed(note, menu), widgets.guarded():
         page.run()

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import streamlit as st
-
-from app import state
+from xcwork_app import state
 
 FOLDER = Path(__file__).parent / "app_pages"
 
@@ -57,10 +56,10 @@ def menu() -> dict[str, st.Page]:
 
 def go(name: str, **changes: object) -> NoReturn:
     """Open a page, on another run or dataset if `changes` say so (fields of `state.View`)."""
-    from app import shell
+    from xcwork_app import sidebar
 
     state.update(**changes)
-    shell.name_defaults()
+    sidebar.name_defaults()
     address = state.address_of(name)
     state.step_to(address)
     st.switch_page(FOLDER / f"{name}.py", query_params=address)

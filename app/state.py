@@ -11,7 +11,7 @@ whole address (`address_of`) so that nothing remains to be written when they wer
 
 A choice that several pages share is a field of `View`. For a widget of one page, such as a search, `link` is called
 before it is drawn, and the address carries its value while that page is open. What the address asks for and is not
-there becomes the nearest valid choice, and `notes` says so. Ids only: data and models come from `app.caches`.
+there becomes the nearest valid choice, and `notes` says so. Ids only: data and models come from `xcwork_app.caches`.
 """
 
 from __future__ import annotations

@@ -49,9 +49,13 @@ class Session:
         """Connect as a browser on this machine does; the second protocol name stands for a missing token."""
         address = f"127.0.0.1:{port}"
         socket = await connect(
-            f"ws://{address}/_stcore/stream", origin=f"http://{address}", subprotocols=["streamlit", "none"],
-            max_size=None, compression=None, proxy=None,
-        )  # fmt: skip
+            f"ws://{address}/_stcore/stream",
+            origin=f"http://{address}",
+            subprotocols=["streamlit", "none"],
+            max_size=None,
+            compression=None,
+            proxy=None,
+        )
         return cls(socket)
 
     async def visit(self, visit: Visit, patience: float = PATIENCE) -> Seen:

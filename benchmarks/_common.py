@@ -25,9 +25,12 @@ def machine() -> dict[str, Any]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
-        "processor": _processor(), "cores": cores, "memory_gib": round(memory, 1), "system": platform.system(),
+        "processor": _processor(),
+        "cores": cores,
+        "memory_gib": round(memory, 1),
+        "system": platform.system(),
         "load": round(os.getloadavg()[0], 1),
-    }  # fmt: skip
+    }
 
 
 def _processor() -> str:

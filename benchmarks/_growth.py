@@ -1,6 +1,6 @@
 """What one method needs on synthetic data of several sizes, measured in a process of its own (see `growth`).
 
-    python benchmarks/_growth.py METHOD SECONDS GIB FOLDER …
+    python -m benchmarks._growth METHOD SECONDS GIB FOLDER …
 
 prints a JSON line for every folder, which `write_data` has filled. The process is ended by the system when one training
 takes more processor seconds than it may, so the lines printed before are kept.
@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import Timing, cpu_seconds, folder_bytes, peak_memory_mb, timed
+
+from benchmarks._common import Timing, cpu_seconds, folder_bytes, peak_memory_mb, timed
 
 TEST_DOCUMENTS = 1_000
 STEPPED = ("flat", "mhc", "mhp", "mhs")
@@ -46,9 +47,12 @@ def synthetic(n_labels: int, n_documents: int) -> Any:
 
     n_test = min(TEST_DOCUMENTS, n_documents)
     return make_synthetic(
-        n_labels=n_labels, n_documents=n_documents + n_test, n_topics=max(2, n_labels // 50),
-        test_share=n_test / (n_documents + n_test), unseen_share=0.05,
-    )  # fmt: skip
+        n_labels=n_labels,
+        n_documents=n_documents + n_test,
+        n_topics=max(2, n_labels // 50),
+        test_share=n_test / (n_documents + n_test),
+        unseen_share=0.05,
+    )
 
 
 def write_data(n_labels: int, n_documents: int, folder: Path) -> None:
@@ -63,7 +67,7 @@ def write_data(n_labels: int, n_documents: int, folder: Path) -> None:
 def measure(method: str, folder: Path, seconds: float) -> dict[str, Any]:
     """One row, in this process."""
     import xcwork
-    from xcwork.data.dataset import Dataset
+    from xcwork.core.dataset import Dataset
     from xcwork.metrics import evaluate_topk
 
     data, params = Dataset.load(folder, mapped=False), SETTINGS.get(method, {})
@@ -88,10 +92,14 @@ def measure(method: str, folder: Path, seconds: float) -> dict[str, Any]:
     frequencies = data.train.label_frequencies
     metrics = evaluate_topk(best, test.Y, frequencies=frequencies, n_train=n_documents, propensity=data.propensity)
     return {
-        "train s": whole.seconds, "CPU s": whole.cpu_seconds, "measured CPU s": timings[-1].cpu_seconds,
-        "memory MB": max(added, 0.1), "CPU ms/document": 1000 * predicting.cpu_seconds / len(test),
-        "model MB": size / 1e6, "P@1": metrics["P@1"] if len(parts) == 1 else None,
-    }  # fmt: skip
+        "train s": whole.seconds,
+        "CPU s": whole.cpu_seconds,
+        "measured CPU s": timings[-1].cpu_seconds,
+        "memory MB": max(added, 0.1),
+        "CPU ms/document": 1000 * predicting.cpu_seconds / len(test),
+        "model MB": size / 1e6,
+        "P@1": metrics["P@1"] if len(parts) == 1 else None,
+    }
 
 
 def extended(few: Timing, some: Timing, n_documents: int) -> Timing:

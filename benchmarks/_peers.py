@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import Timing, folder_bytes, median_alone, peak_memory_mb, timed
 from scipy import sparse
+
+from benchmarks._common import Timing, folder_bytes, median_alone, peak_memory_mb, timed
 
 VECTORIZER = {"max_features": 50_000}  # words, and as many pairs
 K = 5  # labels a document
@@ -57,7 +58,7 @@ def matrix(place: Path, name: str) -> sparse.csr_matrix:
 
 def xcwork_method(place: Path, method: str, **params: Any) -> Trained:
     import xcwork
-    from xcwork.data.dataset import Dataset
+    from xcwork.core.dataset import Dataset
 
     train = Dataset.load(place / "dataset").train
     small = train.take(range(min(WARM_UP, len(train))))
@@ -90,8 +91,9 @@ def omikuji(place: Path, trees: int = 3) -> Trained:
     def ranker(trained: Any) -> Ranker:
         def predict(X: sparse.csr_matrix) -> Ranking:
             terms, values = X.indices.astype(np.uint32), X.data.astype(np.float32)
-            first_term, first_value = (ffi.cast(kind, at.ctypes.data) for kind, at in
-                                       (("uint32_t*", terms), ("float*", values)))  # fmt: skip
+            first_term, first_value = (
+                ffi.cast(kind, at.ctypes.data) for kind, at in (("uint32_t*", terms), ("float*", values))
+            )
 
             def best(row: int) -> list[int]:
                 start, size = int(X.indptr[row]), int(X.indptr[row + 1] - X.indptr[row])
@@ -172,7 +174,8 @@ SYSTEMS: dict[str, tuple[Callable[..., Trained], dict[str, Any]]] = {
     "napkinXC, 1 tree, logistic": (napkinxc, {}),
     "PECOS XR-Linear, 1 tree": (pecos, {}),
     "xcwork label_tree, 1 tree, branching 4, power 3": (
-        xcwork_method, {"method": "label_tree", "trees": 1, "branching": 4, "power": 3},
+        xcwork_method,
+        {"method": "label_tree", "trees": 1, "branching": 4, "power": 3},
     ),
     "xcwork label_tree, 3 trees": (xcwork_method, {"method": "label_tree", "trees": 3}),
     "omikuji, 3 trees": (omikuji, {"trees": 3}),
@@ -180,7 +183,7 @@ SYSTEMS: dict[str, tuple[Callable[..., Trained], dict[str, Any]]] = {
     "xcwork one_vs_all": (xcwork_method, {"method": "one_vs_all"}),
     "napkinXC, one-vs-all": (napkinxc, {"kind": "BR", "loss": "l2", "liblinear_c": 1}),
     "xcwork zestxml": (xcwork_method, {"method": "zestxml"}),
-}  # fmt: skip
+}
 
 
 def prepare(source: str, place: Path) -> dict[str, int]:
@@ -226,19 +229,26 @@ def measure(system: str, place: Path, more: dict[str, Any]) -> dict[str, Any]:
             load(model)(test[[0]])
     np.save(place / "ids.npy", ids.astype(np.int32))
     return {
-        "train s": training.seconds, "train CPU s": training.cpu_seconds,
+        "train s": training.seconds,
+        "train CPU s": training.cpu_seconds,
         "ms/document": 1000 * prediction.seconds / test.shape[0],
-        "CPU ms/document": 1000 * prediction.cpu_seconds / test.shape[0], "ms alone": alone,
-        "load ms": 1000 * loading.seconds, "peak MB": peak, "model MB": size / 1e6,
-    }  # fmt: skip
+        "CPU ms/document": 1000 * prediction.cpu_seconds / test.shape[0],
+        "ms alone": alone,
+        "load ms": 1000 * loading.seconds,
+        "peak MB": peak,
+        "model MB": size / 1e6,
+    }
 
 
 def in_own_process(
-    system: str, place: Path, more: dict[str, Any] | None = None, python: str = sys.executable,
+    system: str,
+    place: Path,
+    more: dict[str, Any] | None = None,
+    python: str = sys.executable,
     budget: float | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """A row measured in a process of its own; one that is not installed, fails or takes too long says so."""
-    command = [python, __file__, system, str(place), json.dumps(more or {})]
+    command = [python, "-m", "benchmarks._peers", system, str(place), json.dumps(more or {})]
     try:
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, timeout=budget)
     except subprocess.TimeoutExpired:
@@ -254,9 +264,9 @@ def in_own_process(
 
 def metrics_of(place: Path) -> dict[str, float]:
     """P@k and PSP@k of the rankings that a system has written."""
-    from xcwork.data.dataset import Dataset
+    from xcwork.core.dataset import Dataset
+    from xcwork.core.topk import TopK
     from xcwork.metrics import evaluate_topk
-    from xcwork.results import TopK
 
     ids = np.load(place / "ids.npy")
     dataset = Dataset.load(place / "dataset")
@@ -265,9 +275,12 @@ def metrics_of(place: Path) -> dict[str, float]:
         ranking = ranking.without(dataset.test.filter_pairs)
     ranking = ranking.head(K)
     found = evaluate_topk(
-        ranking, dataset.test.Y, frequencies=dataset.train.label_frequencies, n_train=len(dataset.train),
+        ranking,
+        dataset.test.Y,
+        frequencies=dataset.train.label_frequencies,
+        n_train=len(dataset.train),
         propensity=dataset.propensity,
-    )  # fmt: skip
+    )
     return {f"{metric}@{k}": found[f"{metric}@{k}"] for metric in ("P", "PSP") for k in (1, 3, 5)}
 
 

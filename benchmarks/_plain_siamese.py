@@ -13,12 +13,12 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
-from xcwork.data.dataset import Split
-from xcwork.methods.siamesexml import SiameseXML
+from xcwork.core.split import Split
 from xcwork.methods.siamesexml.classifiers import Classifiers, ClassifierTraining
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.initial import initial_table
 from xcwork.methods.siamesexml.likelihood import ENCODER, Likelihood
+from xcwork.methods.siamesexml.method import SiameseXML
 from xcwork.methods.siamesexml.module_one import TEXT_SHARE, EncoderTraining, Sampler, contrast
 from xcwork.methods.siamesexml.scores import without
 from xcwork.methods.siamesexml.tokens import Tokens

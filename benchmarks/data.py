@@ -1,6 +1,6 @@
 """How long data takes to make and load: the embedded dataset, synthetic data at scale, features from text.
 
-    python benchmarks/data.py [--sizes 10000,100000,1000000] [--texts DATA] [--out FILE.json]
+    python -m benchmarks.data [--sizes 10000,100000,1000000] [--texts DATA] [--out FILE.json]
 
 `--texts` names a dataset with raw text, whose features are made anew. Every row runs in a process of its own, so that
 its peak memory is its own; the peak contains what the interpreter and the packages take, about 150 MB.
@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from _common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
+from benchmarks._common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
 
 
 def pyseealso() -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def synthetic(size: str) -> list[dict[str, Any]]:
 def texts(source: str) -> list[dict[str, Any]]:
     """The vectoriser on the training texts of a dataset."""
     import xcwork
-    from xcwork.data.text import TextVectorizer
+    from xcwork.text.vectorizer import TextVectorizer
 
     data = xcwork.load_dataset(source)
     if data.train.texts is None:
@@ -63,16 +63,20 @@ def texts(source: str) -> list[dict[str, Any]]:
 
 def _row(what: str, data: Any, seconds: float) -> dict[str, Any]:
     return {
-        "what": what, "documents": len(data.train) + len(data.test), "labels": len(data.labels),
-        "features": data.features.size, "seconds": round(seconds, 2), "peak MB": round(peak_memory_mb()),
-    }  # fmt: skip
+        "what": what,
+        "documents": len(data.train) + len(data.test),
+        "labels": len(data.labels),
+        "features": data.features.size,
+        "seconds": round(seconds, 2),
+        "peak MB": round(peak_memory_mb()),
+    }
 
 
 PARTS: dict[str, Callable[..., list[dict[str, Any]]]] = {"pyseealso": pyseealso, "synthetic": synthetic, "texts": texts}
 
 
 def in_own_process(part: str, *arguments: str) -> list[dict[str, Any]]:
-    command = [sys.executable, __file__, "--part", part, *arguments]
+    command = [sys.executable, "-m", "benchmarks.data", "--part", part, *arguments]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 

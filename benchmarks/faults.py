@@ -1,6 +1,6 @@
 """Kill workers and let the world fail around them, hundreds of times, in every method and phase.
 
-    python benchmarks/faults.py --kills 300 [--methods zestxml,mhc] [--fault kill,term,oom,disk,readonly,clock]
+    python -m benchmarks.faults --kills 300 [--methods zestxml,mhc] [--fault kill,term,oom,disk,readonly,clock]
                                 [--seed 0] [--out FILE.json]
 
 Every trial trains a small run with one fault at one moment: SIGKILL or SIGTERM at a random time, where a phase begins
@@ -10,7 +10,7 @@ run (in some trials killed once more) must end with exactly the metrics, predict
 and the finished run beside it must not have changed by a bit. The exit code is 1 when anything of this did not hold.
 
 Half of the trials are kills, the rest is shared among the other faults. Root also gets a small file system that really
-fills up. Ctrl-C stops and shows what was found so far. Linux with a C compiler only; see `_faults/shim.c`.
+fills up. Ctrl-C stops and shows what was found so far. Linux with a C compiler only; see `tests/support/faults/shim.c`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from _common import conditions, described, markdown_table, write_json
-from _faults import shim
+from benchmarks._common import conditions, described, markdown_table, write_json
+from tests.support.faults import shim
 
 if TYPE_CHECKING:
-    from _faults.trials import Trial
+    from tests.support.faults.trials import Trial
 
 
 def plan(kinds: list[str], trials: int) -> list[str]:
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def campaign(arguments: argparse.Namespace) -> int:
-    from _faults import trials, workload
+    from tests.support.faults import trials, workload
 
     kinds = [kind.strip() for kind in arguments.fault.split(",")]
     unknown = [kind for kind in kinds if kind not in trials.FAULTS]
@@ -93,7 +93,7 @@ def struck(
     method: str, kinds: list[str], place: int, rng: random.Random, corpus: Path, scratch: Path
 ) -> Iterator[Trial]:
     """One trial of `method` for each of `kinds`."""
-    from _faults import trials
+    from tests.support.faults import trials
 
     template = scratch / f"template-{method}"
     known = trials.undisturbed(method, corpus, template)
@@ -120,10 +120,17 @@ def summary(done: list[Trial], kinds: list[str], facts: dict[str, Any], out: str
     sys.stdout.write(f"{markdown_table(rows)}\n\n{markdown_table(seen)}\n\n{described(facts)}\n")
     if out:
         records = [
-            {"method": t.method, "fault": str(t.fault), "kind": t.fault.kind, "state": t.state, "message": t.message,
-             "struck": t.faults, "problems": t.problems}
+            {
+                "method": t.method,
+                "fault": str(t.fault),
+                "kind": t.fault.kind,
+                "state": t.state,
+                "message": t.message,
+                "struck": t.faults,
+                "problems": t.problems,
+            }
             for t in done
-        ]  # fmt: skip
+        ]
         write_json(out, {"rows": rows, "states": seen, "trials": records, **facts})
     return int(rows[-1]["wrong"] > 0)
 

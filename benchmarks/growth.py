@@ -1,6 +1,6 @@
 """How time and memory grow with labels and with documents, for every method, on synthetic data.
 
-    python benchmarks/growth.py [--methods a,b] [--labels 1000,10000,100000,1000000] [--documents-per-label 1]
+    python -m benchmarks.growth [--methods a,b] [--labels 1000,10000,100000,1000000] [--documents-per-label 1]
                                 [--documents 10000,30000,100000] [--fixed-labels 10000] [--data FOLDER]
                                 [--budget 300] [--memory GIB] [--out growth] [--png]
 
@@ -34,23 +34,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import conditions, described, earlier, machine, markdown_table, write_json
-from _growth import EXCEEDED, write_data
+
+from benchmarks._common import conditions, described, earlier, machine, markdown_table, write_json
+from benchmarks._growth import EXCEEDED, write_data
 
 MEASURES = ("CPU s", "memory MB", "CPU ms/document")
 COLUMNS = (
-    "method", "labels", "documents", "CPU s", "measured CPU s", "memory MB", "CPU ms/document", "model MB", "P@1",
+    "method",
+    "labels",
+    "documents",
+    "CPU s",
+    "measured CPU s",
+    "memory MB",
+    "CPU ms/document",
+    "model MB",
+    "P@1",
     "stopped",
-)  # fmt: skip
+)
 LARGEST = 10**6  # labels or documents for which a time is given, measured or estimated
-MEASUREMENT = Path(__file__).with_name("_growth.py")
+MEASUREMENT = "benchmarks._growth"
 
 Size = tuple[str, int, int]  # series, labels, documents
 
 
 def rows_of(method: str, sizes: list[Size], folders: list[Path], options: argparse.Namespace) -> list[dict[str, Any]]:
     """The measured rows of a method, the last one saying why there are no more."""
-    command = [sys.executable, str(MEASUREMENT), method, str(options.budget), str(options.memory), *map(str, folders)]
+    command = [sys.executable, "-m", MEASUREMENT, method, str(options.budget), str(options.memory), *map(str, folders)]
     load = machine()["load"]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -110,10 +119,12 @@ def chart(rows: list[dict[str, Any]], path: Path) -> None:
     for number, method in enumerate(dict.fromkeys(row["method"] for row in shown)):
         mine = [row for row in shown if row["method"] == method]
         style = {
-            "name": method, "legendgroup": method, "mode": "lines+markers",
+            "name": method,
+            "legendgroup": method,
+            "mode": "lines+markers",
             "line": {"color": COLOURS[number % len(COLOURS)], "dash": DASHES[number // len(COLOURS) % len(DASHES)]},
             "marker": {"symbol": MARKERS[number % len(MARKERS)]},
-        }  # fmt: skip
+        }
         for column, name in ((1, "CPU s"), (2, "memory MB")):
             x, y = [row["labels"] for row in mine], [_positive(row[name]) for row in mine]
             figure.add_trace(go.Scatter(x=x, y=y, showlegend=column == 1, **style), 1, column)
@@ -138,8 +149,9 @@ def picture(page: Path) -> str:
 
 def sizes_of(options: argparse.Namespace) -> list[Size]:
     """All sizes, small ones first."""
-    labels, documents = (sorted(int(part) for part in text.split(",") if part) for text in
-                         (options.labels, options.documents))  # fmt: skip
+    labels, documents = (
+        sorted(int(part) for part in text.split(",") if part) for text in (options.labels, options.documents)
+    )
     first = [("labels", n, max(10, round(n * options.documents_per_label))) for n in labels]
     return first + [("documents", options.fixed_labels, n) for n in documents]
 
@@ -183,7 +195,8 @@ def data_of(n_labels: int, n_documents: int, place: Path) -> Path:
     folder = place / f"{n_labels}-{n_documents}"
     if not folder.exists():
         subprocess.run(
-            [sys.executable, __file__, "--prepare", str(n_labels), str(n_documents), str(folder)], check=True
+            [sys.executable, "-m", "benchmarks.growth", "--prepare", str(n_labels), str(n_documents), str(folder)],
+            check=True,
         )
     return folder
 

@@ -1,8 +1,8 @@
 """Landmark label selection: the published ablation, its settings on held-out data, and how the cost grows.
 
-    python benchmarks/landmarks.py ablation DATA … [--set name=value …] [--option name=value …] [--out FILE.json]
-    python benchmarks/landmarks.py validate DATA … [--gamma 0.3,1,3]
-    python benchmarks/landmarks.py growth [--labels 1000,10000,100000] [--documents 0.5] [--set name=value …]
+    python -m benchmarks.landmarks ablation DATA … [--set name=value …] [--option name=value …] [--out FILE.json]
+    python -m benchmarks.landmarks validate DATA … [--gamma 0.3,1,3]
+    python -m benchmarks.landmarks growth [--labels 1000,10000,100000] [--documents 0.5] [--set name=value …]
 
 `ablation` trains one regressor a label once and then combines them in every way: landmarks by f_pen, f_score, both
 or a baseline, decoded alone; landmarks plus outliers; full one-vs-rest. Where the paper has figures for a dataset of
@@ -26,30 +26,37 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import conditions, described, folder_bytes, markdown_table, peak_memory_mb, timed, write_json
 from scipy import sparse
+
+from benchmarks._common import conditions, described, folder_bytes, markdown_table, peak_memory_mb, timed, write_json
 
 KS = (1, 3, 5)
 PAPER = {  # nDCG@1, @3, @5 of the paper's table 7
     "bibtex": {
-        "f_pen": (60.98, 54.15, 56.45), "f_score": (63.27, 57.16, 58.86), "combined": (63.29, 57.49, 59.66),
+        "f_pen": (60.98, 54.15, 56.45),
+        "f_score": (63.27, 57.16, 58.86),
+        "combined": (63.29, 57.49, 59.66),
         "combined + outliers": (64.55, 60.11, 62.18),
     },
     "delicious": {
-        "f_pen": (62.71, 58.31, 55.04), "f_score": (62.71, 58.31, 55.04), "combined": (64.33, 59.71, 56.16),
+        "f_pen": (62.71, 58.31, 55.04),
+        "f_score": (62.71, 58.31, 55.04),
+        "combined": (64.33, 59.71, 56.16),
         "combined + outliers": (65.14, 60.54, 57.15),
     },
     "mediamill": {
-        "f_pen": (81.12, 71.03, 68.65), "f_score": (81.83, 73.76, 70.40), "combined": (84.25, 75.12, 71.79),
+        "f_pen": (81.12, 71.03, 68.65),
+        "f_score": (81.83, 73.76, 70.40),
+        "combined": (84.25, 75.12, 71.79),
         "combined + outliers": (84.25, 75.33, 72.03),
     },
-}  # fmt: skip
+}
 
 
 def trained(train: Any, params: dict[str, Any]) -> tuple[Any, dict[str, float]]:
     """A fitted model and the seconds of its phases."""
     import xcwork
-    from xcwork.methods.landmarks import Landmarks
+    from xcwork.methods.landmarks.method import Landmarks
 
     class Clock(xcwork.Callback):
         def __init__(self) -> None:
@@ -85,21 +92,33 @@ def variants(model: Any, data: Any, X: Any) -> list[dict[str, Any]]:
     rows = []
     for strategy in ("f_pen", "f_score", "combined", "random", "most_frequent", "ml_cssp"):
         chosen = selection.choose(
-            strategy, model.landmarks, data.train.Y, affinity=affinity, r2=model.r2_, seed=model.seed,
-            score_weight=model.score_weight, redundancy=model.redundancy, fill=model.fill,
-        )  # fmt: skip
+            strategy,
+            model.landmarks,
+            data.train.Y,
+            affinity=affinity,
+            r2=model.r2_,
+            seed=model.seed,
+            score_weight=model.score_weight,
+            redundancy=model.redundancy,
+            fill=model.fill,
+        )
         decoder = decode(data.train.Y, chosen.landmarks, model.decoding, model.decoding_alpha)
         strays = np.setdiff1d(outliers(decoder, model.outlier_threshold), chosen.landmarks)
         alone = replace(
-            every, direct=weights[:, place[chosen.landmarks]], decoder=decoder.Z.tocsr(), own=every.own[:, :0],
+            every,
+            direct=weights[:, place[chosen.landmarks]],
+            decoder=decoder.Z.tocsr(),
+            own=every.own[:, :0],
             own_labels=strays[:0],
-        )  # fmt: skip
+        )
         decoded = np.ones(data.train.n_labels)
         decoded[strays] = 0.0
         both = replace(
-            alone, decoder=(decoder.Z @ sparse.diags_array(decoded)).tocsr(), own=weights[:, place[strays]],
+            alone,
+            decoder=(decoder.Z @ sparse.diags_array(decoded)).tocsr(),
+            own=weights[:, place[strays]],
             own_labels=strays,
-        )  # fmt: skip
+        )
         for name, scorer, n in ((strategy, alone, 0), (f"{strategy} + outliers", both, len(strays))):
             figures = ndcg(scorer.measure(data.test, X, "row"), "row")
             rows.append({"landmarks by": name, "outliers": n, **figures})
@@ -126,18 +145,23 @@ def ablation(source: str, params: dict[str, Any], options: dict[str, Any]) -> di
     for row in rows:
         row["paper"] = " ".join(f"{value:.2f}" for value in published.get(row["landmarks by"], ())) or "–"
     cost = {
-        "documents": len(data.train), "features": data.train.X.shape[1], "labels": data.train.n_labels,
-        "loading s": loading.seconds, **{f"{phase} s": value for phase, value in seconds.items()},
-        "ms/document": 1000 * predicting.seconds / len(data.test), "model MB": size, "peak MB": memory,
-    }  # fmt: skip
+        "documents": len(data.train),
+        "features": data.train.X.shape[1],
+        "labels": data.train.n_labels,
+        "loading s": loading.seconds,
+        **{f"{phase} s": value for phase, value in seconds.items()},
+        "ms/document": 1000 * predicting.seconds / len(data.test),
+        "model MB": size,
+        "peak MB": memory,
+    }
     return {"rows": rows, "cost": cost, "params": model.get_params()}
 
 
 def validation(source: str, params: dict[str, Any], options: dict[str, Any], gammas: list[float]) -> dict[str, Any]:
     """Settings compared on a fifth of the training documents."""
     import xcwork
-    from xcwork.methods.landmarks import Landmarks
     from xcwork.methods.landmarks.decoding import DECODINGS
+    from xcwork.methods.landmarks.method import Landmarks
     from xcwork.methods.landmarks.predictors import with_bias
 
     train, held = xcwork.load_dataset(source, **options).train.hold_out(0.2, seed=1)
@@ -164,18 +188,31 @@ def growth_of(n_labels: int, share: float, params: dict[str, Any]) -> dict[str, 
     with timed() as predicting:
         model.predict(data.test.take(range(min(1000, len(data.test)))), k=5)
     return {
-        "labels": n_labels, "with documents": int(np.count_nonzero(data.train.label_frequencies)),
-        "documents": len(data.train), "features": data.train.X.shape[1], "outliers": len(model.outliers_),
+        "labels": n_labels,
+        "with documents": int(np.count_nonzero(data.train.label_frequencies)),
+        "documents": len(data.train),
+        "features": data.train.X.shape[1],
+        "outliers": len(model.outliers_),
         **{f"{phase} s": value for phase, value in seconds.items()},
-        "ms/document": 1000 * predicting.seconds / min(1000, len(data.test)), "peak MB": peak_memory_mb(),
-    }  # fmt: skip
+        "ms/document": 1000 * predicting.seconds / min(1000, len(data.test)),
+        "peak MB": peak_memory_mb(),
+    }
 
 
 def growth(sizes: list[int], share: float, settings: list[str]) -> dict[str, Any]:
     """One row a size, each measured in a process of its own."""
     rows = []
     for n_labels in sizes:
-        command = [sys.executable, __file__, "growth", "--one", str(n_labels), "--documents", str(share)]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.landmarks",
+            "growth",
+            "--one",
+            str(n_labels),
+            "--documents",
+            str(share),
+        ]
         command += [part for one in settings for part in ("--set", one)]
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
         if done.returncode:
@@ -198,7 +235,7 @@ def exponents(rows: list[dict[str, Any]]) -> dict[str, float]:
 
 def settings_of(pairs: list[str]) -> dict[str, Any]:
     """name=value pairs as parameters of the method."""
-    from xcwork.methods.landmarks import Landmarks
+    from xcwork.methods.landmarks.method import Landmarks
 
     known = Landmarks.parameters()
     return {name: known[name].parse(value) for name, value in (pair.split("=", 1) for pair in pairs)}

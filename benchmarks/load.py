@@ -1,6 +1,6 @@
 """Many users on the dashboard at once while a training runs: errors, time of a rerun, memory of the server.
 
-    python benchmarks/load.py --users 20 --minutes 10 [--home FOLDER] [--limit 2.0] [--seed 0] [--out FILE.json]
+    python -m benchmarks.load --users 20 --minutes 10 [--home FOLDER] [--limit 2.0] [--seed 0] [--out FILE.json]
 
 A server on a free port of 127.0.0.1 serves `pyseealso` with finished runs, which are trained first where `--home` does
 not have them. Every user is a session of its own with the messages a browser would send: it opens a page (another
@@ -26,10 +26,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from _browsing import Seen, Session, Visit, percentile
-from _common import conditions, described, markdown_table, write_json
-
-from app.serving import Server, serving
+from benchmarks._browsing import Seen, Session, Visit, percentile
+from benchmarks._common import conditions, described, markdown_table, write_json
+from tests.support.server import Server, serving
 from xcwork.runs import Run, RunStore, jobs
 
 DATA = "pyseealso"
@@ -138,9 +137,14 @@ def table(seen: Sequence[Seen]) -> list[dict[str, Any]]:
         seconds = [visit.seconds for visit in mine]
         quantiles = {name: round(percentile(seconds, share), 2) for name, share in (("median", 0.5), ("p95", 0.95))}
         rows.append(
-            {"page": page or "home", "reruns": len(mine), "errors": sum(bool(visit.error) for visit in mine),
-             **quantiles, "slowest": round(max(seconds, default=0.0), 2)}
-        )  # fmt: skip
+            {
+                "page": page or "home",
+                "reruns": len(mine),
+                "errors": sum(bool(visit.error) for visit in mine),
+                **quantiles,
+                "slowest": round(max(seconds, default=0.0), 2),
+            }
+        )
     return rows
 
 

@@ -1,6 +1,6 @@
 """Trainings in a row: do they leave processes, file handles, threads, temporary files or memory behind?
 
-    python benchmarks/long_runs.py --runs 200 [--inside 200] [--methods popularity,tfidf,…] [--out FILE.json]
+    python -m benchmarks.long_runs --runs 200 [--inside 200] [--methods popularity,tfidf,…] [--out FILE.json]
 
 `--runs` trainings are started as the dashboard starts them, in worker processes, one after the other; the figures are
 those of the process that starts them. `--inside` trainings happen in one process, as in a notebook. Methods take turns.
@@ -23,7 +23,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from _common import conditions, described, markdown_table, write_json
+from benchmarks._common import conditions, described, markdown_table, write_json
 
 WARM = 2  # rounds of all methods before the first count
 MEMORY_GROWTH_MB = 16.0  # allowed over all trainings; a leak of a model or a dataset each time is far more
@@ -44,10 +44,12 @@ def counted(temporary: Path) -> dict[str, Any]:
     children = [pid for task in Path("/proc/self/task").iterdir() for pid in _children_of(task)]
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return {
-        "file handles": sum(1 for _ in Path("/proc/self/fd").iterdir()), "children": len(children),
-        "threads": threading.active_count(), "temporary files": sum(1 for _ in temporary.rglob("*")),
+        "file handles": sum(1 for _ in Path("/proc/self/fd").iterdir()),
+        "children": len(children),
+        "threads": threading.active_count(),
+        "temporary files": sum(1 for _ in temporary.rglob("*")),
         "memory MB": round(pages * resource.getpagesize() / 2**20, 1),
-    }  # fmt: skip
+    }
 
 
 def settled(temporary: Path) -> dict[str, Any]:
@@ -89,8 +91,7 @@ def main() -> None:
         temporary.mkdir()
         # Before anything is imported that asks for the folder; the workers inherit it.
         os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
-        from _faults import workload
-
+        from tests.support.faults import workload
         from xcwork.runs import RunStore, jobs, worker
 
         methods = workload.methods(arguments.methods)

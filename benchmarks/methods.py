@@ -1,6 +1,6 @@
 """All methods of the workbench on the same data, beside published figures: precision, time, memory and size.
 
-    python benchmarks/methods.py pyseealso [DATA …] [--methods a,b] [--set name=value …] [--option name=value …]
+    python -m benchmarks.methods pyseealso [DATA …] [--methods a,b] [--set name=value …] [--option name=value …]
                                  [--repeats 3] [--once-above 30] [--budget SECONDS] [--out FILE.json]
 
 Every method runs in a process of its own with default parameters, so that its peak memory is its own and one that
@@ -24,7 +24,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from _common import (
+from benchmarks._common import (
     combined,
     conditions,
     described,
@@ -40,9 +40,18 @@ from _common import (
 
 PRECISIONS = tuple(f"{metric}@{k}" for metric in ("P", "PSP") for k in (1, 3, 5))
 COLUMNS = (
-    "method", *PRECISIONS, "unseen P@5", "train s", "train CPU s", "spread", "ms/document", "ms alone", "model MB",
-    "peak MB", "load",
-)  # fmt: skip
+    "method",
+    *PRECISIONS,
+    "unseen P@5",
+    "train s",
+    "train CPU s",
+    "spread",
+    "ms/document",
+    "ms alone",
+    "model MB",
+    "peak MB",
+    "load",
+)
 WARM_UP = 200  # documents
 
 
@@ -70,15 +79,21 @@ def measure(method: str, data: str, settings: list[str], options: list[str]) -> 
         size = folder_bytes(Path(folder))
     unseen = report.unseen["P@5"] if (dataset.train.label_frequencies == 0).any() else None
     return {
-        "method": method, **{name: report.metrics[name] for name in PRECISIONS}, "unseen P@5": unseen,
-        "train s": training.seconds, "train CPU s": training.cpu_seconds,
-        "ms/document": report.predict_ms_per_document, "ms alone": alone, "model MB": size / 1e6, "peak MB": peak,
-    }  # fmt: skip
+        "method": method,
+        **{name: report.metrics[name] for name in PRECISIONS},
+        "unseen P@5": unseen,
+        "train s": training.seconds,
+        "train CPU s": training.cpu_seconds,
+        "ms/document": report.predict_ms_per_document,
+        "ms alone": alone,
+        "model MB": size / 1e6,
+        "peak MB": peak,
+    }
 
 
 def row_of(method: str, data: str, options: argparse.Namespace) -> dict[str, Any]:
     """One row, measured in a process of its own; or why there is none."""
-    command = [sys.executable, __file__, data, "--one", method]
+    command = [sys.executable, "-m", "benchmarks.methods", data, "--one", method]
     for flag in ("set", "option"):
         command += [part for one in getattr(options, flag) for part in (f"--{flag}", one)]
     try:

@@ -1,6 +1,6 @@
 """How long does evaluating 150,000 documents with 100 predicted labels each take?
 
-    python benchmarks/metrics.py [--documents N] [--labels N] [--k K] [--peer]
+    python -m benchmarks.metrics [--documents N] [--labels N] [--k K] [--peer]
 
 Random predictions around a random truth with power-law label frequencies; every stage is run three times and the best
 is shown. The first call of a kernel compiles it (or reads it from numba's cache); that happens before the clock
@@ -23,10 +23,13 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.analysis.errors import likely_missing, likely_wrong, missed_labels
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
 from xcwork.metrics import absolute_bands, band_table, compare, evaluate_topk, inverse_propensities, per_document, place
 from xcwork.metrics.ranking import curves, evaluate_placement
-from xcwork.results import TopK
 
 POSITIVES = 5  # true labels a document
 

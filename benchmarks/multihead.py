@@ -1,8 +1,8 @@
 """Multi-head encoding against the flat classifier: cost with growing label spaces, and accuracy.
 
-    python benchmarks/multihead.py growth [--labels 10000,100000,1000000]
-    python benchmarks/multihead.py accuracy DATA [--methods flat,mhc] [--set name=value …] [--option name=value …]
-    python benchmarks/multihead.py powerset DATA [--bits 4] [--set name=value …]
+    python -m benchmarks.multihead growth [--labels 10000,100000,1000000]
+    python -m benchmarks.multihead accuracy DATA [--methods flat,mhc] [--set name=value …] [--option name=value …]
+    python -m benchmarks.multihead powerset DATA [--bits 4] [--set name=value …]
 
 `growth` trains on random documents: same backbone, same batch, and each method in a process of its own, one after the
 other, so that its peak memory is its own; what a process needs before the model exists is subtracted. `accuracy` trains
@@ -21,13 +21,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
+
+from benchmarks._common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
 
 METHODS = "flat,mhp,mhc,mhs"
 GROWTH_COLUMNS = (
-    "labels", "method", "heads", "parameters", "train ms a step", "predict ms a document", "memory MB", "train ×",
+    "labels",
+    "method",
+    "heads",
+    "parameters",
+    "train ms a step",
+    "predict ms a document",
+    "memory MB",
+    "train ×",
     "predict ×",
-)  # fmt: skip
+)
 ACCURACY_COLUMNS = ("method", "heads", "P@1", "P@3", "P@5", "train s", "ms/document", "parameters", "peak MB")
 
 
@@ -65,12 +73,17 @@ def measure_accuracy(method: str, options: argparse.Namespace) -> dict[str, Any]
         model.fit(dataset.train)
     report = xcwork.evaluate(model, dataset)
     return {
-        "method": method, "heads": ",".join(map(str, model.heads_)),
+        "method": method,
+        "heads": ",".join(map(str, model.heads_)),
         **{f"P@{k}": report.metrics[f"P@{k}"] for k in (1, 3, 5)},
-        "train s": training.seconds, "train CPU s": training.cpu_seconds, "ms/document": report.predict_ms_per_document,
-        "parameters": model.n_parameters(), "peak MB": peak_memory_mb(), "params": params,
+        "train s": training.seconds,
+        "train CPU s": training.cpu_seconds,
+        "ms/document": report.predict_ms_per_document,
+        "parameters": model.n_parameters(),
+        "peak MB": peak_memory_mb(),
+        "params": params,
         "diagnostics": model.diagnostics(dataset.test),
-    }  # fmt: skip
+    }
 
 
 def measure_powerset(method: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -96,10 +109,12 @@ def measure_powerset(method: str, options: argparse.Namespace) -> dict[str, Any]
     report = xcwork.evaluate(model, dataset)
     return {
         "method": f"mhp, {options.bits} bits a head" if method == "mhp" else f"{method}, cut at 0.5",
-        "exact match %": 100 * float((wrong == 0).mean()), "new sets right %": 100 * float((wrong[is_new] == 0).mean()),
+        "exact match %": 100 * float((wrong == 0).mean()),
+        "new sets right %": 100 * float((wrong[is_new] == 0).mean()),
         "Hamming loss %": 100 * float(wrong.mean()) / len(dataset.labels),
-        **{f"P@{k}": report.metrics[f"P@{k}"] for k in (1, 3, 5)}, "train s": training.seconds,
-    }  # fmt: skip
+        **{f"P@{k}": report.metrics[f"P@{k}"] for k in (1, 3, 5)},
+        "train s": training.seconds,
+    }
 
 
 MEASURES = {"growth": measure_cost, "accuracy": measure_accuracy, "powerset": measure_powerset}
@@ -108,7 +123,10 @@ MEASURES = {"growth": measure_cost, "accuracy": measure_accuracy, "powerset": me
 def row_of(method: str, arguments: list[str]) -> dict[str, Any]:
     """One row, measured in a process of its own."""
     done = subprocess.run(
-        [sys.executable, __file__, *arguments, "--one", method], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "benchmarks.multihead", *arguments, "--one", method],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]

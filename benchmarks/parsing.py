@@ -1,6 +1,6 @@
 """XC-format text parsing: xcwork against scikit-learn's load_svmlight_file on the same file.
 
-    python benchmarks/parsing.py DATA [--repeats 3] [--json FILE]
+    python -m benchmarks.parsing DATA [--repeats 3] [--json FILE]
 
 DATA (any dataset name or path) is written in XC-repository format into a temporary folder. Then both parsers read its
 train.txt in turns, each time in a fresh process: seconds for the parse alone, and the peak of resident memory above
@@ -52,7 +52,7 @@ def compare(data: str, folder: Path, repeats: int) -> dict[str, Any]:
     runs: dict[str, list[dict[str, float]]] = {parser: [] for parser in PARSERS}
     for _ in range(repeats):
         for parser in PARSERS:
-            command = [sys.executable, __file__, "--child", parser, str(file)]
+            command = [sys.executable, "-m", "benchmarks.parsing", "--child", parser, str(file)]
             runs[parser].append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
     matrices = runs["xcwork"][0]["matrix_bytes"]
     summary = {
@@ -66,11 +66,17 @@ def compare(data: str, folder: Path, repeats: int) -> dict[str, Any]:
         for parser, of_parser in runs.items()
     }
     return {
-        "dataset": dataset.name, "documents": len(dataset.train), "entries": int(dataset.train.X.nnz),
-        "file_bytes": file.stat().st_size, "matrix_bytes": matrices, "write_seconds": written, "parsers": summary,
+        "dataset": dataset.name,
+        "documents": len(dataset.train),
+        "entries": int(dataset.train.X.nnz),
+        "file_bytes": file.stat().st_size,
+        "matrix_bytes": matrices,
+        "write_seconds": written,
+        "parsers": summary,
         "times_faster": summary["scikit-learn"]["median_seconds"] / summary["xcwork"]["median_seconds"],
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores", "versions": versions(),
-    }  # fmt: skip
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "versions": versions(),
+    }
 
 
 def versions() -> dict[str, str]:
@@ -117,7 +123,7 @@ def child(parser: str, file: Path) -> None:
 
 
 def parse_with_xcwork(file: Path) -> list[Any]:
-    from xcwork.data.readers.header import XC_NAMES, read_header
+    from xcwork.data.readers.sparse_header import XC_NAMES, read_header
     from xcwork.data.readers.sparse_text import Layout, parse_file
 
     rows, columns, labels = read_header(file, XC_NAMES)

@@ -1,7 +1,7 @@
 """xcwork beside the programs people would use instead: precision, time, memory and size, in one run.
 
     pip install .[peers]
-    python benchmarks/peers.py DATA … [--systems "a;b"] [--repeats 3] [--once-above 30] [--budget SECONDS]
+    python -m benchmarks.peers DATA … [--systems "a;b"] [--repeats 3] [--once-above 30] [--budget SECONDS]
                                [--pecos PYTHON] [--prepared FOLDER] [--out FILE.json]
 
 Every system gets the same unit rows (of texts 50,000 words and 50,000 pairs) and trains and predicts in a process of
@@ -26,13 +26,29 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from _common import combined, conditions, described, earlier, machine, markdown_table, versions, write_json
-from _peers import SYSTEMS, in_own_process, prepare
+from benchmarks._common import combined, conditions, described, earlier, machine, markdown_table, versions, write_json
+from benchmarks._peers import SYSTEMS, in_own_process, prepare
 
 COLUMNS = (
-    "system", "P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5", "train s", "train CPU s", "train ×", "spread",
-    "ms/document", "CPU ms/document", "predict ×", "ms alone", "load ms", "peak MB", "model MB",
-)  # fmt: skip
+    "system",
+    "P@1",
+    "P@3",
+    "P@5",
+    "PSP@1",
+    "PSP@3",
+    "PSP@5",
+    "train s",
+    "train CPU s",
+    "train ×",
+    "spread",
+    "ms/document",
+    "CPU ms/document",
+    "predict ×",
+    "ms alone",
+    "load ms",
+    "peak MB",
+    "model MB",
+)
 REFERENCE = "xcwork label_tree, 1 tree"
 
 

@@ -1,6 +1,6 @@
 """Predictions for a million documents from the command line: flat memory, and every line once in spite of kills.
 
-    python benchmarks/predict_million.py [--documents 1000000] [--kills 2] [--method tfidf] [--out FILE.json]
+    python -m benchmarks.predict_million [--documents 1000000] [--kills 2] [--method tfidf] [--out FILE.json]
 
 A small run is trained, short documents are written to a JSON Lines file, and `xcwork predict RUN --file … --output …`
 is started. It is killed with SIGKILL a few times within the first tenth and started again with the same command; the
@@ -25,9 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from _common import conditions, described, markdown_table, write_json
-from _faults import workload
-
+from benchmarks._common import conditions, described, markdown_table, write_json
+from tests.support.faults import workload
 from xcwork.runs import Run, RunStore, jobs
 
 WATCH_EVERY = 0.02  # seconds

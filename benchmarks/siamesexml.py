@@ -1,9 +1,9 @@
 """SiameseXML beside other methods, its ablation, its speed, and how prediction grows with the label set.
 
-    python benchmarks/siamesexml.py accuracy DATA [--text title] [--methods a,b] [--set name=value …] [--out FILE.json]
-    python benchmarks/siamesexml.py ablation DATA [--text title] [--set name=value …] [--out FILE.json]
-    python benchmarks/siamesexml.py speed DATA [--text title] [--out FILE.json]
-    python benchmarks/siamesexml.py growth --labels 10000,100000,1000000 [--out FILE.json]
+    python -m benchmarks.siamesexml accuracy DATA [--text title] [--methods a,b] [--set name=value …] [--out FILE.json]
+    python -m benchmarks.siamesexml ablation DATA [--text title] [--set name=value …] [--out FILE.json]
+    python -m benchmarks.siamesexml speed DATA [--text title] [--out FILE.json]
+    python -m benchmarks.siamesexml growth --labels 10000,100000,1000000 [--out FILE.json]
 
 `accuracy` trains every method in a process of its own on the same features. `ablation` takes the searches for
 candidates away from models without classifiers, with them, and with classifiers over words as well. `speed` trains the
@@ -23,14 +23,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from _common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
+from benchmarks._common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 RIVALS = ("one_vs_all", "zestxml", "label_tree", "siamesexml")
 STEPS = 20  # timed for each side and module
 REPEATS = 3
-GROWTH = {"dimension": 64, "epochs": 1, "classifier_epochs": 0, "batch": 2048, "search": "hnsw", "start": "random",
-          "shortlist": 200, "terms": False, "held_out": 0.0}  # fmt: skip
+GROWTH = {
+    "dimension": 64,
+    "epochs": 1,
+    "classifier_epochs": 0,
+    "batch": 2048,
+    "search": "hnsw",
+    "start": "random",
+    "shortlist": 200,
+    "terms": False,
+    "held_out": 0.0,
+}
 COMPARED, TIMED = 200, 2000  # documents
 
 
@@ -58,16 +67,21 @@ def accuracy_row(method: str, options: argparse.Namespace) -> dict[str, Any]:
         model.fit(dataset.train)
     report = xcwork.evaluate(model, dataset)
     return {
-        "method": method, **{name: report.metrics[name] for name in METRICS}, "unseen P@1": report.unseen["P@1"],
-        "unseen P@5": report.unseen["P@5"], "train s": training.seconds, "train CPU s": training.cpu_seconds,
-        "ms/document": report.predict_ms_per_document, "peak MB": peak_memory_mb(),
+        "method": method,
+        **{name: report.metrics[name] for name in METRICS},
+        "unseen P@1": report.unseen["P@1"],
+        "unseen P@5": report.unseen["P@5"],
+        "train s": training.seconds,
+        "train CPU s": training.cpu_seconds,
+        "ms/document": report.predict_ms_per_document,
+        "peak MB": peak_memory_mb(),
         "diagnostics": {name: float(value) for name, value in report.diagnostics.items()},
-    }  # fmt: skip
+    }
 
 
 def in_own_process(method: str) -> dict[str, Any]:
     """A row measured in a process of its own."""
-    command = [sys.executable, __file__, *sys.argv[1:], "--one", method]
+    command = [sys.executable, "-m", "benchmarks.siamesexml", *sys.argv[1:], "--one", method]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
@@ -95,11 +109,15 @@ def ablation(options: argparse.Namespace) -> list[dict[str, Any]]:
         model = xcwork.create("siamesexml", **parsed("siamesexml", options.set) | changes).fit(dataset.train)
         for graphs in ("text", "text,centroids", "text,centroids,documents"):
             report = xcwork.evaluate(changed(model, {"graphs": graphs}), dataset)
-            rows.append({
-                "classifiers": classifiers, "candidates from": graphs.replace(",", ", "),
-                **{metric: report.metrics[metric] for metric in METRICS}, "unseen P@5": report.unseen["P@5"],
-                "candidate recall": report.diagnostics["candidate recall"],
-            })  # fmt: skip
+            rows.append(
+                {
+                    "classifiers": classifiers,
+                    "candidates from": graphs.replace(",", ", "),
+                    **{metric: report.metrics[metric] for metric in METRICS},
+                    "unseen P@5": report.unseen["P@5"],
+                    "candidate recall": report.diagnostics["candidate recall"],
+                }
+            )
     return rows
 
 
@@ -115,9 +133,8 @@ def changed(model: Any, params: dict[str, Any]) -> Any:
 
 def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Seconds of a step, ours and plain, in turns."""
-    from _plain_siamese import PlainClassifiers, PlainEncoder, trainers
-
-    from xcwork.methods.siamesexml import SiameseXML
+    from benchmarks._plain_siamese import PlainClassifiers, PlainEncoder, trainers
+    from xcwork.methods.siamesexml.method import SiameseXML
 
     method = SiameseXML(**parsed("siamesexml", options.set))
     dataset = load(options.data, options.text)
@@ -157,7 +174,7 @@ def growth_row(n_labels: int) -> dict[str, Any]:
     import numpy as np
 
     from xcwork.data.synthetic import make_synthetic
-    from xcwork.methods.siamesexml import SiameseXML
+    from xcwork.methods.siamesexml.method import SiameseXML
 
     n_documents = n_labels // 4 + 4 * TIMED
     dataset = make_synthetic(n_documents=n_documents, n_labels=n_labels, test_share=2 * TIMED / n_documents, seed=1)
@@ -174,10 +191,14 @@ def growth_row(n_labels: int) -> dict[str, Any]:
         true = exact.predict(X[:COMPARED], k=100)
     hits = [len(np.intersect1d(found.ids[i], true.ids[i])) for i in range(COMPARED)]
     return {
-        "labels": n_labels, "documents": len(dataset.train), "train s": training.seconds,
-        "ms/document": 1000 * predicting.seconds / TIMED, "exact, ms/document": 1000 * searching.seconds / COMPARED,
-        "recall@100": sum(hits) / (100 * COMPARED), "peak MB": peak_memory_mb(),
-    }  # fmt: skip
+        "labels": n_labels,
+        "documents": len(dataset.train),
+        "train s": training.seconds,
+        "ms/document": 1000 * predicting.seconds / TIMED,
+        "exact, ms/document": 1000 * searching.seconds / COMPARED,
+        "recall@100": sum(hits) / (100 * COMPARED),
+        "peak MB": peak_memory_mb(),
+    }
 
 
 def main() -> None:

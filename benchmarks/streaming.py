@@ -1,6 +1,6 @@
 """Data larger than memory: training and prediction from a dataset on disk, beside the same with the dataset in memory.
 
-    python benchmarks/streaming.py [--gigabytes 1.5] [--method flat] [--folder FOLDER] [--out FILE.json]
+    python -m benchmarks.streaming [--gigabytes 1.5] [--method flat] [--folder FOLDER] [--out FILE.json]
 
 Writes a dataset of that size with random words, block by block (a fifth of its documents is the training part), and
 trains and predicts in processes of their own: once mapped from disk, once loaded. Growth is the largest resident memory
@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import conditions, described, folder_bytes, markdown_table, timed, write_json
 from scipy import sparse
+
+from benchmarks._common import conditions, described, folder_bytes, markdown_table, timed, write_json
 
 WORDS, LABELS, ENTRIES = 50_000, 200, 150  # features, labels, words of a document
 BLOCK = 20_000  # documents written at once
@@ -47,7 +48,7 @@ def blocks(n_documents: int, seed: int) -> Iterator[tuple[sparse.csr_array, spar
 
 
 def write(folder: Path, gigabytes: float) -> None:
-    from xcwork.data.stored import DatasetWriter
+    from xcwork.data.dataset_writer import DatasetWriter
 
     n_documents = int(gigabytes * 1e9 / (BYTES * ENTRIES))
     names = [f"label {label}" for label in range(LABELS)]
@@ -86,7 +87,7 @@ def row_part(row: dict[str, Any], name: str) -> Iterator[None]:
 
 def measure(folder: Path, method: str, mapped: bool) -> dict[str, Any]:
     import xcwork
-    from xcwork.data.dataset import Dataset
+    from xcwork.core.dataset import Dataset
 
     with tempfile.TemporaryDirectory() as place:
         write_small(Path(place) / "small")
@@ -102,14 +103,16 @@ def measure(folder: Path, method: str, mapped: bool) -> dict[str, Any]:
     weights = hashlib.sha256(b"".join(np.ascontiguousarray(part).data for part in model.weights_.values()))
     result = best.ids.nbytes + best.scores.nbytes
     return row | {
-        "loading, growth MB": loading.megabytes, "training, growth MB": training.megabytes,
-        "predicting, growth MB": predicting.megabytes, "result MB": result / 1e6,
+        "loading, growth MB": loading.megabytes,
+        "training, growth MB": training.megabytes,
+        "predicting, growth MB": predicting.megabytes,
+        "result MB": result / 1e6,
         "same": hashlib.sha256(weights.digest() + best.ids.tobytes()).hexdigest()[:12],
-    }  # fmt: skip
+    }
 
 
 def write_small(folder: Path) -> None:
-    from xcwork.data.stored import DatasetWriter
+    from xcwork.data.dataset_writer import DatasetWriter
 
     with DatasetWriter(folder, n_features=WORDS, label_names=[str(label) for label in range(LABELS)]) as writer:
         for part in (writer.train, writer.test):
@@ -118,7 +121,9 @@ def write_small(folder: Path) -> None:
 
 
 def in_own_process(*arguments: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.streaming", *arguments], stdout=subprocess.PIPE, text=True, check=True
+    )
     print(done.stdout.splitlines()[-1], file=sys.stderr, flush=True)  # a long run that is cut short is not lost
     return json.loads(done.stdout.splitlines()[-1])
 

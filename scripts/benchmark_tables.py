@@ -34,33 +34,67 @@ PERCENTAGES = ("P@", "PSP@", "nDCG@", "unseen")
 Columns = Mapping[str, tuple[str, Callable | None]]
 PRECISION: Columns = {f"P@{k}": (f"P@{k}", max) for k in (1, 3, 5)}
 METHODS: Columns = {
-    "method": ("method", None), **PRECISION, "PSP@1": ("PSP@1", max), "PSP@5": ("PSP@5", max),
-    "unseen P@5": ("unseen P@5", max), "training, CPU s": ("train CPU s", None), "spread": ("spread", None),
-    "ms a document": ("ms/document", None), "alone": ("ms alone", None), "model, MB": ("model MB", None),
+    "method": ("method", None),
+    **PRECISION,
+    "PSP@1": ("PSP@1", max),
+    "PSP@5": ("PSP@5", max),
+    "unseen P@5": ("unseen P@5", max),
+    "training, CPU s": ("train CPU s", None),
+    "spread": ("spread", None),
+    "ms a document": ("ms/document", None),
+    "alone": ("ms alone", None),
+    "model, MB": ("model MB", None),
     "peak, MB": ("peak MB", None),
-}  # fmt: skip
+}
 PEERS: Columns = {
-    "system": ("system", None), **PRECISION, "PSP@1": ("PSP@1", max), "PSP@5": ("PSP@5", max),
-    "training, s": ("train s", min), "×": ("train ×", None), "CPU s": ("train CPU s", min), "spread": ("spread", None),
-    "ms a document": ("ms/document", min), "alone, ms": ("ms alone", min), "load, ms": ("load ms", min),
-    "peak, MB": ("peak MB", min), "model, MB": ("model MB", min),
-}  # fmt: skip
+    "system": ("system", None),
+    **PRECISION,
+    "PSP@1": ("PSP@1", max),
+    "PSP@5": ("PSP@5", max),
+    "training, s": ("train s", min),
+    "×": ("train ×", None),
+    "CPU s": ("train CPU s", min),
+    "spread": ("spread", None),
+    "ms a document": ("ms/document", min),
+    "alone, ms": ("ms alone", min),
+    "load, ms": ("load ms", min),
+    "peak, MB": ("peak MB", min),
+    "model, MB": ("model MB", min),
+}
 STANDING: dict[str, tuple[str, Callable]] = {
-    "P@1": ("P@1", max), "P@5": ("P@5", max), "PSP@5": ("PSP@5", max), "training, s": ("train s", min),
-    "ms a document": ("ms/document", min), "one document, ms": ("ms alone", min),
-    "loading, ms": ("load ms", min), "peak, MB": ("peak MB", min), "model, MB": ("model MB", min),
-}  # fmt: skip
+    "P@1": ("P@1", max),
+    "P@5": ("P@5", max),
+    "PSP@5": ("PSP@5", max),
+    "training, s": ("train s", min),
+    "ms a document": ("ms/document", min),
+    "one document, ms": ("ms alone", min),
+    "loading, ms": ("load ms", min),
+    "peak, MB": ("peak MB", min),
+    "model, MB": ("model MB", min),
+}
 LEVEL_POINTS, LEVEL_SHARE = 0.35, 1.1  # seeds of a tree differ by that many points; ten percent of a time or size
 NAMES = {"eurlex57k": "EURLEX57K", "bibtex": "Bibtex", "delicious": "Delicious", "pyseealso": "`pyseealso`"}
 APP: Columns = {
     name: (name, None)
-    for name in ("page", "first visit, s", "change, median s", "change, largest s", "target, s", "rerun, median s",
-                 "rerun, largest s", "rerun, CPU s", "memory, MB", "growth, MB")
-}  # fmt: skip
+    for name in (
+        "page",
+        "first visit, s",
+        "change, median s",
+        "change, largest s",
+        "target, s",
+        "rerun, median s",
+        "rerun, largest s",
+        "rerun, CPU s",
+        "memory, MB",
+        "growth, MB",
+    )
+}
 PUBLISHED: Columns = {
-    "published": ("method", None), "setting": ("setting", None),
-    **{name: (name, None) for name in ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")}, "source": ("source", None),
-}  # fmt: skip
+    "published": ("method", None),
+    "setting": ("setting", None),
+    **{name: (name, None) for name in ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")},
+    "source": ("source", None),
+}
 
 
 @cache
@@ -156,11 +190,17 @@ def expected(*lines: str) -> str:
     for line in lines:
         method, time, memory = line.split("=")
         row = found.get(method, {})
-        shown.append({
-            "method": f"`{method}`", "expected: time": time, "measured": row.get("CPU s"),
-            "between the two largest sizes": row.get("last step"), "largest size": row.get("largest"),
-            "expected: memory": memory, "measured, memory": row.get("memory MB"),
-        })  # fmt: skip
+        shown.append(
+            {
+                "method": f"`{method}`",
+                "expected: time": time,
+                "measured": row.get("CPU s"),
+                "between the two largest sizes": row.get("last step"),
+                "largest size": row.get("largest"),
+                "expected: memory": memory,
+                "measured, memory": row.get("memory MB"),
+            }
+        )
     return table(shown, {name: (name, None) for name in shown[0]})
 
 
@@ -198,9 +238,16 @@ def _loads(found: Any) -> list[float]:
 
 
 TABLES: dict[str, Callable[..., str]] = {
-    "methods": methods, "published": published, "peers": peers, "standing": standing, "growth": growth,
-    "expected": expected, "app": app, "start": start, "conditions": conditions,
-}  # fmt: skip
+    "methods": methods,
+    "published": published,
+    "peers": peers,
+    "standing": standing,
+    "growth": growth,
+    "expected": expected,
+    "app": app,
+    "start": start,
+    "conditions": conditions,
+}
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Columns) -> str:
@@ -210,10 +257,12 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Columns) -> str:
     best = {of: _best(rows, of, choose) for of, choose in kept.values()}
     for row in rows:
         cells = [figure(row.get(of), of) for of, _ in kept.values()]
-        lines.append([
-            f"**{cell}**" if best[of] is not None and cell == figure(best[of], of) else cell
-            for cell, (of, _) in zip(cells, kept.values(), strict=True)
-        ])  # fmt: skip
+        lines.append(
+            [
+                f"**{cell}**" if best[of] is not None and cell == figure(best[of], of) else cell
+                for cell, (of, _) in zip(cells, kept.values(), strict=True)
+            ]
+        )
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FINDINGS = ROOT / "tests" / "security" / "findings"
 SHARES = {"readers": 0.3, "model": 0.1, "run": 0.1, "config": 0.5}
 SILENCE = 120.0  # seconds without a word after which a worker is taken to hang; nothing in it should take 2
-INSTRUMENTED = ["xcwork.data", "xcwork.storage", "xcwork.runs", "xcwork.cli.common", "xcwork.methods.base"]
+INSTRUMENTED = ["xcwork.data", "xcwork.storage.state", "xcwork.runs", "xcwork.cli.common", "xcwork.methods.base"]
 LONGEST_ENTROPY = 1024  # bytes that atheris may use to draw one input
 
 
@@ -72,8 +72,9 @@ def main() -> int:
         total, found = total + tally["inputs"], found + tally["findings"]
         print(
             f"{target:8} {tally['inputs']:9,} {tally['results']:9,} {tally['findings']:8} {tally['peak_mb']:8,.0f} "
-            f"{tally['slowest']:9.2f}  {tally['slowest_input']}", flush=True,
-        )  # fmt: skip
+            f"{tally['slowest']:9.2f}  {tally['slowest_input']}",
+            flush=True,
+        )
     engine = f"{arguments.engine}, seed {arguments.seed}"
     print(f"{total:,} inputs, {found} findings, {time.monotonic() - begun:,.0f} s ({engine})")
     return int(found > 0)

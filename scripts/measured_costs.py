@@ -14,7 +14,7 @@ from dataclasses import asdict
 
 from xcwork.runs import RunStore
 from xcwork.runs.estimates import REFERENCES, measurement_of
-from xcwork.storage import write_json
+from xcwork.storage.atomic import write_json
 
 
 def main(home: str) -> None:

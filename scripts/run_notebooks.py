@@ -54,10 +54,13 @@ def execute(notebook: NotebookNode, name: str, home: Path) -> NotebookNode:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     settings = {**os.environ, **SURROUNDINGS, "XCWORK_HOME": str(home), "PATH": path}
     client = NotebookClient(
-        notebook, timeout=SECONDS_A_CELL, kernel_name="python3", record_timing=False,
+        notebook,
+        timeout=SECONDS_A_CELL,
+        kernel_name="python3",
+        record_timing=False,
         extra_arguments=["--IPKernelApp.log_level=40"],  # a note about encryption on this very machine
         resources={"metadata": {"path": str(home)}},
-    )  # fmt: skip
+    )
     reached: list[int] = []
     client.on_cell_execute = lambda cell, cell_index: reached.append(cell_index)
     try:

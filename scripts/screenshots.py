@@ -11,8 +11,9 @@ import argparse
 import shutil
 from pathlib import Path
 
-from app.navigation import places
-from app.serving import serving
+from xcwork_app.navigation import places
+
+from tests.support.server import serving
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "screenshots"
 SIZE = {"width": 1280, "height": 860}

@@ -20,8 +20,11 @@ import pytest
 from hypothesis import settings
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
-from xcwork.data.text import text_dataset
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.data.build import text_dataset
 
 # A first call may compile a kernel, so examples have no deadline; the same examples on every machine.
 settings.register_profile("xcwork", deadline=None, derandomize=True)

@@ -13,11 +13,11 @@ from scipy import sparse
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
-from xcwork.methods.label_match import TfidfMatch
+from xcwork.methods.label_match.method import TfidfMatch
 from xcwork.methods.layout import compact
-from xcwork.methods.one_vs_all import OneVsAll
-from xcwork.methods.popularity import Popularity
-from xcwork.storage import write_state
+from xcwork.methods.one_vs_all.method import OneVsAll
+from xcwork.methods.popularity.method import Popularity
+from xcwork.storage.state import write_state
 
 
 @dataclass(kw_only=True, eq=False)
@@ -54,17 +54,28 @@ class TestParameters:
         assert not declared["count"].optional
         assert declared["limit"].type is int
         assert Declared().get_params() == {
-            "seed": 0, "count": 3, "rate": 0.5, "mode": "fast", "deep": False, "limit": None
-        }  # fmt: skip
+            "seed": 0,
+            "count": 3,
+            "rate": 0.5,
+            "mode": "fast",
+            "deep": False,
+            "limit": None,
+        }
 
     @pytest.mark.parametrize(
         ("name", "text", "value"),
         [
-            ("count", "7", 7), ("rate", "1e-3", 0.001), ("rate", "1", 1.0), ("mode", "slow", "slow"),
-            ("deep", "Yes", True), ("deep", "0", False), ("limit", "none", None), ("limit", "", None),
+            ("count", "7", 7),
+            ("rate", "1e-3", 0.001),
+            ("rate", "1", 1.0),
+            ("mode", "slow", "slow"),
+            ("deep", "Yes", True),
+            ("deep", "0", False),
+            ("limit", "none", None),
+            ("limit", "", None),
             ("limit", "5", 5),
         ],
-    )  # fmt: skip
+    )
     def test_text_from_a_command_line_is_read(self, name, text, value):
         parsed = Declared.parameters()[name].parse(text)
         assert parsed == value
@@ -86,16 +97,19 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("values", "complaint"),
         [
-            ({"count": 0}, "count must be at least 1, got 0"), ({"count": 10}, "count must be at most 9, got 10"),
+            ({"count": 0}, "count must be at least 1, got 0"),
+            ({"count": 10}, "count must be at most 9, got 10"),
             ({"count": 2.0}, "count must be a whole number, got 2.0"),
             ({"count": True}, "count must be a whole number"),
             ({"count": None}, "count must be a whole number, got None"),
-            ({"rate": float("nan")}, "rate must be a finite number"), ({"rate": "x"}, "rate must be a number, got 'x'"),
+            ({"rate": float("nan")}, "rate must be a finite number"),
+            ({"rate": "x"}, "rate must be a number, got 'x'"),
             ({"mode": "medium"}, "mode must be one of fast, slow, got 'medium'"),
-            ({"deep": 1}, "deep must be true or false, got 1"), ({"limit": 1}, "limit must be at least 2, got 1"),
+            ({"deep": 1}, "deep must be true or false, got 1"),
+            ({"limit": 1}, "limit must be at least 2, got 1"),
             ({"speed": 1}, "Declared has no parameter 'speed'; it has seed, count, rate, mode, deep, limit"),
         ],
-    )  # fmt: skip
+    )
     def test_values_outside_the_declaration_are_refused(self, values, complaint):
         with pytest.raises(ConfigError, match=complaint):
             Declared.from_params(values)

@@ -42,5 +42,8 @@ def test_the_best_of_a_column_is_bold_and_empty_columns_are_left_out(tables: Mod
     rows = [{"system": "a", "P@1": 50.0, "s": 2.0}, {"system": "b", "P@1": 40.0, "s": 1.0}]
     columns = {"system": ("system", None), "P@1": ("P@1", max), "seconds": ("s", min), "gone": ("x", None)}
     assert tables.table(rows, columns).splitlines() == [
-        "| system | P@1 | seconds |", "| --- | --: | --: |", "| a | **50.00** | 2 |", "| b | 40.00 | **1** |",
-    ]  # fmt: skip
+        "| system | P@1 | seconds |",
+        "| --- | --: | --: |",
+        "| a | **50.00** | 2 |",
+        "| b | 40.00 | **1** |",
+    ]

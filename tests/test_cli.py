@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from xcwork.cli import app
 from xcwork.cli.documents import BATCH
-from xcwork.data.fingerprint import first_fingerprint
+from xcwork.core.dataset import first_fingerprint
 from xcwork.data.load import load_dataset
 from xcwork.runs import RunStore
 
@@ -164,7 +164,7 @@ def test_the_same_answers_go_to_an_output_file(workbench: Workbench, documents: 
 # The command line in a process that is killed in the middle of writing its third batch.
 KILLED_WHILE_WRITING = """
 import io, os, signal
-from xcwork.cli import continued, main
+from xcwork.cli import main, resumable_output
 
 class Dying(io.FileIO):
     writes = 0
@@ -179,7 +179,7 @@ def enter(self):
     self._file = Dying(self.path, "ab")
     return self
 
-continued.ContinuedFile.__enter__ = enter
+resumable_output.ContinuedFile.__enter__ = enter
 main()
 """
 

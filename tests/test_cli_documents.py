@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xcwork.cli.continued import ContinuedFile
 from xcwork.cli.documents import BATCH, Document, count_documents, document_batches, read_documents
+from xcwork.cli.resumable_output import ContinuedFile
 from xcwork.errors import ConfigError, DataError
 
 
@@ -20,8 +20,10 @@ def test_a_text_file_is_one_document_a_line(tmp_path: Path) -> None:
     file = tmp_path / "docs.txt"
     file.write_bytes("\ufefferste Zeile\r\n\nthird\u2028same line".encode())
     assert list(read_documents(file)) == [
-        Document(0, None, "erste Zeile"), Document(1, None, ""), Document(2, None, "third\u2028same line"),
-    ]  # fmt: skip
+        Document(0, None, "erste Zeile"),
+        Document(1, None, ""),
+        Document(2, None, "third\u2028same line"),
+    ]
 
 
 def test_json_lines_join_title_and_content_and_keep_the_uid(tmp_path: Path) -> None:
@@ -29,8 +31,10 @@ def test_json_lines_join_title_and_content_and_keep_the_uid(tmp_path: Path) -> N
     file = tmp_path / "docs.jsonl.gz"
     file.write_bytes(gzip.compress(("\n\n".join(map(json.dumps, lines)) + "\n").encode()))
     assert list(read_documents(file)) == [
-        Document(0, "7", "A\nb"), Document(1, None, "plain"), Document(2, None, "only"),
-    ]  # fmt: skip
+        Document(0, "7", "A\nb"),
+        Document(1, None, "plain"),
+        Document(2, None, "only"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,12 @@ def test_every_method_gets_a_demo_run_once(monkeypatch: pytest.MonkeyPatch, tmp_
     class Store:
         def list(self) -> list[SimpleNamespace]:
             return [
-                run("first", "failed"), run("first", "finished"), run("second", "lost"), run("third", "cancelled"),
+                run("first", "failed"),
+                run("first", "finished"),
+                run("second", "lost"),
+                run("third", "cancelled"),
                 run("fourth", "finished", data="other"),
-            ]  # fmt: skip
+            ]
 
         def create(self, method: str, params: None, data: str, *, name: str) -> SimpleNamespace:
             return run(method, "new", data)
@@ -106,6 +109,7 @@ def checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(serve, "ROOT", tmp_path)
     folder = tmp_path / "benchmarks"
     folder.mkdir()
+    (folder / "__init__.py").touch()
     (folder / "_common.py").touch()
     (folder / "parsing.py").write_text("import sys\nprint('rows', *sys.argv[1:])\nsys.exit(len(sys.argv) == 2)\n")
     return tmp_path

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from tests.support.paths import PLUGIN
 from xcwork.cli import app
 from xcwork.methods import registry
-from xcwork.runs import Run, RunStore, process
+from xcwork.runs import Run, RunStore, processes
 from xcwork.runs.status import read_status
 
 PATIENCE = 60.0
@@ -40,7 +40,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder
     for run in RunStore(folder).list():
         status = read_status(run.folder)
-        if status.pid is not None and process.alive(status.pid, status.process):
+        if status.pid is not None and processes.alive(status.pid, status.process):
             os.kill(status.pid, signal.SIGKILL)
 
 
@@ -115,8 +115,11 @@ def test_ctrl_c_cancels_and_resume_goes_on(home: Path, data: Path, gate: Path) -
     arguments = ["train", "gated", "--data", data, "--set", f"gate={gate}", "--json"]
     command = subprocess.Popen(
         [sys.executable, "-m", "xcwork", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heeding_ctrl_c,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_heeding_ctrl_c,
+    )
     until(lambda: (gate / "reached-1").exists() or (gate / "open-0").touch(), "the second step")
     command.send_signal(signal.SIGINT)
     until(lambda: (only_run(home).folder / "cancel").exists(), "the cancel flag")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from xcwork import device
+from xcwork.compute import device
 from xcwork.errors import ConfigError
 
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from xcwork import markup
-from xcwork.data.dataset import LabelSpace
+from xcwork.core.explanation import Explanation, Part
+from xcwork.core.labels import LabelSpace
+from xcwork.core.topk import TopK
+from xcwork.export import html as markup
 from xcwork.methods import registry
 from xcwork.metrics import evaluate
-from xcwork.results import Explanation, Part, TopK
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -7,19 +7,31 @@ import plotly.graph_objects as go
 import pytest
 
 import xcwork
-from xcwork import notebook, viz
-from xcwork.data.dataset import Dataset
+from xcwork import viz
+from xcwork.core.dataset import Dataset
+from xcwork.viz import notebook
 
 
 @pytest.mark.parametrize(
     ("answer", "right", "verdict"),
     [
-        (..., 3, None), (3, 3, True), (4, 3, False), (3.02, 3.0, True), (3.1, 3.0, False), ("three", 3, False),
-        (" Tail", "tail", True), ("head", "tail", False), (5, "tail", False), (["b", "a"], ["a", "b"], True),
-        ({"a"}, ["a", "b"], False), (np.float32(0.5), 0.5, True), (np.int64(2), np.int64(2), True),
-        (False, True, False), (0.0, 0.0, True),
+        (..., 3, None),
+        (3, 3, True),
+        (4, 3, False),
+        (3.02, 3.0, True),
+        (3.1, 3.0, False),
+        ("three", 3, False),
+        (" Tail", "tail", True),
+        ("head", "tail", False),
+        (5, "tail", False),
+        (["b", "a"], ["a", "b"], True),
+        ({"a"}, ["a", "b"], False),
+        (np.float32(0.5), 0.5, True),
+        (np.int64(2), np.int64(2), True),
+        (False, True, False),
+        (0.0, 0.0, True),
     ],
-)  # fmt: skip
+)
 def test_answers(answer: object, right: object, verdict: bool | None) -> None:
     assert notebook.check(answer, right).is_right is verdict
 
@@ -45,9 +57,13 @@ def test_figures_get_colours_for_light_and_dark_pages(monkeypatch: pytest.Monkey
     monkeypatch.setattr(pio.renderers, "default", pio.renderers.default)
     notebook.use_figure_style()
     figure = viz.styled(
-        go.Figure().add_scatter(x=np.arange(3), y=[1, 2, 3]), title="T", x="x", y="y", alt="It rises.",
+        go.Figure().add_scatter(x=np.arange(3), y=[1, 2, 3]),
+        title="T",
+        x="x",
+        y="y",
+        alt="It rises.",
         table=pd_table(),
-    )  # fmt: skip
+    )
     bundle = pio.renderers._build_mime_bundle(figure.to_dict())
     shown = bundle["application/vnd.plotly.v1+json"]
     look = shown["layout"]["template"]["layout"]

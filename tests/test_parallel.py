@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from xcwork.compute.parallel import parallel_map
 from xcwork.errors import Cancelled
-from xcwork.parallel import parallel_map
 from xcwork.progress import Callback, listening
 
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from xcwork.metrics.propensity import spelling
+from xcwork.data.propensity_constants import spelling
 from xcwork.published import ALIASES, published_results
 
 

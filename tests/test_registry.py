@@ -9,7 +9,7 @@ import pytest
 import xcwork
 from xcwork.errors import ConfigError
 from xcwork.methods.base import Method
-from xcwork.methods.popularity import Popularity
+from xcwork.methods.popularity.method import Popularity
 from xcwork.methods.registry import METHODS, create, method_class, name_of
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xcwork.core.explanation import Explanation, Part
+from xcwork.core.topk import MISSING, TopK
 from xcwork.data import LabelSpace
-from xcwork.results import MISSING, Explanation, Part, TopK
 
 rows = st.lists(
     st.lists(st.tuples(st.integers(0, 9), st.floats(-5, 5, width=32)), max_size=6, unique_by=lambda pair: pair[0]),

@@ -37,8 +37,11 @@ def script(path: Path, content: str) -> None:
 
 def check(tools: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [SHELL, ROOT / "scripts/check_tools.sh"], env={"PATH": str(tools)} | variables, capture_output=True, text=True,
-    )  # fmt: skip
+        [SHELL, ROOT / "scripts/check_tools.sh"],
+        env={"PATH": str(tools)} | variables,
+        capture_output=True,
+        text=True,
+    )
 
 
 def test_a_complete_machine_names_its_python(tools: Path) -> None:

@@ -39,14 +39,20 @@ CALLS: dict[str, tuple[Callable[[sparse.csr_array], Any], np.ndarray]] = {
     "enlarge": (lambda m: helpers.enlarge(m, (4, 6)), np.pad(DENSE, ((0, 1), (0, 2)))),
     "renumber_columns": (lambda m: helpers.renumber_columns(m, np.array([4, 0, 1, 2]), 5), DENSE[:, [1, 2, 3, 1, 0]]),
     "order_by_frequency": (lambda m: helpers.order_by_frequency(helpers.make_canonical(m))[0], DENSE[:, [0, 2, 3, 1]]),
-    "pack_rows": (lambda m: helpers.pack_rows(np.array([[3, 1]]), np.array([[7.0, 8.0]]), np.array([[True, True]]), 4),
-                  np.array([[0, 8, 0, 7]])),
+    "pack_rows": (
+        lambda m: helpers.pack_rows(np.array([[3, 1]]), np.array([[7.0, 8.0]]), np.array([[True, True]]), 4),
+        np.array([[0, 8, 0, 7]]),
+    ),
+    "gather_filled": (
+        lambda m: helpers.gather_filled(np.array([[3, 1]]), np.array([[7.0, 8.0]]), np.array([1]), 4),
+        np.array([[0, 0, 0, 7]]),
+    ),
     "normalise_rows": (helpers.normalise_rows, np.array([[0.8, 0, 0.6, 0], [0] * 4, [0, 0, 0, 1]])),
     "normalise_values": (
         lambda m: sparse.csr_array((helpers.normalise_values(m), m.indices, m.indptr), shape=m.shape),
         np.array([[0.8, 0, 0.6, 0], [0] * 4, [0, 0, 0, 1]]),
     ),
-}  # fmt: skip
+}
 
 
 def arrays_of(matrix: sparse.csr_array) -> list[np.ndarray]:

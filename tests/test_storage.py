@@ -16,7 +16,9 @@ from scipy import sparse
 
 from xcwork.data import Features, LabelSpace
 from xcwork.errors import XcworkError
-from xcwork.storage import Checkpoint, new_folder, read_state, write_bytes, write_json, write_state
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.storage.atomic import new_folder, write_bytes, write_json
+from xcwork.storage.state import read_state, write_state
 
 texts = st.text(st.characters(exclude_categories=()), max_size=8)
 leaves = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | texts
@@ -112,16 +114,27 @@ def test_what_cannot_be_stored_leaves_nothing_behind(value: object, tmp_path: Pa
 @pytest.mark.parametrize(
     "tree",
     [
-        [], {"$object": "os:system", "path": "", "state": {}}, {"a": {"$array": "nothing"}}, {"a": {"$same": "no"}},
-        {"a": {"$csr": "m", "shape": [1, 1]}}, {"a": {"$object": "LabelSpace", "path": "", "state": {"names": 3}}},
-        {"a": {"$object": "Features", "path": "", "state": []}}, {"a": {"$texts": "m"}}, 3, "text", None,
-        {"a": {"$csr": "m", "shape": [10**30, 3]}}, {"a": {"$csr": "m", "shape": [-1, 3]}}, {"a": {"$csr": ["m"]}},
-        {"a": {"$array": {"b": 1}}}, {"a": {"$object": ["Method"], "path": "", "state": {}}},
+        [],
+        {"$object": "os:system", "path": "", "state": {}},
+        {"a": {"$array": "nothing"}},
+        {"a": {"$same": "no"}},
+        {"a": {"$csr": "m", "shape": [1, 1]}},
+        {"a": {"$object": "LabelSpace", "path": "", "state": {"names": 3}}},
+        {"a": {"$object": "Features", "path": "", "state": []}},
+        {"a": {"$texts": "m"}},
+        3,
+        "text",
+        None,
+        {"a": {"$csr": "m", "shape": [10**30, 3]}},
+        {"a": {"$csr": "m", "shape": [-1, 3]}},
+        {"a": {"$csr": ["m"]}},
+        {"a": {"$array": {"b": 1}}},
+        {"a": {"$object": ["Method"], "path": "", "state": {}}},
         {"a": {"$object": "Features", "path": [], "state": Features(1).to_state()}},
         {"a": {"$object": "Method", "path": "", "state": {"method": "popularity", "params": 3, "learned": {}}}},
         {"a": {"$object": "Method", "path": "", "state": {"method": "popularity", "params": {}, "learned": 7}}},
     ],
-)  # fmt: skip
+)
 def test_a_hostile_or_damaged_tree_is_one_sentence(tree: object, tmp_path: Path) -> None:
     write_state(tmp_path / "s", {"m": {"data": np.ones(3), "indices": np.arange(3), "indptr": np.arange(4)}})
     (tmp_path / "s" / "state.json").write_text(json.dumps(tree).replace('"$csr": "m"', '"$csr": ".m"'))
@@ -147,7 +160,7 @@ def test_endless_nesting_is_one_sentence(tmp_path: Path) -> None:
 def test_nothing_outside_the_storable_classes_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     imported: list[str] = []
     write_state(tmp_path / "s", {"a": 1})
-    monkeypatch.setattr("xcwork.storage.import_module", imported.append)
+    monkeypatch.setattr("importlib.import_module", imported.append)
     for tag in ("os:system", "subprocess:Popen", "xcwork.errors:DataError"):
         (tmp_path / "s" / "state.json").write_text(json.dumps({"a": {"$object": tag, "path": "", "state": {}}}))
         with pytest.raises(XcworkError):

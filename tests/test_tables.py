@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.tables import BOLD, ITALIC, safe_csv, to_latex, to_markdown
+from xcwork.export.tables import BOLD, ITALIC, safe_csv, to_latex, to_markdown
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", '=HYPERLINK("x")'])

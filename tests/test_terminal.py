@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from xcwork import terminal
+from xcwork.export import terminal
+from xcwork.export.terminal import ProgressBar, clean, table
 from xcwork.progress import listening, report, track
-from xcwork.terminal import ProgressBar, clean, table
 
 OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from xcwork.errors import Cancelled
-from xcwork.methods.resume import Progress
+from xcwork.methods.common.checkpoints import Checkpoint, Progress
+from xcwork.methods.common.epochs import Curve, train_epochs
 from xcwork.progress import Callback, listening
-from xcwork.storage import Checkpoint
-from xcwork.training import Curve, train_epochs
 
 
 class Walk:

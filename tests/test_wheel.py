@@ -24,7 +24,7 @@ PATIENCE = 90  # seconds
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout, built as `python -m build` builds it, without asking the network for anything."""
     folder = tmp_path_factory.mktemp("checkout")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / name)
     for name in ("app", "xcwork"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -37,14 +37,14 @@ def test_it_holds_every_file_of_the_packages(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     kinds = (".py", ".md", ".svg", ".toml", ".csv", ".json", ".typed")
     wanted = {
-        path.relative_to(ROOT).as_posix()
-        for name in ("app", "xcwork")
-        for path in (ROOT / name).rglob("*")
+        f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
+        for folder, package in (("app", "xcwork_app"), ("xcwork", "xcwork"))
+        for path in (ROOT / folder).rglob("*")
         if path.suffix in kinds and "__pycache__" not in path.parts
-    } | {"xcwork/py.typed", "app/.streamlit/config.toml"}
+    } | {"xcwork/py.typed", "xcwork_app/.streamlit/config.toml"}
     assert wanted - inside == set()
-    assert {"app/teach/home.md", "app/static/logo.svg", "xcwork/published/results.csv"} <= inside
-    assert {name.split("/")[0].split("-")[0] for name in inside} == {"app", "xcwork"}
+    assert {"xcwork_app/teach/home.md", "xcwork_app/static/logo.svg", "xcwork/published/results.csv"} <= inside
+    assert {name.split("/")[0].split("-")[0] for name in inside} == {"xcwork_app", "xcwork"}
 
 
 def test_the_dashboard_starts_from_it_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
@@ -53,9 +53,13 @@ def test_the_dashboard_starts_from_it_in_an_empty_folder(wheel: Path, tmp_path: 
     zipfile.ZipFile(wheel).extractall(installed)
     environment = os.environ | {"PYTHONPATH": str(installed), "XCWORK_HOME": ""}
     found = subprocess.run(
-        [sys.executable, "-P", "-c", "import app, xcwork; print(app.__file__, xcwork.__file__)"],
-        cwd=home, env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-P", "-c", "import xcwork, xcwork_app; print(xcwork_app.__file__, xcwork.__file__)"],
+        cwd=home,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert all(Path(file).is_relative_to(installed) for file in found.stdout.split())
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -15,11 +15,11 @@ __version__ = "0.1.0"
 # Imported when first used, so that `import xcwork` and `xcwork --help` stay quick.
 _PUBLIC = {
     "Callback": "xcwork.progress:Callback",
-    "Dataset": "xcwork.data.dataset:Dataset",
-    "Explanation": "xcwork.results:Explanation",
-    "TopK": "xcwork.results:TopK",
+    "Dataset": "xcwork.core.dataset:Dataset",
+    "Explanation": "xcwork.core.explanation:Explanation",
+    "TopK": "xcwork.core.topk:TopK",
     "create": "xcwork.methods.registry:create",
-    "describe": "xcwork.data.checks:describe",
+    "describe": "xcwork.data.card:describe",
     "evaluate": "xcwork.metrics:evaluate",
     "load_dataset": "xcwork.data.load:load_dataset",
     "load_method": "xcwork.methods.base:Method.load",

@@ -81,7 +81,7 @@ def report(phase: str, **values: float) -> None:
 
 def batches(X: Any, size: int, phase: str) -> Iterator[Any]:
     """The rows of `X` in blocks of `size`, tracked."""
-    from xcwork.mapped import release  # numpy and scipy, which the command line's help can do without
+    from xcwork.storage.mapped_arrays import release  # numpy and scipy, which the command line's help can do without
 
     for start in track(range(0, X.shape[0], size), phase):
         yield X if X.shape[0] <= size else X[start : start + size]

@@ -145,3 +145,8 @@ def _sum_squares(rows: sparse.csr_array) -> np.ndarray:
     if rows.shape[0] == 1 and rows.nnz and rows.has_canonical_format:  # one document should not wait for scipy
         return np.add.reduceat(rows.data * rows.data, [0])
     return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+
+
+def gather_filled(ids: np.ndarray, values: np.ndarray, filled: np.ndarray, n_columns: int) -> sparse.csr_array:
+    """Return the rows whose first `filled` slots count as a matrix (n_rows, n_columns)."""
+    return pack_rows(ids, values, np.arange(ids.shape[1]) < filled[:, None], n_columns)

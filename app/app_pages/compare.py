@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import streamlit as st
-
-from app import shell, ui
-from app.panels import compared, run_difference, run_figures, run_table
+from xcwork_app import sidebar, widgets
+from xcwork_app.panels.compare import run_difference, run_figures, run_table
+from xcwork_app.views import run_comparison
 
 SECTIONS = {
-    "differences": "Differences", "changes": "Documents fixed and broken", "curves": "Curves", "by_band": "Bands",
+    "differences": "Differences",
+    "changes": "Documents fixed and broken",
+    "curves": "Curves",
+    "by_band": "Bands",
     "metrics": "Metrics",
-}  # fmt: skip
+}
 SCOPES = {"metrics": "All labels", "seen": "Seen in training", "unseen": "Unseen"}
 
-source = shell.source()
-ui.header("Compare", f"Runs on {ui.plain(source.title)} side by side, and whether a difference is more than chance.")
-compared.say_what_is_left_out(source)
-if not compared.measured(source):
-    ui.empty(f"There is no run with results on {ui.plain(source.title)} yet.", page="train", action="Train a method")
-    raise ui.PageEnd
-chosen = compared.choose(source)
+source = sidebar.source()
+widgets.header(
+    "Compare", f"Runs on {widgets.plain(source.title)} side by side, and whether a difference is more than chance."
+)
+run_comparison.say_what_is_left_out(source)
+if not run_comparison.measured(source):
+    widgets.empty(
+        f"There is no run with results on {widgets.plain(source.title)} yet.", page="train", action="Train a method"
+    )
+    raise widgets.PageEnd
+chosen = run_comparison.choose(source)
 if not chosen.folders:
-    ui.empty("Choose at least one run.")
-    raise ui.PageEnd
+    widgets.empty("Choose at least one run.")
+    raise widgets.PageEnd
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    scope = ui.choice(
-        "Labels that count", "scope", SCOPES, key="compare.scope",
+    scope = widgets.choice(
+        "Labels that count",
+        "scope",
+        SCOPES,
+        key="compare.scope",
         help="Seen and unseen: only labels with, or without, a training document compete, and only they count.",
-    )  # fmt: skip
-    published = ui.toggle(
+    )
+    published = widgets.toggle(
         "Published results",
         key="compare.published",
         usual=True,
@@ -36,9 +46,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )
 run_table.show(chosen, scope, published=published)
 
-ui.section("Look closer")
-section = ui.choice("Look closer", "section", SECTIONS, key="compare.section", hidden=True)
-with st.container(), ui.guarded():
+widgets.section("Look closer")
+section = widgets.choice("Look closer", "section", SECTIONS, key="compare.section", hidden=True)
+with st.container(), widgets.guarded():
     if section == "differences":
         run_difference.deltas(chosen)
     elif section == "changes":
@@ -50,4 +60,4 @@ with st.container(), ui.guarded():
     else:
         run_figures.dots(chosen, scope, published=published)
 ids = [run.id for run in chosen.runs]
-ui.command(["compare", *ids] if len(ids) > 1 else ["report", *ids])
+widgets.command(["compare", *ids] if len(ids) > 1 else ["report", *ids])

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import streamlit as st
-
-from app import caches, navigation, shell, ui
-from app.panels import dataset_card, dataset_sources, documents, groups, upload
+from xcwork_app import caches, navigation, sidebar, widgets
+from xcwork_app.panels.data import card as dataset_card
+from xcwork_app.panels.data import documents, group_builder, sources_list, upload
 
 WAYS = {"choose": "Choose", "upload": "Upload", "path": "Path", "generate": "Generate"}
 PANELS = {
-    "choose": dataset_sources.choose, "upload": upload.show, "path": dataset_sources.path,
-    "generate": dataset_sources.generate,
-}  # fmt: skip
+    "choose": sources_list.choose,
+    "upload": upload.show,
+    "path": sources_list.path,
+    "generate": sources_list.generate,
+}
 
-ui.header("Data", "What is in it, what is wrong with it, and how rare its labels are.")
-way = ui.choice("Where from", "section", WAYS, key="data.way", hidden=True)
-with st.container(), ui.guarded():  # a place of its own, so that what follows stays where it is
+widgets.header("Data", "What is in it, what is wrong with it, and how rare its labels are.")
+way = widgets.choice("Where from", "section", WAYS, key="data.way", hidden=True)
+with st.container(), widgets.guarded():  # a place of its own, so that what follows stays where it is
     PANELS[way]()
 
-source = shell.source()
+source = sidebar.source()
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-    ui.section(ui.plain(source.title))
+    widgets.section(widgets.plain(source.title))
     if st.button("Train on it", icon=":material/arrow_forward:", key="data.train"):
         navigation.go("train")
 card = caches.card(source)
@@ -33,11 +35,11 @@ with right:
 with left:
     dataset_card.frequencies(source, bands)
 
-ui.section("Documents")
-with ui.guarded():
+widgets.section("Documents")
+with widgets.guarded():
     documents.show(source)
 
-ui.section("Aggregated labels")
-with ui.guarded():
-    groups.show(source)
-ui.command(["describe", *source.arguments()])
+widgets.section("Aggregated labels")
+with widgets.guarded():
+    group_builder.show(source)
+widgets.command(["describe", *source.arguments()])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import streamlit as st
+from xcwork_app import caches, navigation, sidebar, widgets
+from xcwork_app.panels.train import run_list
 
-from app import caches, navigation, shell, ui
-from app.panels import run_list
 from xcwork.runs import Run
 
 QUESTIONS = (
@@ -30,13 +30,13 @@ def card(page: str, title: str, text: str, *, opens: bool = True, **changes: str
 
 def run_to_open() -> Run | None:
     """Return the current run if it has finished, else the best one on the dataset, else the best one anywhere."""
-    current, on_dataset = shell.current_run(), shell.runs_of(shell.source())
+    current, on_dataset = sidebar.current_run(), sidebar.runs_of(sidebar.source())
     anywhere = [run for run in caches.runs() if caches.source_of(run) is not None]
     candidates = [] if current is None else [current]
-    return shell.best_run(candidates) or shell.best_run(on_dataset) or shell.best_run(anywhere)
+    return sidebar.best_run(candidates) or sidebar.best_run(on_dataset) or sidebar.best_run(anywhere)
 
 
-ui.header(
+widgets.header(
     "xcwork",
     "A workbench for extreme multi-label classification: thousands to millions of labels, most of them rare, "
     "some never seen in training.",
@@ -51,12 +51,12 @@ if offered:
             card(place.name, place.question, text, opens=run is not None, **where)
     if source is None:
         st.caption("These open as soon as the first run has finished.")
-    elif source != shell.source():
-        here, there = ui.plain(shell.source().title), ui.plain(source.title)
-        st.caption(f"No run has finished on {here} yet: these open {ui.plain(run.name)} on {there}.")
+    elif source != sidebar.source():
+        here, there = widgets.plain(sidebar.source().title), widgets.plain(source.title)
+        st.caption(f"No run has finished on {here} yet: these open {widgets.plain(run.name)} on {there}.")
 for column, (name, title, text) in zip(st.columns(len(BEGINNINGS)), BEGINNINGS, strict=True):
     with column:
         card(name, title, text)
 
-ui.section("Runs")
+widgets.section("Runs")
 run_list.show()

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import streamlit as st
-
-from app import caches, shell, state, ui
-from app.panels import document_choice, explanation, predictions, side_by_side, what_if
+from xcwork_app import caches, sidebar, state, widgets
+from xcwork_app.panels.predict import document_choice, explanation, predictions, side_by_side, what_if
 
 SHORT = 400  # characters of a text that still fits on a command line
 WHY, RUNS, NEW, EDITED = "why", "runs", "new", "edited"
 VIEWS = {WHY: "Why this label", RUNS: "Other runs", NEW: "A new label", EDITED: "What an edit changes"}
 
-run = shell.require_run("Predict")
-ui.header("Predict", f"What {ui.plain(run.name)} suggests, and the terms that speak for it.")
-dataset, model = caches.dataset(shell.source()), caches.model(run)
+run = sidebar.require_run("Predict")
+widgets.header("Predict", f"What {widgets.plain(run.name)} suggests, and the terms that speak for it.")
+dataset, model = caches.dataset(sidebar.source()), caches.model(run)
 left, right = st.columns([5, 6], gap="large")
 with left:
     chosen = document_choice.choose(dataset, model)
     place = st.container()
 if chosen is None:
-    raise ui.PageEnd
+    raise widgets.PageEnd
 with right:
     predictions.choose_length()
     table = predictions.show(chosen, model, dataset)
 offered = [str(name) for name in table["label"]] if len(table) else []
 
-view = ui.choice("Look closer", "section", VIEWS, key="predict.view", hidden=True)
+view = widgets.choice("Look closer", "section", VIEWS, key="predict.view", hidden=True)
 label, reasons = None, None
 if view in (WHY, EDITED):
-    with ui.guarded():
+    with widgets.guarded():
         label = explanation.choose_label(model, offered)
         reasons = None if label is None else model.explain(chosen.document, label)
 with place:
     explanation.text(chosen, reasons, model)
-with ui.guarded():
+with widgets.guarded():
     if view == WHY and reasons is not None:
         explanation.show(reasons)
     elif view == RUNS:
@@ -46,9 +45,9 @@ row = chosen.original_row if chosen.row is None else chosen.row
 document = [] if row is None else ["--document", str(row)]
 length = ["-k", str(state.view().k)]
 if chosen.row is not None:
-    ui.command(["predict", run.id, *document, *length])
+    widgets.command(["predict", run.id, *document, *length])
 elif len(chosen.text) <= SHORT:
-    ui.command(["predict", run.id, *document, "--text", chosen.text, *length])
+    widgets.command(["predict", run.id, *document, "--text", chosen.text, *length])
 else:
     label = "The same in a shell, with the text in document.txt"
-    ui.command(["predict", run.id, *document, "--text", "-", *length], stdin="document.txt", label=label)
+    widgets.command(["predict", run.id, *document, "--text", "-", *length], stdin="document.txt", label=label)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import streamlit as st
+from xcwork_app import caches, sidebar, widgets
+from xcwork_app.panels.train import launcher, method_card, run_monitor, settings_form
 
-from app import caches, shell, ui
-from app.panels import launcher, method_card, run_monitor, settings_form
-
-source = shell.source()
-ui.header("Train", f"A run on {ui.plain(source.title)}. It works in the background: close the tab and come back.")
+source = sidebar.source()
+widgets.header(
+    "Train", f"A run on {widgets.plain(source.title)}. It works in the background: close the tab and come back."
+)
 card = caches.card(source)
 left, right = st.columns([3, 2], gap="large")
 with left:
@@ -16,7 +17,7 @@ with left:
     method_card.show(method)
     params = settings_form.show(method, source, card)
 with right:
-    with st.container(border=True), ui.guarded():
+    with st.container(border=True), widgets.guarded():
         launcher.show(method, params, source, card)
-    with ui.guarded():
+    with widgets.guarded():
         run_monitor.show()

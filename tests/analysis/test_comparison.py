@@ -9,11 +9,11 @@ import pytest
 
 from xcwork.analysis.agreement import agreement, agreement_grid, fixed_and_broken
 from xcwork.analysis.comparison import Entry, comparison_table, deltas
+from xcwork.core.topk import TopK
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import ConfigError
+from xcwork.export.tables import BOLD, ITALIC
 from xcwork.metrics import compare, evaluate_topk
-from xcwork.results import TopK
-from xcwork.tables import BOLD, ITALIC
 
 K = 5
 
@@ -38,9 +38,12 @@ def guessed(dataset, right: float, seed: int) -> TopK:
 
 def entry(dataset, name: str, topk: TopK) -> Entry:
     metrics = evaluate_topk(
-        topk, dataset.test.Y, frequencies=dataset.train.label_frequencies, n_train=len(dataset.train),
+        topk,
+        dataset.test.Y,
+        frequencies=dataset.train.label_frequencies,
+        n_train=len(dataset.train),
         propensity=dataset.propensity,
-    )  # fmt: skip
+    )
     return Entry(name, name, metrics, topk=topk, fingerprint=dataset.fingerprint, train_seconds=1.5, model_mb=2.0)
 
 
@@ -158,9 +161,11 @@ def test_agreement_of_several_runs(checkerboard):
     runs = {name: TopK(np.array([row], np.int32), np.float32([[2, 1]])) for name, row in (("a", [0, 1]), ("b", [2, 0]))}
     table = agreement(runs, checkerboard.labels, truth=[0, 2], k=2)
     assert table[["run", "rank", "label", "state", "runs"]].to_numpy().tolist() == [
-        ["a", 1, "L0", "hit", 2], ["a", 2, "L1", "false positive", 1],
-        ["b", 1, "L2", "hit", 1], ["b", 2, "L0", "hit", 2],
-    ]  # fmt: skip
+        ["a", 1, "L0", "hit", 2],
+        ["a", 2, "L1", "false positive", 1],
+        ["b", 1, "L2", "hit", 1],
+        ["b", 2, "L0", "hit", 2],
+    ]
     assert agreement_grid(table).to_numpy().tolist() == [["a", "✓ L0", "✗ L1"], ["b", "✓ L2", "✓ L0"]]
     assert set(agreement(runs, checkerboard.labels)["state"]) == {"unknown"}
     assert len(agreement_grid(agreement({"a": TopK.empty(1, 2)}, checkerboard.labels))) == 0

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xcwork.analysis.errors import STATES, likely_missing, likely_wrong, missed_labels, triage
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.bands import absolute_bands, shot_bands
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError
-from xcwork.metrics.bands import absolute_bands, shot_bands
-from xcwork.results import TopK
 
 
 def dataset_of(train: np.ndarray, test: np.ndarray, **options) -> Dataset:
@@ -39,8 +42,12 @@ def test_every_state_is_told_apart():
     dataset = dataset_of(train, np.array([[1, 1, 1, 1, 1, 1]]), filter_pairs=np.array([[0, 3]]), uids=["a"])
     table = missed_labels(ranked([[0, 5, 1]], 5), dataset, k=1).set_index("label_id")
     assert table["state"].to_dict() == {
-        1: "outranked", 2: "not retrieved", 3: "filtered", 4: "unseen label", 5: "outranked",
-    }  # fmt: skip
+        1: "outranked",
+        2: "not retrieved",
+        3: "filtered",
+        4: "unseen label",
+        5: "outranked",
+    }
     assert table["rank"].fillna(0).to_dict() == {1: 3, 2: 0, 3: 0, 4: 0, 5: 2}
     assert table["score"].loc[[5, 1]].tolist() == pytest.approx([0.9, 0.8])
     assert table["score"].loc[[2, 3, 4]].isna().all()

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.explain import difference, spans, view
+from xcwork.analysis.explanation_view import difference, spans, view
+from xcwork.core.explanation import Explanation, Part
 from xcwork.errors import ConfigError
 from xcwork.methods import registry
-from xcwork.results import Explanation, Part
 
 parts = st.lists(
     st.builds(Part, st.sampled_from("abc"), st.sampled_from(["x", "a", ""]), st.floats(-5, 5)), max_size=12
@@ -33,14 +33,25 @@ def test_values_and_kinds_are_filled_in():
         Explanation.of(
             [
                 Part("a", "a", 0.5),
-                Part("b", "c", 0.4, {"document_value": 0.2, "weight": 4.0, "label_value": 0.5, "kind": "learned pair",
-                                     "pairs": 10, "relevant": 7}),
+                Part(
+                    "b",
+                    "c",
+                    0.4,
+                    {
+                        "document_value": 0.2,
+                        "weight": 4.0,
+                        "label_value": 0.5,
+                        "kind": "learned pair",
+                        "pairs": 10,
+                        "relevant": 7,
+                    },
+                ),
                 Part("c", "landmark", 0.3, {"term_weight": 2.0, "landmark_weight": 0.5}),
                 Part("(any document)", "bias", -0.1),
             ],
             exact=True,
         )
-    ).table.set_index("document_term")  # fmt: skip
+    ).table.set_index("document_term")
     assert table["kind"].tolist() == ["direct match", "learned pair", "pair", "bias"]
     assert table.loc["b", ["document_value", "weight", "label_value", "pairs", "relevant"]].tolist() == [
         0.2,
@@ -80,8 +91,11 @@ def test_changes_are_named():
     before = Explanation.of([Part("a", "x", 1.0), Part("b", "x", 0.5), Part("c", "x", 0.1)], exact=True)
     after = Explanation.of([Part("b", "x", 0.2), Part("c", "x", 0.1), Part("d", "x", 2.0)], exact=True)
     assert dict(difference(before, after)[["document_term", "state"]].itertuples(index=False)) == {
-        "a": "gone", "b": "changed", "c": "same", "d": "new",
-    }  # fmt: skip
+        "a": "gone",
+        "b": "changed",
+        "c": "same",
+        "d": "new",
+    }
 
 
 def test_terms_of_a_real_model_are_found_in_the_text(checkerboard):

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.documents import document_labels, documents_page, documents_that_miss, with_names
+from xcwork.analysis.document_table import document_labels, documents_page, documents_that_miss, with_names
 from xcwork.analysis.errors import missed_labels
-from xcwork.analysis.labels import label_page, label_recall, rank_histogram
+from xcwork.analysis.label_details import label_page, label_recall, rank_histogram
+from xcwork.core.topk import TopK
 from xcwork.errors import DataError
 from xcwork.metrics import per_document, per_label
 from xcwork.metrics.ranking import ABSENT
-from xcwork.results import TopK
 
 
 @pytest.fixture
@@ -71,9 +71,12 @@ def test_recall_agrees_with_the_table_of_labels(jumble):
 def test_one_document_in_full(checkerboard, predicted):
     table = document_labels(predicted, checkerboard, 0, k=2)
     assert table[["sign", "state", "label", "reason"]].to_numpy().tolist() == [
-        ["✓", "hit", "L0", ""], ["✗", "false positive", "L1", ""], ["○", "miss", "L2", "outranked"],
-        ["○", "miss", "L4", "outranked"], ["○", "miss", "L6", "not retrieved"],
-    ]  # fmt: skip
+        ["✓", "hit", "L0", ""],
+        ["✗", "false positive", "L1", ""],
+        ["○", "miss", "L2", "outranked"],
+        ["○", "miss", "L4", "outranked"],
+        ["○", "miss", "L6", "not retrieved"],
+    ]
     assert table["rank"].fillna(0).tolist() == [1, 2, 3, 4, 0]
     assert document_labels(predicted, checkerboard, 6, k=2)["reason"].tolist()[-1] == "unseen label"
     with pytest.raises(DataError, match="no test document 8"):
@@ -87,8 +90,11 @@ def test_a_page_of_documents_has_names(checkerboard, predicted):
     )
     assert (page.total, page.rows["document"].tolist()) == (3, [4, 2])
     assert page.rows.loc[0, ["text", "found", "missed", "wrong"]].tolist() == [
-        "red square leaf4", "L0", "L2 | L4 | L6", "L1",
-    ]  # fmt: skip
+        "red square leaf4",
+        "L0",
+        "L2 | L4 | L6",
+        "L1",
+    ]
     only = documents_page(table, predicted, checkerboard, k=2, documents=np.array([7, 1]), where={"hits@2": [0]})
     assert only.rows["document"].tolist() == [7]
     assert len(with_names(table.head(0), predicted, checkerboard)) == 0

@@ -9,10 +9,13 @@ import pytest
 from scipy import sparse
 
 from xcwork.analysis.neighbours import LabelVectors, confusable_labels, documents_with, nearest_labels, shared_terms
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods import registry
-from xcwork.results import TopK
 
 
 def dataset_of(train: np.ndarray, test: np.ndarray) -> Dataset:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xcwork.analysis.paging import MOST_ROWS, find_labels, matching, names_of, page_of, snippet
-from xcwork.data.dataset import LabelSpace
+from xcwork.core.labels import LabelSpace
 from xcwork.errors import ConfigError
 
 TABLE = pd.DataFrame(

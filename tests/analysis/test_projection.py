@@ -13,9 +13,12 @@ from scipy import sparse
 from xcwork.analysis.neighbours import LabelVectors
 from xcwork.analysis.projection import label_map
 from xcwork.analysis.sampling import stratified
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.bands import shot_bands
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
-from xcwork.metrics.bands import shot_bands
 from xcwork.progress import Callback, listening
 
 

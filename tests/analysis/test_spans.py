@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.spans import Span, find_spans, highlighted, segments, term_weights
-from xcwork.data.dataset import Features
-from xcwork.data.text import TextVectorizer
-from xcwork.results import Explanation, Part
+from xcwork.analysis.text_spans import Span, find_spans, highlighted, segments, term_weights
+from xcwork.core.explanation import Explanation, Part
+from xcwork.core.features import Features
+from xcwork.text.vectorizer import TextVectorizer
 
 TEXTS = ["The state of the art", "running runners ran", "art\n\nstate", "İstanbul state_art naïve café", "Σίσυφος ΟΔΟΣ"]
 
@@ -32,8 +32,9 @@ def test_pairs_reach_over_stop_words_but_not_over_paragraphs():
 
 def test_stems_mark_the_words_as_written():
     assert found("Running, runners!", {"run": 1.0, "runner": 1.0}, stem=True) == [
-        ("Running", "run"), ("runners", "runner"),
-    ]  # fmt: skip
+        ("Running", "run"),
+        ("runners", "runner"),
+    ]
 
 
 def test_pieces_of_words():
@@ -44,8 +45,10 @@ def test_ready_made_features_have_no_place_in_a_text():
     assert find_spans("state", {"state": 1.0}, Features(1, ["state"])) == []
 
 
-@pytest.mark.parametrize("options", [{}, {"stem": True}, {"split_underscores": True}, {"ngrams": 3},
-                                     {"stop_words": False}, {"tokens": "subwords"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"stem": True}, {"split_underscores": True}, {"ngrams": 3}, {"stop_words": False}, {"tokens": "subwords"}],
+)
 @given(
     text=st.lists(st.sampled_from([*" ".join(TEXTS).split(), "the", "x", "\n\n", "unknown", "-"]), max_size=12).map(
         " ".join

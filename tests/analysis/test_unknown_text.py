@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from xcwork.analysis.unknown_text import describe_unknown_text
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.methods import registry
 
 UNKNOWN = "Zaubertrank und Hexenkessel"

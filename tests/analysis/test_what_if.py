@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from xcwork.analysis.what_if import edited_text, new_label, rank_changes, why_no_new_labels
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods import registry
-from xcwork.results import TopK
-from xcwork.storage import read_state
+from xcwork.storage.state import read_state
 
 ZERO_SHOT = [name for name in registry.METHODS if registry.method_class(name).capabilities.zero_shot]
 OTHERS = [name for name in registry.METHODS if name not in ZERO_SHOT]
@@ -120,5 +120,7 @@ def test_ranks_may_lie_below_the_first_k():
     after = TopK(np.array([[2, 0, 1]], np.int32), np.array([[9.0, 3, 2]], np.float32))
     changes = rank_changes(before, after, k=2)
     assert changes[["label_id", "rank_before", "rank_after", "change", "state"]].to_numpy().tolist() == [
-        [2, 3, 1, 2, "new"], [0, 1, 2, -1, "down"], [1, 2, 3, -1, "out"],
-    ]  # fmt: skip
+        [2, 3, 1, 2, "new"],
+        [0, 1, 2, -1, "down"],
+        [1, 2, 3, -1, "out"],
+    ]

@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 from tests.support.pages import FORMULA, HOSTILE, Open, Train
 from tests.support.paths import PLUGIN, ROOT
 from xcwork.methods import registry
-from xcwork.runs import Run, RunStore, process, worker
+from xcwork.runs import Run, RunStore, processes, worker
 from xcwork.runs.status import read_status
 
 
@@ -44,7 +44,7 @@ def home(monkeypatch: pytest.MonkeyPatch, workshop: Path) -> Iterator[Path]:
     yield folder
     for run in RunStore(folder).list():
         status = read_status(run.folder)
-        if status.pid not in (None, os.getpid()) and process.alive(status.pid, status.process):
+        if status.pid not in (None, os.getpid()) and processes.alive(status.pid, status.process):
             os.kill(status.pid, signal.SIGKILL)
             with suppress(ChildProcessError):  # somebody else's child
                 os.waitpid(status.pid, 0)

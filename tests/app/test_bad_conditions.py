@@ -77,10 +77,16 @@ def test_an_upload_that_cannot_be_read_to_its_end_leaves_nothing(
 @pytest.mark.parametrize(
     ("page_name", "part"),
     [
-        ("home", "config.json"), ("train", "status.json"), ("errors", "eval"), ("errors", "eval/topk.npz"),
-        ("compare", "eval/topk.npz"), ("predict", "model"), ("predict", "model/state.json"), ("label_map", "model"),
+        ("home", "config.json"),
+        ("train", "status.json"),
+        ("errors", "eval"),
+        ("errors", "eval/topk.npz"),
+        ("compare", "eval/topk.npz"),
+        ("predict", "model"),
+        ("predict", "model/state.json"),
+        ("label_map", "model"),
     ],
-)  # fmt: skip
+)
 def test_a_half_copied_run_is_a_sentence_at_most(
     open_page, corpus: Path, train: Train, page_name: str, part: str
 ) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xcwork_app.panels.compare.run_table import html
 
-from app.panels.run_table import html
 from tests.support.pages import Train, choose_row, table
 from xcwork.analysis.agreement import fixed_and_broken
 from xcwork.analysis.comparison import ComparisonTable
 from xcwork.data.load import load_dataset
+from xcwork.export.tables import BOLD, ITALIC
 from xcwork.runs import Run, RunStore
-from xcwork.tables import BOLD, ITALIC
 
 
 @pytest.fixture
@@ -55,9 +55,14 @@ def test_the_table_marks_the_best_and_escapes_names(open_page, runs: list[Run]) 
 def test_best_equal_and_published_rows_differ_without_colour() -> None:
     import pandas as pd
 
-    frame = pd.DataFrame({
-        "run": ["a", "b", "published"], "method": ["m", "n", "<i>paper"], "P@1": [2.0, 1.9, 1.0], "PSP@1": [np.nan] * 3,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "run": ["a", "b", "published"],
+            "method": ["m", "n", "<i>paper"],
+            "P@1": [2.0, 1.9, 1.0],
+            "PSP@1": [np.nan] * 3,
+        }
+    )
     emphasis = np.full(frame.shape, "", object)
     emphasis[0, 2], emphasis[1, 2] = BOLD, ITALIC
     body = html(ComparisonTable(frame, emphasis, 1, ()))

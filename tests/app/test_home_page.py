@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from xcwork_app import navigation
 
-from app import navigation
 from xcwork.runs import Run, RunStore
 
 

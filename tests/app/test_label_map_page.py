@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from xcwork_app.panels.label_map.map_view import chosen_labels
 
-from app.panels.map_view import chosen_labels
 from tests.support.pages import HOSTILE, Train, choose_row, table
 from xcwork.data.load import load_dataset
 from xcwork.methods.landmarks.graph import landmark_graph
@@ -106,10 +106,12 @@ def test_a_run_without_its_model_is_a_sentence(open_page, run: Run) -> None:
 @pytest.mark.parametrize(
     ("method", "params", "title"),
     [
-        ("landmarks", {}, "Landmark graph"), ("label_tree", {"trees": 2}, "Label tree"),
-        ("mhc", {"epochs": 1}, "Head grid"), pytest.param("mhp", {"epochs": 1}, "Head grid", marks=pytest.mark.slow),
+        ("landmarks", {}, "Landmark graph"),
+        ("label_tree", {"trees": 2}, "Label tree"),
+        ("mhc", {"epochs": 1}, "Head grid"),
+        pytest.param("mhp", {"epochs": 1}, "Head grid", marks=pytest.mark.slow),
     ],
-)  # fmt: skip
+)
 def test_methods_with_a_structure_of_their_own(
     open_page, corpus: Path, method: str, params: dict, title: str, train: Train
 ) -> None:

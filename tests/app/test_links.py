@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from xcwork_app import state
 
-from app import state
 from tests.support.pages import Train, choose_row, table
 from xcwork.runs import Run, RunStore
 
@@ -26,11 +26,15 @@ def run(corpus: Path, train: Train) -> Run:
 @pytest.mark.parametrize(
     ("page", "key", "value"),
     [
-        ("data", "data.way", "generate"), ("labs", "labs.lab", "rank"), ("predict", "predict.view", "runs"),
-        ("errors", "errors.section", "missed"), ("compare", "compare.section", "curves"),
-        ("data", "data.part", "test"), ("errors", "errors.documents.state", "any"),
+        ("data", "data.way", "generate"),
+        ("labs", "labs.lab", "rank"),
+        ("predict", "predict.view", "runs"),
+        ("errors", "errors.section", "missed"),
+        ("compare", "compare.section", "curves"),
+        ("data", "data.part", "test"),
+        ("errors", "errors.documents.state", "any"),
     ],
-)  # fmt: skip
+)
 def test_a_choice_goes_into_the_address_and_comes_back(open_page, run: Run, page: str, key: str, value: str) -> None:
     first = open_page(page, data="fruit.csv", run=run.id)
     usual = first.session_state[key]
@@ -123,7 +127,7 @@ def test_an_address_that_cannot_be_opens_the_usual_view(open_page, run: Run) -> 
         ("label_map", "layout", "tree", "There is no layout “tree”; “PCA” is shown instead."),
         ("label_map", "colour", "blue", "There is no colour “blue”; “Band” is shown instead."),
     ],
-)  # fmt: skip
+)
 def test_what_an_address_asks_for_in_vain_is_said_in_one_line(
     open_page, run: Run, corpus: Path, train: Train, page_name: str, field: str, text: str, sentence: str
 ) -> None:
@@ -277,8 +281,7 @@ def test_a_page_that_ends_early_has_its_address_and_its_note(open_page, corpus: 
 
 def script_with_a_choice_that_shrinks() -> None:
     import streamlit as st
-
-    from app import state
+    from xcwork_app import state
 
     trees = st.session_state.get("trees", 9)
     state.link("label_map.tree", 1, range(1, trees + 1))

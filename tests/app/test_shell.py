@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from xcwork_app import navigation, state, widgets
+from xcwork_app.panels.shared import guide
+from xcwork_app.sources import Source
 
-from app import navigation, state, ui
-from app.catalog import Source
-from app.panels import guide
 from xcwork.runs import Run, RunStore
 
 
@@ -96,20 +96,21 @@ def test_every_lesson_has_its_parts(file: Path) -> None:
 
 
 def test_text_from_outside_is_never_markdown() -> None:
-    assert ui.plain("a *b* [c](d) <e> $f$\n:red[g]") == r"a \*b\* \[c\]\(d\) \<e\> \$f\$ \:red\[g\]"
+    assert widgets.plain("a *b* [c](d) <e> $f$\n:red[g]") == r"a \*b\* \[c\]\(d\) \<e\> \$f\$ \:red\[g\]"
 
 
 def script_with_errors() -> None:
-    from app import ui
+    from xcwork_app import widgets
+
     from xcwork.errors import ConfigError, DataError
 
-    with ui.guarded("The file"):
+    with widgets.guarded("The file"):
         raise DataError("line <b>1</b> is odd", file="a.csv", line=1, remedy="look at it")
-    with ui.guarded():
+    with widgets.guarded():
         raise ConfigError("k must be at least 1, got 0")
-    with ui.guarded():
+    with widgets.guarded():
         raise OSError(28, "No space left on device", "runs/x")
-    with ui.guarded():
+    with widgets.guarded():
         raise MemoryError
 
 
@@ -123,17 +124,16 @@ def test_errors_become_sentences_and_the_page_goes_on() -> None:
 
 def script_with_table() -> None:
     import pandas as pd
-
-    from app import ui
+    from xcwork_app import widgets
 
     frame = pd.DataFrame({"label": ["=cmd()", "<script>"] + ["x"] * 1200, "score": 0.5})
-    ui.table(frame, key="t", name="labels")
+    widgets.table(frame, key="t", name="labels")
 
 
 def test_tables_are_cut_for_the_browser_and_say_so() -> None:
     page = AppTest.from_function(script_with_table).run()
     assert not page.exception
-    assert len(page.dataframe[0].value) == ui.MOST_ROWS
+    assert len(page.dataframe[0].value) == widgets.MOST_ROWS
     assert "1,202 rows" in page.caption[0].value
 
 
@@ -151,11 +151,15 @@ def test_tables_are_cut_for_the_browser_and_say_so() -> None:
     ],
 )
 def test_durations_for_people(value: float | None, text: str) -> None:
-    assert ui.seconds(value) == text
+    assert widgets.seconds(value) == text
 
 
 def test_estimated_durations_for_people() -> None:
-    assert [ui.about(value) for value in (0.0, 0.9, 130.0)] == ["under a second", "under a second", "about 2 minutes"]
+    assert [widgets.about(value) for value in (0.0, 0.9, 130.0)] == [
+        "under a second",
+        "under a second",
+        "about 2 minutes",
+    ]
 
 
 def test_a_damaged_run_does_not_hide_the_others(open_page, corpus: Path) -> None:
@@ -171,11 +175,10 @@ def script_of_a_later_page() -> None:
     from contextlib import suppress
 
     import streamlit as st
+    from xcwork_app import caches, sidebar, widgets
 
-    from app import caches, shell, ui
-
-    with suppress(ui.PageEnd):
-        run = shell.require_run("Later")
+    with suppress(widgets.PageEnd):
+        run = sidebar.require_run("Later")
         st.title(run.name)
         assert caches.model(run) is caches.model(run)
         st.caption(type(caches.model(run)).__name__)

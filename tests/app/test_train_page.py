@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from xcwork_app.panels.train import launcher, settings_form
 
-from app.panels import launcher, settings_form
 from xcwork.methods.base import Parameter
 from xcwork.methods.registry import METHODS, method_class
 from xcwork.runs import Run, RunStore, jobs
@@ -229,8 +229,8 @@ def test_a_run_folder_that_is_deleted_leaves_the_page_usable(open_page, finished
 
 def all_fields() -> None:
     import streamlit as st
+    from xcwork_app.panels.train.settings_form import field
 
-    from app.panels.settings_form import field
     from xcwork.methods.base import Parameter
 
     kinds = [
@@ -247,8 +247,13 @@ def all_fields() -> None:
 def test_every_kind_of_parameter_has_a_field() -> None:
     page = AppTest.from_function(all_fields).run()
     assert page.session_state["found"] == {
-        "count": 3, "rate": 0.05, "most": None, "on": True, "way": "a", "name": None,
-    }  # fmt: skip
+        "count": 3,
+        "rate": 0.05,
+        "most": None,
+        "on": True,
+        "way": "a",
+        "name": None,
+    }
     page.number_input(key="most").set_value(4)
     page.selectbox(key="on").set_value(False).run()
     assert page.session_state["found"]["most"] == 4

@@ -86,9 +86,12 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
         page.on("pageerror", lambda failure: complaints.append(str(failure)))
         page.on(
             "console",
-            lambda line: complaints.append(f"{line.text} {line.location}")
-            if line.type == "error" and not ASKS_TWICE.search(line.location["url"]) else None,
-        )  # fmt: skip
+            lambda line: (
+                complaints.append(f"{line.text} {line.location}")
+                if line.type == "error" and not ASKS_TWICE.search(line.location["url"])
+                else None
+            ),
+        )
 
     made.on("page", listen)
     yield made

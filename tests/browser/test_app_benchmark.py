@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.serving import serving
-from tests.support.paths import BENCHMARKS
+from tests.support.server import serving
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 def test_every_change_of_a_page_has_an_end(
     page: Page, home: Path, runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    benchmark = importlib.import_module("dashboard")
+    benchmark = importlib.import_module("benchmarks.app")
     asked = {name: benchmark.CHANGES[name] for name in ("home", "predict", "compare")}
     monkeypatch.setattr(benchmark, "CHANGES", asked)
     monkeypatch.setattr(benchmark, "WARM_UP", 1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.serving import serving
+from tests.support.server import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

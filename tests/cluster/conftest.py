@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from xcwork import cluster
-from xcwork.data.dataset import Dataset
+from xcwork.compute import cluster
+from xcwork.core.dataset import Dataset
 from xcwork.data.synthetic import make_synthetic
 
 
@@ -21,9 +21,13 @@ def scheduler() -> Iterator[str]:
     """The address of a scheduler with two workers of one thread each."""
     distributed = pytest.importorskip("distributed", reason="Dask is not installed; pip install 'xcwork[dist]'")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1",
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        host="127.0.0.1",
         env={"NUMBA_NUM_THREADS": "1"},
-    ) as started:  # fmt: skip
+    ) as started:
         yield started.scheduler_address
 
 

@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 
 import xcwork
-from xcwork import cluster
+from xcwork.compute import cluster
+from xcwork.compute.parallel import at_once, block_map
 from xcwork.errors import Cancelled, ConfigError, DataError
-from xcwork.parallel import at_once, block_map
+from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.progress import Callback, listening
-from xcwork.storage import Checkpoint
 
 SETTINGS = {
-    "one_vs_all": {}, "label_tree": {"leaf_size": 4, "trees": 2}, "landmarks": {"landmarks": 8},
+    "one_vs_all": {},
+    "label_tree": {"leaf_size": 4, "trees": 2},
+    "landmarks": {"landmarks": 8},
     "zestxml": {},
-}  # fmt: skip
+}
 
 
 class Numbers:
@@ -39,10 +41,10 @@ def refuse(data: Numbers, item: int) -> int:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several blocks a method, so that both workers get some."""
-    monkeypatch.setattr("xcwork.methods.one_vs_all.MOST_LABELS", 5)
+    monkeypatch.setattr("xcwork.methods.common.one_vs_all_svm.MAX_LABELS_PER_BLOCK", 5)
     monkeypatch.setattr("xcwork.methods.landmarks.affinity.BLOCK", 7)
     monkeypatch.setattr("xcwork.methods.landmarks.ridge.Ridge.block", 6)
-    monkeypatch.setattr("xcwork.methods.zestxml.own.FEWEST_LABELS", 3)
+    monkeypatch.setattr("xcwork.methods.common.pair_svm.FEWEST_LABELS", 3)
 
 
 def test_blocks_run_in_both_workers_in_order_and_the_data_go_once(on_cluster) -> None:
@@ -124,11 +126,14 @@ def test_a_cancelled_training_goes_on_without_the_cluster(topics, on_cluster, sm
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ("nonsense", "is no address of a cluster"), ("http://host:80", "is no address of a cluster"),
-        ("tcp://host", "is no address of a cluster"), ("local:0", "does not say how many processes"),
-        ("local:many", "does not say how many processes"), ("tcp://127.0.0.1:99999", "is no address"),
+        ("nonsense", "is no address of a cluster"),
+        ("http://host:80", "is no address of a cluster"),
+        ("tcp://host", "is no address of a cluster"),
+        ("local:0", "does not say how many processes"),
+        ("local:many", "does not say how many processes"),
+        ("tcp://127.0.0.1:99999", "is no address"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_address_is_one_sentence(address, sentence) -> None:
     with pytest.raises(ConfigError, match=sentence):
         cluster.check(address)

@@ -14,10 +14,10 @@ import pytest
 import xcwork
 from tests.support import rank_script
 from tests.support.rank_script import CASES, data, trained
-from xcwork.distributed import Group, Shard
+from xcwork.compute.ranks import Group, Shard
 from xcwork.errors import ConfigError
+from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.runs import RunStore, jobs
-from xcwork.storage import Checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,13 @@ def of_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*command, str(Path(rank_script.__file__)), str(folder)], env=environment, capture_output=True, text=True,
-        timeout=280, check=False,
-    )  # fmt: skip
+        [*command, str(Path(rank_script.__file__)), str(folder)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return folder
 

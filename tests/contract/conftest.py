@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
+from xcwork.core.topk import TopK
 from xcwork.methods.base import Method
 from xcwork.methods.registry import METHODS, create
-from xcwork.results import TopK
 
 
 @pytest.fixture(params=sorted(METHODS))

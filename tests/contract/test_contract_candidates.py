@@ -10,7 +10,10 @@ import pytest
 from scipy import sparse
 
 from tests.support.brief_training import briefly
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Method
 

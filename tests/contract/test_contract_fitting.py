@@ -10,8 +10,8 @@ from scipy import sparse
 
 from tests.support.brief_training import Stopper, briefly
 from xcwork.errors import Cancelled, DataError, NotFittedError
+from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.registry import create
-from xcwork.storage import Checkpoint
 
 INSTANT = {
     "bm25",

@@ -11,9 +11,10 @@ import pytest
 from scipy import sparse
 
 from tests.support.brief_training import briefly
-from xcwork.data.dataset import Dataset, Split
-from xcwork.mapped import mapping_of
-from xcwork.results import TopK
+from xcwork.core.dataset import Dataset
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
+from xcwork.storage.mapped_arrays import mapping_of
 
 Same = Callable[[TopK, TopK], None]
 Change = Callable[[sparse.csr_array], sparse.csr_array]

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from xcwork.core.topk import MISSING
 from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.methods.registry import create
-from xcwork.results import MISSING
 
 BLIND = {"popularity"}  # methods that do not look at the document
 

@@ -15,7 +15,7 @@ import xcwork
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Method
 from xcwork.methods.registry import METHODS, create, method_class, name_of
-from xcwork.storage import write_state
+from xcwork.storage.state import write_state
 
 PICKLE_STARTS = tuple(bytes([0x80, protocol, 0x95]) for protocol in (4, 5))
 

@@ -13,12 +13,14 @@ from scipy import sparse
 
 from tests.support.brief_training import BRIEF
 from tests.support.parameter_settings import FOLDER, Setting, every_setting
-from xcwork.data.dataset import Dataset, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.explanation import Explanation
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError
 from xcwork.methods.base import Method
 from xcwork.methods.multihead import encoders
 from xcwork.methods.registry import METHODS, create
-from xcwork.results import Explanation, TopK
 
 SETTINGS = list(every_setting())
 Answers = tuple[TopK, list[Explanation]]

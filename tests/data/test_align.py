@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data.align import in_terms_of
-from xcwork.data.dataset import Dataset, Features, Split
-from xcwork.data.text import text_dataset
+from xcwork.analysis.alignment import in_terms_of
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.split import Split
+from xcwork.data.build import text_dataset
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK
 from xcwork.metrics import evaluate
@@ -45,9 +47,14 @@ def dataset(name: str, *, uids: bool = False, **texts: str) -> Dataset:
     """One document a label, in train and test; `label="document text"`."""
     labels = [[f"id-{label}" if uids else label] for label in texts]
     return text_dataset(
-        name, train_texts=list(texts.values()), train_labels=labels, test_texts=list(texts.values()),
-        test_labels=labels, label_names=list(texts), label_uids=[f"id-{label}" for label in texts] if uids else None,
-    )  # fmt: skip
+        name,
+        train_texts=list(texts.values()),
+        train_labels=labels,
+        test_texts=list(texts.values()),
+        test_labels=labels,
+        label_names=list(texts),
+        label_uids=[f"id-{label}" for label in texts] if uids else None,
+    )
 
 
 HOME = dataset("home", apple="sweet apple pie", wine="red wine glass", bread="fresh bread crust")

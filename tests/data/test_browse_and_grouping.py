@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xcwork.core.dataset import Dataset
 from xcwork.data.browse import document_text, documents_table, find_documents, next_document
-from xcwork.data.dataset import Dataset
-from xcwork.data.grouping import group_facts, regroup
+from xcwork.data.group_recipes import group_facts, regroup
 from xcwork.data.load import load_dataset
 from xcwork.errors import ConfigError
 

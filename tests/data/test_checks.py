@@ -10,9 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.propensity import Propensity
+from xcwork.core.split import Split
 from xcwork.data import hashing
-from xcwork.data.checks import describe
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Propensity, Split
+from xcwork.data.card import describe
 from xcwork.data.hashing import row_hashes, text_hashes
 
 
@@ -25,9 +29,12 @@ def odd(**texts) -> Dataset:
     """Train: an empty document, a duplicate, one without labels. Test: one that occurs in training."""
     labels = LabelSpace(["a", "b", "b", "orphan <b>"], texts=["x", "", "y", " "])
     train = split(
-        [[1, 2], [1, 2], [0, 0], [0, -3]], [[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]], labels,
-        texts=texts.get("train"), filter_pairs=np.array([[0, 0], [0, 2]]),
-    )  # fmt: skip
+        [[1, 2], [1, 2], [0, 0], [0, -3]],
+        [[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]],
+        labels,
+        texts=texts.get("train"),
+        filter_pairs=np.array([[0, 0], [0, 2]]),
+    )
     test = split([[1, 2], [2, 1]], [[1, 0, 0, 0], [0, 0, 1, 0]], labels, texts=texts.get("test"))
     return Dataset("odd", train, test, Propensity(0.5, 0.4, "somewhere"), "made by hand")
 
@@ -54,11 +61,16 @@ def test_counts():
 def test_every_oddity_is_a_sentence():
     problems = describe(odd()).problems
     for words in (
-        "1 training document has no features", "1 training document has no labels",
-        "1 training document repeats an earlier one", "1 test document occurs in the training part",
-        "1 label occurs in no document", "1 label has the name of another", "2 labels have no text", "negative",
+        "1 training document has no features",
+        "1 training document has no labels",
+        "1 training document repeats an earlier one",
+        "1 test document occurs in the training part",
+        "1 label occurs in no document",
+        "1 label has the name of another",
+        "2 labels have no text",
+        "negative",
         "1 filter pair is a true label",
-    ):  # fmt: skip
+    ):
         assert any(words in problem for problem in problems), words
     assert len(problems) == 9
 
@@ -99,8 +111,15 @@ def test_frequency_curve_bins_and_bands():
     assert [point["frequency"] for point in card.frequency_curve] == counts[:9].tolist()
     assert [point["rank"] for point in card.frequency_curve] == list(range(1, 10))
     assert {(row["from"], row["to"]): row["labels"] for row in card.frequency_bins} == {
-        (0, 0): 1, (1, 1): 2, (2, 3): 2, (4, 7): 2, (8, 15): 0, (16, 31): 1, (32, 63): 1, (64, 127): 1,
-    }  # fmt: skip
+        (0, 0): 1,
+        (1, 1): 2,
+        (2, 3): 2,
+        (4, 7): 2,
+        (8, 15): 0,
+        (16, 31): 1,
+        (32, 63): 1,
+        (64, 127): 1,
+    }
     by_count = {band: row["labels"] for band, row in card.bands["count"].items()}
     assert by_count == {"head": 2, "torso": 2, "tail": 5, "zero-shot": 1}
     for bands in card.bands.values():

@@ -24,7 +24,7 @@ def small_split(n_documents: int = 6, n_labels: int = 4) -> Split:
         sparse.csr_array(np.eye(n_labels, 3, dtype=np.float32)),
         features,
         [["u0"] if i else [] for i in range(n_labels)],
-    )  # fmt: skip
+    )
     pairs = np.array([[0, 1], [2, 3], [2, 0]])
     texts = [f"document {i}" for i in range(n_documents)]
     return Split(X, Y, labels, features, texts, [f"d{i}" for i in range(n_documents)], ["g"] * n_documents, pairs)

@@ -11,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Propensity, Split
-from xcwork.data.fingerprint import first_fingerprint, hash_content, may_match
-from xcwork.data.text import TextVectorizer, text_dataset
+from xcwork.core.dataset import Dataset, first_fingerprint
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.propensity import Propensity
+from xcwork.core.split import Split
+from xcwork.data.build import text_dataset
+from xcwork.storage.fingerprint import hash_content, may_match
+from xcwork.text.vectorizer import TextVectorizer
 
 CONTENT = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.text(max_size=3),

@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.data import groups as grouping
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
 from xcwork.data.groups import clustered_groups, groups_of, named_groups, random_groups, with_group_labels, with_groups
 from xcwork.data.load import load_dataset
 from xcwork.errors import ConfigError, DataError

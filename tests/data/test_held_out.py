@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.core.features import Features
+from xcwork.core.held_out import keep_groups_whole, number_groups
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.data.groups import aggregated, groups_sharing_labels, random_groups
 from xcwork.data.hashing import document_hashes
-from xcwork.data.held_out import keep_groups_whole, number_groups
 from xcwork.methods.registry import create
-from xcwork.methods.siamesexml import fit, fusion
-from xcwork.methods.siamesexml.fit import Corpus
+from xcwork.methods.siamesexml import fusion, training
+from xcwork.methods.siamesexml.training import Corpus
 from xcwork.methods.zestxml.training import Roles
 
 
@@ -86,7 +88,7 @@ def test_multihead_validates_on_whole_bags(bags):
 def test_siamesexml_validates_on_whole_bags(bags):
     nothing = sparse.csr_array(bags.Y.shape, dtype=np.float32)
     corpus = Corpus(bags.X, bags.Y, nothing, bags.labels.Z, groups_sharing_labels(bags))
-    kept, held = fit._parts(corpus, SimpleNamespace(held_out=0.2, seed=0))
+    kept, held = training._parts(corpus, SimpleNamespace(held_out=0.2, seed=0))
     assert len(held) == 40
     assert not torn(bags, held)
     assert sorted([*kept, *held]) == list(range(200))

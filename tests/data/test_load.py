@@ -177,9 +177,10 @@ def test_synthetic_arguments(monkeypatch):
 
 
 COUNTS = {
-    "bibtex": (4880, 2515, 1836, 159, 0), "delicious": (12920, 3185, 500, 983, 0),
+    "bibtex": (4880, 2515, 1836, 159, 0),
+    "delicious": (12920, 3185, 500, 983, 0),
     "fashion-mnist": (60000, 10000, 784, 10, 0),
-}  # fmt: skip
+}
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"the real datasets are not at {SHARED}")

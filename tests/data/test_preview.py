@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from xcwork.data.checks import describe
+from xcwork.data.card import describe
 from xcwork.data.load import load_dataset
+from xcwork.data.readers.columns import read_table
 from xcwork.data.readers.preview import RECORDS, preview
-from xcwork.data.readers.tables import read_table
 from xcwork.errors import DataError
 
 ROWS = [

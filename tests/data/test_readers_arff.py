@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
 

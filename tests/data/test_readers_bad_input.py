@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
 
@@ -49,9 +49,13 @@ LF = [{"uid": str(i), "title": f"Title {i}", "content": "some words", "target_in
 ARFF = b"@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute l {0,1}\n@data\n{0 2.5,2 1}\n1,0,1\n{1 1}\n"
 XC = b"3 4 5\n0,2 1:0.5 3:2\n 0:1e-3\n4,3 2:.25 1:3\n"
 SPLITS = {
-    "trn_X_Xf.txt": b"2 3\n0:1 2:0.5\n\n", "trn_X_Y.txt": b"2 2\n1:1\n0:1\n", "tst_X_Xf.txt": b"1 3\n1:2\n",
-    "tst_X_Y.txt": b"1 2\n0:1 1:1\n", "Xf.txt": b"one\ntwo\nthree\n", "filter_labels_test.txt": b"0 1\n",
-}  # fmt: skip
+    "trn_X_Xf.txt": b"2 3\n0:1 2:0.5\n\n",
+    "trn_X_Y.txt": b"2 2\n1:1\n0:1\n",
+    "tst_X_Xf.txt": b"1 3\n1:2\n",
+    "tst_X_Y.txt": b"1 2\n0:1 1:1\n",
+    "Xf.txt": b"one\ntwo\nthree\n",
+    "filter_labels_test.txt": b"0 1\n",
+}
 
 VALID: dict[str, Callable[[], Files]] = {
     "xc": lambda: {"train.txt": XC, "test.txt": b"1 4 5\n1 0:1\n", "Y.txt": b"a\nb\nc\nd\ne\n"},
@@ -60,8 +64,11 @@ VALID: dict[str, Callable[[], Files]] = {
     "zestxml": lambda: {**SPLITS, "Y_Yf.txt": b"2 2\n0:1\n1:1\n", "Yf.txt": b"__label__0__x\ny\n"},
     "svmlight": lambda: {"train.svm": b"# c\n3,7 1:0.5 4:1\n7 2:1 # c\n", "test.svm": b"9 3:1\n"},
     "pecos": lambda: {
-        "X.trn.npz": npz([[0, 1], [2, 0]]), "Y.trn.npz": npz([[1, 0], [0, 1]]), "X.tst.npz": npz([[1, 1]]),
-        "Y.tst.npz": npz([[1, 0]]), "output-items.txt": b"a\nb\n",
+        "X.trn.npz": npz([[0, 1], [2, 0]]),
+        "Y.trn.npz": npz([[1, 0], [0, 1]]),
+        "X.tst.npz": npz([[1, 1]]),
+        "Y.tst.npz": npz([[1, 0]]),
+        "output-items.txt": b"a\nb\n",
     },
     "mulan": lambda: {"a.arff": ARFF, "a.xml": b'<labels><label name="l"></label></labels>'},
     "idx": lambda: {
@@ -69,15 +76,19 @@ VALID: dict[str, Callable[[], Files]] = {
         "train-labels-idx1-ubyte": struct.pack(">4BI", 0, 0, 8, 1, 2) + b"\1\0",
     },
     "lf json": lambda: {
-        "trn.json.gz": gzip.compress(lines(LF), mtime=0), "tst.json": lines(LF[:2]), "lbl.json": lines(RECORDS[:3]),
+        "trn.json.gz": gzip.compress(lines(LF), mtime=0),
+        "tst.json": lines(LF[:2]),
+        "lbl.json": lines(RECORDS[:3]),
     },
     "folder": lambda: {
-        "train.jsonl": lines(RECORDS), "test.jsonl": lines(RECORDS[:2]), "labels.csv": b"uid,title\nl0,zero\nl1,one\n",
+        "train.jsonl": lines(RECORDS),
+        "test.jsonl": lines(RECORDS[:2]),
+        "labels.csv": b"uid,title\nl0,zero\nl1,one\n",
     },
     "csv": lambda: {"data.csv": b"id,text,tags\n" + b"".join(b'%d,"word%d, x","a|b"\n' % (i, i) for i in range(6))},
     "csv lists": lambda: {"data.csv": b"text,tags\n" + b"".join(b"word%d,\"['a', 'b']\"\n" % i for i in range(6))},
     "parquet": lambda: {"data.parquet": parquet_table()},
-}  # fmt: skip
+}
 
 
 @st.composite

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from xcwork.data.checks import describe
+from xcwork.data.card import describe
 from xcwork.data.load import load_dataset
-from xcwork.data.readers.cells import LabelCells, split_labels
-from xcwork.data.readers.tables import Table
+from xcwork.data.readers.columns import Table
+from xcwork.data.readers.label_cells import LabelCells, split_labels
 from xcwork.errors import DataError
 
 FILMS = [

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from xcwork.data.checks import describe
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
+from xcwork.data.card import describe
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
 

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from xcwork.compute import memory
+from xcwork.core.dataset import Dataset
 from xcwork.data import readers
-from xcwork.data.dataset import Dataset
-from xcwork.data.readers import files
+from xcwork.data.readers import safe_files
 from xcwork.errors import DataError
 
 
@@ -29,8 +30,11 @@ def refusal(path: Path, **options: object) -> DataError:
 
 def pecos(path: Path) -> Path:
     matrices = {
-        "X.trn": [[0, 1.5], [2, 0]], "Y.trn": [[1, 0, 0], [0, 1, 0]], "X.tst": [[1, 1]], "Y.tst": [[0, 1, 1]],
-    }  # fmt: skip
+        "X.trn": [[0, 1.5], [2, 0]],
+        "Y.trn": [[1, 0, 0], [0, 1, 0]],
+        "X.tst": [[1, 1]],
+        "Y.tst": [[0, 1, 1]],
+    }
     for name, rows in matrices.items():
         sparse.save_npz(path / f"{name}.npz", sparse.csr_matrix(np.array(rows, np.float64)))
     (path / "output-items.txt").write_text("red wine\ngreen tea\nred wine\n")
@@ -273,16 +277,16 @@ def test_damaged_archives(tmp_path):
 
 
 def test_a_gzip_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "EXPANSION_MATTERS", 2**20)
+    monkeypatch.setattr(safe_files, "EXPANSION_MATTERS", 2**20)
     (tmp_path / "data.csv.gz").write_bytes(gzip.compress(b"text,labels\n" + b"a" * 2**24))
     assert "250 times its size" in str(refusal(tmp_path / "data.csv.gz"))
-    monkeypatch.setattr(files, "MAX_EXPANSION", 10**6)
-    monkeypatch.setattr(files, "available_memory", lambda: 2**20)
+    monkeypatch.setattr(safe_files, "MAX_EXPANSION", 10**6)
+    monkeypatch.setattr(safe_files, "available_memory", lambda: 2**20)
     assert "GiB" in str(refusal(tmp_path / "data.csv.gz"))
 
 
 def test_a_header_larger_than_the_memory(tmp_path, monkeypatch):
     (tmp_path / "big.txt").write_text("1 5000000 5000000\n0 1:1\n")
-    monkeypatch.setattr(files, "available_memory", lambda: 2**28)
+    monkeypatch.setattr(memory, "available_memory", lambda: 2**28)
     error = refusal(tmp_path / "big.txt")
     assert "would need 0.7 GiB" in str(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.data.load import load_dataset
 from xcwork.data.readers import FORMATS
 

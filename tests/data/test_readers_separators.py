@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from xcwork.data.readers.cells import LabelCells, split_labels
+from xcwork.data.readers.columns import Table
+from xcwork.data.readers.label_cells import LabelCells, split_labels
 from xcwork.data.readers.separators import PUNCTUATION, SPACE, WHOLE_CELL, find_separator, split_at
-from xcwork.data.readers.tables import Table
 
 SHARED = Path(os.environ.get("XCWORK_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data")) / "formats"
 WRITTEN = {"|": "|", ";": "; ", ",": ", ", SPACE: " "}
@@ -118,7 +118,7 @@ def test_a_separator_takes_the_white_space_around_names_but_not_inside():
 @pytest.mark.parametrize("column", ["Subjects", "Authors", "Bookshelves", "LoCC"])
 @pytest.mark.parametrize("most", [50, 200, None])
 def test_a_library_catalogue(column, most):
-    from xcwork.data.readers.tables import read_table
+    from xcwork.data.readers.columns import read_table
 
     cells = [cell for cell in read_table(SHARED / "gutenberg-catalog" / "pg_catalog.csv").columns[column] if cell]
     assert find_separator(cells[:most]) == ";"

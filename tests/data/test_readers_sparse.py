@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from xcwork.core.dataset import Dataset
 from xcwork.data import readers
-from xcwork.data.dataset import Dataset
 from xcwork.data.readers import sparse_text
 from xcwork.errors import ConfigError, DataError
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from xcwork.core.dataset import Dataset
 from xcwork.data import readers
-from xcwork.data.dataset import Dataset
 from xcwork.errors import ConfigError, DataError
 
 PLAIN = {"vectorizer": {"ngrams": 1, "stop_words": False}}
@@ -270,10 +270,13 @@ def test_labels_described_twice(tmp_path):
 
 
 def lf_folder(path: Path, targets: object = (0, 2)) -> Path:
-    json_lines(path / "trn.json.gz", [
-        {"uid": "a", "title": "Red", "content": "wine", "target_ind": targets, "target_rel": [1.0, 1.0]},
-        {"uid": "b", "title": "Blue", "content": "", "target_ind": []},
-    ])  # fmt: skip
+    json_lines(
+        path / "trn.json.gz",
+        [
+            {"uid": "a", "title": "Red", "content": "wine", "target_ind": targets, "target_rel": [1.0, 1.0]},
+            {"uid": "b", "title": "Blue", "content": "", "target_ind": []},
+        ],
+    )
     json_lines(path / "tst.json.gz", [{"uid": "c", "title": "Green", "content": "tea", "target_ind": [1]}])
     labels = [{"uid": f"l{i}", "title": name} for i, name in enumerate(("Wine", "Tea", "Red"))]
     json_lines(path / "lbl.json.gz", labels)

@@ -10,11 +10,12 @@ import sys
 import numpy as np
 import pytest
 
-from xcwork.data import docstrings, seealso
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
+from xcwork.data import docstrings
+from xcwork.data import pyseealso as seealso
 from xcwork.data.docstrings import Documented
-from xcwork.data.seealso import build, load_pyseealso, see_also, without_see_also
-from xcwork.data.text import TextVectorizer
+from xcwork.data.pyseealso import build, load_pyseealso, see_also, without_see_also
+from xcwork.text.vectorizer import TextVectorizer
 
 NUMPYDOC = """Mean of the values.
 
@@ -224,7 +225,7 @@ def test_label_text_finds_about_half_of_the_first_labels(pyseealso):
 
 
 def test_every_build_is_byte_identical_and_the_cache_gives_it_back(home, pyseealso, tmp_path):
-    code = "import sys; from xcwork.data.seealso import load_pyseealso; load_pyseealso(sys.argv[1])"
+    code = "import sys; from xcwork.data.pyseealso import load_pyseealso; load_pyseealso(sys.argv[1])"
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment, check=True)
     ours, theirs = ((folder / "data" / ".cache") for folder in (home, tmp_path))

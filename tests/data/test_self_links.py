@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from xcwork.data.checks import describe
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
+from xcwork.data.card import describe
 from xcwork.data.load import load_dataset
 from xcwork.errors import ConfigError
 from xcwork.methods.registry import create
@@ -78,9 +78,9 @@ def test_the_user_may_keep_them(tmp_path, home):
 
 
 def test_an_unknown_choice_is_refused_before_anything_is_read(tmp_path, home, monkeypatch):
-    from xcwork.data.readers import table
+    from xcwork.data.readers import tabular
 
-    monkeypatch.setattr(table, "read_table", lambda *_: pytest.fail("the file was read"))
+    monkeypatch.setattr(tabular, "read_table", lambda *_: pytest.fail("the file was read"))
     with pytest.raises(ConfigError, match="self_links must be one of auto, filter, keep, got 'maybe'"):
         load_dataset(see_also(tmp_path / "fruit"), self_links="maybe")
 

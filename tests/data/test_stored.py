@@ -10,13 +10,13 @@ import pytest
 from scipy import sparse
 
 import xcwork
-from xcwork import mapped
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
+from xcwork.data.dataset_writer import DatasetWriter
 from xcwork.data.load import load_dataset
-from xcwork.data.stored import DatasetWriter
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import DataError, XcworkError
-from xcwork.storage import write_state
+from xcwork.storage import mapped_arrays
+from xcwork.storage.state import write_state
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_what_is_written_by_blocks_comes_back_mapped(dataset: Dataset, tmp_path:
     for ours, theirs in ((found.train, dataset.train), (found.test, dataset.test)):
         for name in ("X", "Y"):
             matrix = getattr(ours, name)
-            assert mapped.mapping_of(matrix.data) is not None
+            assert mapped_arrays.mapping_of(matrix.data) is not None
             assert not matrix.data.flags.writeable
             np.testing.assert_array_equal(matrix.toarray(), getattr(theirs, name).toarray())
     assert found.labels.names == dataset.labels.names
@@ -47,10 +47,10 @@ def test_what_is_written_by_blocks_comes_back_mapped(dataset: Dataset, tmp_path:
 
 def test_a_large_folder_is_mapped_by_itself(dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = written(dataset, tmp_path / "big")
-    assert mapped.mapping_of(load_dataset(folder, home=tmp_path).train.X.data) is None
-    assert mapped.mapping_of(load_dataset(folder, home=tmp_path, mapped=True).train.X.data) is not None
-    monkeypatch.setattr("xcwork.data.dataset.MAPPED_FROM", 1000)
-    assert mapped.mapping_of(load_dataset(folder, home=tmp_path).train.X.data) is not None
+    assert mapped_arrays.mapping_of(load_dataset(folder, home=tmp_path).train.X.data) is None
+    assert mapped_arrays.mapping_of(load_dataset(folder, home=tmp_path, mapped=True).train.X.data) is not None
+    monkeypatch.setattr("xcwork.core.dataset.MAPPED_FROM", 1000)
+    assert mapped_arrays.mapping_of(load_dataset(folder, home=tmp_path).train.X.data) is not None
 
 
 @pytest.mark.parametrize("method", ["flat", "mhs", "mhp"])
@@ -66,24 +66,27 @@ def test_a_method_that_streams_learns_the_same(method: str, dataset: Dataset, tm
 def test_released_pages_are_read_again(dataset: Dataset, tmp_path: Path) -> None:
     X = Dataset.load(written(dataset, tmp_path / "big"), mapped=True).train.X
     before = X[3:9].toarray()
-    mapped.release(X)
+    mapped_arrays.release(X)
     np.testing.assert_array_equal(X[3:9].toarray(), before)
-    mapped.release(dataset.train.X)  # in memory: nothing happens
+    mapped_arrays.release(dataset.train.X)  # in memory: nothing happens
     assert dataset.train.X.nnz
 
 
 def test_the_library_reads_what_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from safetensors.numpy import load_file, save_file
 
-    monkeypatch.setattr(mapped, "PIECE", 7)
+    monkeypatch.setattr(mapped_arrays, "PIECE", 7)
     arrays = {
-        "a": np.arange(5, dtype=np.int64), "b": np.ones((3, 2), np.float32), "c": np.array([True, False, True]),
-        "d": np.zeros((0, 4), np.float64), "e": np.arange(9, dtype=np.uint8),
-    }  # fmt: skip
+        "a": np.arange(5, dtype=np.int64),
+        "b": np.ones((3, 2), np.float32),
+        "c": np.array([True, False, True]),
+        "d": np.zeros((0, 4), np.float64),
+        "e": np.arange(9, dtype=np.uint8),
+    }
     save_file(arrays, tmp_path / "theirs")
-    on_disk = mapped.map_arrays(tmp_path / "theirs")
-    mapped.write_arrays(on_disk, tmp_path / "ours")
-    for found in (on_disk, load_file(tmp_path / "ours"), mapped.map_arrays(tmp_path / "ours")):
+    on_disk = mapped_arrays.map_arrays(tmp_path / "theirs")
+    mapped_arrays.write_arrays(on_disk, tmp_path / "ours")
+    for found in (on_disk, load_file(tmp_path / "ours"), mapped_arrays.map_arrays(tmp_path / "ours")):
         assert found.keys() == arrays.keys()
         for name, array in arrays.items():
             np.testing.assert_array_equal(found[name], array)
@@ -99,15 +102,17 @@ def test_a_damaged_file_is_one_sentence(damage: str, tmp_path: Path) -> None:
     header, rest = json.loads(content[8 : 8 + length]), content[8 + length :]
     facts = header[".matrix.data"]
     changes = {
-        "outside": {"data_offsets": [10**6, 10**6 + 16]}, "shape": {"shape": [400]}, "type": {"dtype": "C64"},
+        "outside": {"data_offsets": [10**6, 10**6 + 16]},
+        "shape": {"shape": [400]},
+        "type": {"dtype": "C64"},
         "negative": {"data_offsets": [-16, 0]},
-    }  # fmt: skip
+    }
     facts |= changes.get(damage, {})
     text = json.dumps(header).encode()
     whole = len(text).to_bytes(8, "little") + text + rest
     broken = {"cut": whole[:-20], "header": b"\7" + whole[1:], "long header": b"\xff" * 8 + whole[8:]}
     file.write_bytes(broken.get(damage, whole))
-    from xcwork.storage import read_state
+    from xcwork.storage.state import read_state
 
     with pytest.raises(XcworkError, match="damaged"):
         read_state(tmp_path / "s", mapped=True)
@@ -116,9 +121,10 @@ def test_a_damaged_file_is_one_sentence(damage: str, tmp_path: Path) -> None:
 def test_blocks_that_do_not_fit_are_refused_and_leave_nothing(dataset: Dataset, tmp_path: Path) -> None:
     X, Y = dataset.train.X, dataset.train.Y
     for wrong, sentence in (
-        ((X[:, :3], Y), "a block of X has 3 columns"), ((X, Y[:, :2]), "a block of Y has 2 columns"),
+        ((X[:, :3], Y), "a block of X has 3 columns"),
+        ((X, Y[:, :2]), "a block of Y has 2 columns"),
         ((X[:5], Y[:4]), "5 documents in X but 4 in Y"),
-    ):  # fmt: skip
+    ):
         with (
             pytest.raises(DataError, match=sentence),
             DatasetWriter(tmp_path / "big", n_features=X.shape[1], label_names=dataset.labels.names) as writer,

@@ -8,16 +8,24 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data import planted, synthetic
-from xcwork.data.dataset import Dataset
-from xcwork.data.planted import Planted
+from xcwork.core.dataset import Dataset
+from xcwork.data import planted_model, synthetic
+from xcwork.data.planted_model import Planted
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import ConfigError
 
 TINY = {
-    "n_documents": 50, "n_labels": 5, "n_topics": 2, "label_terms": 2, "topic_terms": 2, "common_terms": 1,
-    "text_terms": 1, "labels_per_document": 0.8, "noise": 1.5, "unseen_share": 0.0,
-}  # fmt: skip
+    "n_documents": 50,
+    "n_labels": 5,
+    "n_topics": 2,
+    "label_terms": 2,
+    "topic_terms": 2,
+    "common_terms": 1,
+    "text_terms": 1,
+    "labels_per_document": 0.8,
+    "noise": 1.5,
+    "unseen_share": 0.0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +52,9 @@ def enumerated_posterior(model: Planted, present: np.ndarray) -> np.ndarray:
             for slot in relevant:
                 rates[slot * m : (slot + 1) * m] -= np.log(1 - model.signal)
             topic_terms = slice(model.n_label_terms, model.n_label_terms + model.n_topics * r)
-            rates[topic_terms] = planted.STRAY_TOPIC_TERMS / (model.n_topics * r)
+            rates[topic_terms] = planted_model.STRAY_TOPIC_TERMS / (model.n_topics * r)
             first = model.n_label_terms + topic * r
-            rates[first : first + r] += planted.TOPIC_TERM_RATE
+            rates[first : first + r] += planted_model.TOPIC_TERM_RATE
             informative = slice(0, model.n_terms - model.common_terms)
             p *= np.prod(np.where(present, 1 - np.exp(-rates), np.exp(-rates))[informative])
             total += p
@@ -159,7 +167,7 @@ def test_documents_have_the_asked_number_of_labels(dataset):
     model = Planted(n_labels=403, n_topics=10)
     sums = np.add.reduceat(model.prior, model.starts[:-1])
     np.testing.assert_allclose(sums, 3.0)
-    assert model.prior.max() <= planted.HIGHEST_PRIOR
+    assert model.prior.max() <= planted_model.HIGHEST_PRIOR
 
 
 def test_unseen_labels_occur_in_test_documents_only(dataset):

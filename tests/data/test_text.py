@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer, TfidfVectorizer
 
-from xcwork.data import terms
-from xcwork.data.terms import WordIds, WordRules
-from xcwork.data.text import TextVectorizer
 from xcwork.errors import ConfigError, DataError, NotFittedError, XcworkError
-from xcwork.storage import read_state, write_state
+from xcwork.storage.state import read_state, write_state
+from xcwork.text import ngrams as terms
+from xcwork.text.ngrams import WordIds, WordRules
+from xcwork.text.vectorizer import TextVectorizer
 
 WORDS = [
     "apple",
@@ -144,8 +144,11 @@ def test_no_ngram_crosses_a_text_a_paragraph_or_an_unknown_word():
 def test_underscores_split_words_on_request():
     assert TextVectorizer(ngrams=1).fit(["train_test x_y"]).feature_names == ["train_test", "x_y"]
     assert TextVectorizer(ngrams=1, split_underscores=True).fit(["train_test x_y ελ_ιά"]).feature_names == [
-        "test", "train", "ελ", "ιά",
-    ]  # fmt: skip
+        "test",
+        "train",
+        "ελ",
+        "ιά",
+    ]
 
 
 @settings(deadline=None)

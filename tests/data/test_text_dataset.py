@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset
-from xcwork.data.text import TextVectorizer, text_dataset
+from xcwork.core.dataset import Dataset
+from xcwork.data.build import text_dataset
 from xcwork.errors import DataError
+from xcwork.text.vectorizer import TextVectorizer
 
 DOCUMENTS = {
     "train_texts": ["red apples", "green apples taste good", "dry red wine"],
@@ -37,10 +38,15 @@ def test_given_labels_keep_their_order_and_unlisted_ones_follow():
 def test_documents_name_labels_by_uid_where_there_are_uids():
     documents = DOCUMENTS | {"train_labels": [["u1"], ["u1", "u2"], ["u3"]], "test_labels": [["u3"], []]}
     dataset = text_dataset(
-        "tiny", **documents, label_uids=["u3", "u2", "u1"], label_names=["Wine", "Same", "Same"],
-        label_parents=[[], ["u1"], []], train_uids=["a", "b", "c"], train_groups=["g", "g", "h"],
+        "tiny",
+        **documents,
+        label_uids=["u3", "u2", "u1"],
+        label_names=["Wine", "Same", "Same"],
+        label_parents=[[], ["u1"], []],
+        train_uids=["a", "b", "c"],
+        train_groups=["g", "g", "h"],
         test_filter=np.array([[0, 1]]),
-    )  # fmt: skip
+    )
     assert dataset.labels.uids == ["u3", "u2", "u1"]
     assert dataset.labels.parents == [[], ["u1"], []]
     assert dataset.train.Y.toarray().tolist() == [[0, 0, 1], [0, 1, 1], [1, 0, 0]]
@@ -69,9 +75,13 @@ def test_a_ready_label_matrix_is_taken_as_it_is():
     train = sparse.csr_array(np.array([[2.0, 0], [0, 1], [1, 1]]))
     test = sparse.csr_array((2, 2))
     dataset = text_dataset(
-        "tiny", train_texts=DOCUMENTS["train_texts"], test_texts=DOCUMENTS["test_texts"], train_labels=train,
-        test_labels=test, label_names=["first", "second"],
-    )  # fmt: skip
+        "tiny",
+        train_texts=DOCUMENTS["train_texts"],
+        test_texts=DOCUMENTS["test_texts"],
+        train_labels=train,
+        test_labels=test,
+        label_names=["first", "second"],
+    )
     assert dataset.train.Y.toarray().tolist() == [[1, 0], [0, 1], [1, 1]]
     assert dataset.test.Y.nnz == 0
     assert train.toarray()[0, 0] == 2  # what came in is untouched

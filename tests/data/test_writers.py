@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.data import writers
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
 from xcwork.data.load import load_dataset
 from xcwork.data.writers import write_splits, write_xc
 from xcwork.errors import DataError

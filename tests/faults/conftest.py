@@ -12,16 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.paths import BENCHMARKS, ROOT
+from tests.support.paths import ROOT
 from xcwork.runs import RunStore
-
-sys.path.insert(0, str(BENCHMARKS))
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     """48 training and 16 test documents with 12 labels, one of them unseen."""
-    from _faults.workload import write_corpus
+    from tests.support.faults.workload import write_corpus
 
     return write_corpus(tmp_path / "corpus")
 

@@ -9,9 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from _faults import shim
 
-from tests.support.paths import BENCHMARKS
+from tests.support.faults import shim
 from xcwork.methods.registry import METHODS
 
 KINDS = {"kill", "term", "oom", "disk", "readonly", "clock"}
@@ -22,7 +21,7 @@ def test_every_method_survives_a_fault(tmp_path):
     if reason := shim.missing():
         pytest.skip(reason)
     out = tmp_path / "faults.json"
-    command = [sys.executable, str(BENCHMARKS / "faults.py"), "--kills", str(len(METHODS)), "--out", str(out)]
+    command = [sys.executable, "-m", "benchmarks.faults", "--kills", str(len(METHODS)), "--out", str(out)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env=os.environ | {"TMPDIR": str(tmp_path)}
     )

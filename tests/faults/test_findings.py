@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from safetensors import SafetensorError
 
-from xcwork import storage
 from xcwork.cli import app, serve
-from xcwork.cli.continued import ContinuedFile
+from xcwork.cli.resumable_output import ContinuedFile
 from xcwork.errors import ConfigError
 from xcwork.runs import Run, status, worker
 from xcwork.runs import reporter as reporter_module
-from xcwork.storage import read_state, write_state
+from xcwork.storage import state
+from xcwork.storage.state import read_state, write_state
 
 FULL = "Error while serializing: I/O error: No space left on device (os error 28)"
 
@@ -140,9 +140,11 @@ def test_a_signal_after_the_work_does_not_lose_the_run(run, monkeypatch):
     "error",
     [
         RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried"),
-        RuntimeError("can't start new thread"), MemoryError("Unable to allocate 8 TiB"), RuntimeError("std::bad_alloc"),
+        RuntimeError("can't start new thread"),
+        MemoryError("Unable to allocate 8 TiB"),
+        RuntimeError("std::bad_alloc"),
     ],
-)  # fmt: skip
+)
 def test_every_way_to_run_out_of_memory_gets_the_same_words(error):
     assert worker._sentence(error).startswith("there was not enough memory (")
 
@@ -150,7 +152,7 @@ def test_every_way_to_run_out_of_memory_gets_the_same_words(error):
 def test_a_replaced_folder_is_never_missing(tmp_path, monkeypatch):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    if not storage._exchanged(tmp_path / "a", tmp_path / "b"):
+    if not state._exchanged(tmp_path / "a", tmp_path / "b"):
         pytest.skip("this file system cannot swap two folders in one step")
     folder, seen = tmp_path / "model", []
     write_state(folder, {"version": 1})
@@ -174,7 +176,7 @@ def test_a_replaced_folder_is_never_missing(tmp_path, monkeypatch):
 
 
 def test_a_folder_is_replaced_where_the_system_cannot_swap(tmp_path, monkeypatch):
-    monkeypatch.setattr(storage, "_exchanged", lambda *_: False)
+    monkeypatch.setattr(state, "_exchanged", lambda *_: False)
     for version in (1, 2):
         write_state(tmp_path / "model", {"version": version})
     assert read_state(tmp_path / "model") == {"version": 2}

@@ -7,17 +7,16 @@ import subprocess
 import sys
 
 import pytest
-from long_runs import grown
-from predict_million import complete, is_complete, killed_at, write_documents
 
-from tests.support.paths import BENCHMARKS
+from benchmarks.long_runs import grown
+from benchmarks.predict_million import complete, is_complete, killed_at, write_documents
 from xcwork.runs import worker
 
 
 @pytest.mark.timeout(900)  # several processes start; a busy machine takes its time
 def test_trainings_in_a_row_leave_nothing_behind(tmp_path):
     out = tmp_path / "long.json"
-    command = [sys.executable, str(BENCHMARKS / "long_runs.py"), "--runs", "2", "--inside", "6"]
+    command = [sys.executable, "-m", "benchmarks.long_runs", "--runs", "2", "--inside", "6"]
     command += ["--methods", "popularity", "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from xcwork.kernels.gram import descend_gram, gram, transposed
-from xcwork.kernels.machines import by_inner_products, from_negatives, one_by_one
+from xcwork.kernels.svm_batch import by_inner_products, from_negatives, one_by_one
+from xcwork.kernels.svm_gram import descend_gram, gram, transposed
 from xcwork.sparse import Rows
 
 WAYS = pytest.mark.parametrize("train", [one_by_one, from_negatives, by_inner_products])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.pairs import pair_dots, pair_matches, pair_products
+from xcwork.kernels.pair_scores import pair_dots, pair_matches, pair_products
 
 
 def partners_of(rng: np.random.Generator, n: int, k: int, n_partners: int) -> np.ndarray:

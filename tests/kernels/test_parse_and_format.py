@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from xcwork.kernels import parse_codes as codes
-from xcwork.kernels.format import BYTES_AN_ENTRY, format_rows
-from xcwork.kernels.parse import parse_rows
+from xcwork.kernels import text_codes as codes
+from xcwork.kernels.text_format import BYTES_AN_ENTRY, format_rows
+from xcwork.kernels.text_parse import parse_rows
 
 
 def parse_values(text: bytes) -> tuple[int, np.ndarray]:
@@ -18,9 +18,21 @@ def parse_values(text: bytes) -> tuple[int, np.ndarray]:
     size = text.count(b":")
     ids, values, ends = np.empty(size, np.int32), np.empty(size, np.float32), np.empty(len(text) + 1, np.int64)
     error, _, _ = parse_rows(
-        buffer, False, 0, 2**31 - 2, 0, 0, True, False,
-        np.empty(0, np.int32), np.zeros(len(text) + 1, np.int64), ids, values, ends, codes.empty_seen(),
-    )  # fmt: skip
+        buffer,
+        False,
+        0,
+        2**31 - 2,
+        0,
+        0,
+        True,
+        False,
+        np.empty(0, np.int32),
+        np.zeros(len(text) + 1, np.int64),
+        ids,
+        values,
+        ends,
+        codes.empty_seen(),
+    )
     return error, values
 
 
@@ -61,10 +73,16 @@ def test_values_are_read_as_python_reads_them(number, style):
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("0.1", "0.1"), ("1", "1"), ("1e-7", "1e-7"), ("12.5", "12.5"), ("300000", "300000"), ("1e30", "1e+30"),
-        ("0.00012", "0.00012"), ("-2.5", "-2.5"),
+        ("0.1", "0.1"),
+        ("1", "1"),
+        ("1e-7", "1e-7"),
+        ("12.5", "12.5"),
+        ("300000", "300000"),
+        ("1e30", "1e+30"),
+        ("0.00012", "0.00012"),
+        ("-2.5", "-2.5"),
     ],
-)  # fmt: skip
+)
 def test_short_numbers_are_written_short(text, value):
     assert written(np.array([float(text)], np.float32)) == f"0:{value}\n".encode()
 

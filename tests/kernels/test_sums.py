@@ -7,14 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.sums import FAR, Documents, Sum, add, add_sum, clear, cosines, length_of, product_of, summed
+from xcwork.kernels.centred_sums import FAR, Documents, Sum, add, add_sum, clear, cosines, length_of, product_of, summed
 
 
 def empty_sum(n_features: int) -> Sum:
     return Sum(
-        np.zeros(n_features), np.empty(n_features, np.int32), np.zeros(n_features, bool), np.zeros(1, np.int64),
+        np.zeros(n_features),
+        np.empty(n_features, np.int32),
+        np.zeros(n_features, bool),
+        np.zeros(1, np.int64),
         np.zeros(2),
-    )  # fmt: skip
+    )
 
 
 def documents(seed: int, centre: bool, n: int = 7, d: int = 5) -> tuple[Documents, np.ndarray]:

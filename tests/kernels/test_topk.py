@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from xcwork.results import MISSING
+from xcwork.core.topk import MISSING
 from xcwork.search import top_k_product, top_k_rows
 
 # Few distinct values, so that ties are the rule.

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from xcwork.kernels.tree_search import _leap, weights_along
 from xcwork.methods.label_tree.forest import Classifiers, Forest, Shape
-from xcwork.methods.label_tree.searching import Searcher
+from xcwork.methods.label_tree.prediction import Searcher
 
 N_FEATURES, N_LABELS = 12, 20
 
@@ -85,7 +85,7 @@ def test_blocks_of_documents_do_not_matter(monkeypatch):
     searcher = Searcher(Forest.joined([random_tree(rng), random_tree(rng)]), N_LABELS, beam=2, power=2)
     X = sparse.random_array((50, N_FEATURES), density=0.4, rng=rng, dtype=np.float32).tocsr()
     whole = searcher.top_k(X, 5)
-    monkeypatch.setattr("xcwork.methods.label_tree.searching.BLOCK", 7)
+    monkeypatch.setattr("xcwork.methods.label_tree.prediction.BLOCK", 7)
     parts = searcher.top_k(X, 5)
     assert parts.ids.tobytes() == whole.ids.tobytes()
     assert parts.scores.tobytes() == whole.scores.tobytes()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.trees import by_feature, cluster, gather
+from xcwork.kernels.tree_training import by_feature, cluster, gather
 from xcwork.sparse import Rows
 
 

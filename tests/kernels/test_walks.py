@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from xcwork.kernels.walks import most_visited
-from xcwork.results import MISSING, TopK
+from xcwork.core.topk import MISSING, TopK
+from xcwork.kernels.random_walks import most_visited
 
 RESTART = 0.8
 

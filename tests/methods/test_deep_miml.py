@@ -10,10 +10,14 @@ import pytest
 import torch
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.data.groups import aggregated, groups_of, random_groups
 from xcwork.errors import Cancelled, DataError
-from xcwork.methods.deep_miml import DeepMIML, _one_label_each
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.deep_miml.method import DeepMIML, _one_label_each
 from xcwork.methods.deep_miml.network import (
     NOBODY,
     Weights,
@@ -25,7 +29,6 @@ from xcwork.methods.deep_miml.network import (
 )
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
-from xcwork.storage import Checkpoint
 
 QUICK = {"hidden": 32, "concepts": 2, "dropout": 0.0, "epochs": 15, "batch_size": 8, "learning_rate": 0.01}
 

@@ -9,11 +9,14 @@ import pytest
 from scipy import sparse
 
 from tests.support.planted_groups import planted
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.data.groups import aggregated, random_groups
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Method
-from xcwork.methods.eagle import LEARNERS
+from xcwork.methods.eagle.method import LEARNERS
 from xcwork.methods.multihead import encoders
 from xcwork.methods.registry import create, method_class
 from xcwork.progress import Callback

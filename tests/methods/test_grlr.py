@@ -11,8 +11,8 @@ from scipy import sparse
 from tests.support.planted_groups import planted
 from xcwork.data.groups import Groups, groups_of
 from xcwork.errors import ConfigError
-from xcwork.kernels.groups import SETTLED
-from xcwork.methods.eagle.grlr import Assigned, Problem, assign_labels, assignment_precision, objective, solve
+from xcwork.kernels.grlr import SETTLED
+from xcwork.methods.common.grlr import Assigned, Problem, assign_labels, assignment_precision, objective, solve
 from xcwork.sparse import normalise_rows
 
 
@@ -92,9 +92,11 @@ def grouped_data(draw) -> tuple[np.ndarray, Groups]:
     n, d, m, n_labels = draw(st.integers(1, 14)), draw(st.integers(2, 8)), draw(st.integers(1, 6)), 4
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
     overlap = draw(st.booleans())
-    members = [sorted(rng.choice(n, rng.integers(1, n + 1), replace=False)) for _ in range(m)] if overlap else [
-        part.tolist() for part in np.array_split(rng.permutation(n), min(m, n))
-    ]  # fmt: skip
+    members = (
+        [sorted(rng.choice(n, rng.integers(1, n + 1), replace=False)) for _ in range(m)]
+        if overlap
+        else [part.tolist() for part in np.array_split(rng.permutation(n), min(m, n))]
+    )
     members = [sorted(group) for group in members]
     labels = rng.integers(0, 3, (len(members), n_labels)) * (rng.random((len(members), n_labels)) < 0.6)
     return X, groups_from(members, labels, n)
@@ -310,7 +312,7 @@ def test_only_the_largest_entries_of_an_embedding_are_kept():
 @settings(max_examples=40)
 @given(grouped_data(), st.sampled_from([0, 1, 20]), st.sampled_from(["one", "top_c"]), st.booleans())
 def test_torch_gives_the_same_answer(data: tuple[np.ndarray, Groups], steps: int, assign: str, centre: bool):
-    from xcwork.methods.eagle.grlr_torch import solve_with_torch
+    from xcwork.methods.common.grlr_torch import solve_with_torch
 
     X, groups = data
     rows = sparse.csr_array(X.astype(np.float32))
@@ -325,19 +327,17 @@ def test_torch_gives_the_same_answer(data: tuple[np.ndarray, Groups], steps: int
 
 def test_torch_agrees_where_labels_have_many_groups():
     """Where a few new winners among many do not keep a label from settling."""
-    from xcwork.methods.eagle.grlr_torch import solve_with_torch
+    from xcwork.methods.common.grlr_torch import solve_with_torch
 
     split, _ = planted(3)
     groups = groups_of(split)
     assert groups.labels.astype(bool).sum(axis=0).max() > 50
-    problem = Problem.of(
-        split.X, groups, steps=20, rate=0.1, careful=True, assign="one", centre=True, keep=6, seed=1
-    )  # fmt: skip
+    problem = Problem.of(split.X, groups, steps=20, rate=0.1, careful=True, assign="one", centre=True, keep=6, seed=1)
     np.testing.assert_array_equal(solve(problem)[0], solve_with_torch(problem, "cpu")[0])
 
 
 def test_torch_agrees_on_the_toy_example_too():
-    from xcwork.methods.eagle.grlr_torch import solve_with_torch
+    from xcwork.methods.common.grlr_torch import solve_with_torch
 
     X = sparse.csr_array(np.tile([[0.6, 0.8], [-0.6, -0.8]], (3, 1)).astype(np.float32))
     groups = groups_from([[0, 1], [2, 3], [4, 5]], np.ones((3, 7)), 6)

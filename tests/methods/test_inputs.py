@@ -20,12 +20,18 @@ TEXTS = ["red square", "black circle"]
 @pytest.mark.parametrize(
     "documents",
     [
-        np.array(TEXTS), np.array(TEXTS, object), np.array(TEXTS, np.dtypes.StringDType()), pd.Series(TEXTS),
-        pd.Series(TEXTS, dtype="string"), pd.Index(TEXTS), tuple(TEXTS), (text for text in TEXTS),
+        np.array(TEXTS),
+        np.array(TEXTS, object),
+        np.array(TEXTS, np.dtypes.StringDType()),
+        pd.Series(TEXTS),
+        pd.Series(TEXTS, dtype="string"),
+        pd.Index(TEXTS),
+        tuple(TEXTS),
+        (text for text in TEXTS),
         [np.str_(text) for text in TEXTS],
     ],
     ids=["array", "objects", "StringDType", "series", "string series", "index", "tuple", "generator", "numpy strings"],
-)  # fmt: skip
+)
 def test_texts_in_any_series_are_a_list_of_plain_strings(documents) -> None:
     read = read_documents(documents)
     assert read == TEXTS
@@ -40,10 +46,15 @@ def test_one_text_is_one_document(document) -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        np.array([[1, 0, 2]]), np.array([1.0, 0.0, 2.0]), np.array([[True, False, True]]), pd.DataFrame([[1, 0, 2]]),
-        sparse.csc_matrix([[1, 0, 2]]), sparse.coo_array(np.array([1, 0, 2])), sparse.csr_array([[1.0, 0.0, 2.0]]),
+        np.array([[1, 0, 2]]),
+        np.array([1.0, 0.0, 2.0]),
+        np.array([[True, False, True]]),
+        pd.DataFrame([[1, 0, 2]]),
+        sparse.csc_matrix([[1, 0, 2]]),
+        sparse.coo_array(np.array([1, 0, 2])),
+        sparse.csr_array([[1.0, 0.0, 2.0]]),
     ],
-)  # fmt: skip
+)
 def test_numbers_are_rows_of_features(rows) -> None:
     read = read_documents(rows)
     assert isinstance(read, sparse.csr_array)

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.data.dataset import Features
-from xcwork.data.text import TextVectorizer, text_dataset
+from xcwork.core.features import Features
+from xcwork.data.build import text_dataset
 from xcwork.errors import DataError
-from xcwork.methods.label_match import BM25, TfidfMatch, counts
+from xcwork.methods.label_match.method import BM25, TfidfMatch, counts
+from xcwork.text.vectorizer import TextVectorizer
 
 TRAIN = ["apple pear apple", "pear plum", "plum plum cherry quince", "apple quince"]
 LABELS = ["apple", "pear pear plum", "cherry", "quince apple pear plum"]
@@ -24,10 +25,15 @@ LABELS = ["apple", "pear pear plum", "cherry", "quince apple pear plum"]
 @pytest.fixture
 def fruit():
     return text_dataset(
-        "fruit", train_texts=TRAIN, train_labels=[["a"], ["b"], ["b"], ["d"]], test_texts=["apple"],
-        test_labels=[["a"]], label_names=["a", "b", "c", "d"], label_texts=LABELS,
+        "fruit",
+        train_texts=TRAIN,
+        train_labels=[["a"], ["b"], ["b"], ["d"]],
+        test_texts=["apple"],
+        test_labels=[["a"]],
+        label_names=["a", "b", "c", "d"],
+        label_texts=LABELS,
         vectorizer=TextVectorizer(ngrams=1, stop_words=False),
-    )  # fmt: skip
+    )
 
 
 def bm25(document: str, label: str, k1: float, b: float, k3: float) -> float:

@@ -12,11 +12,11 @@ import xcwork
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.kernels.tree_search import search
+from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_tree import LabelTree, training
-from xcwork.methods.label_tree.explaining import secant
+from xcwork.methods.label_tree.explanation import secant
 from xcwork.progress import Callback
 from xcwork.sparse import normalise_rows
-from xcwork.storage import Checkpoint
 
 SMALL = {"leaf_size": 10, "trees": 2}
 
@@ -49,9 +49,17 @@ class StopAt(Callback):
         return phase == self.phase
 
 
-@pytest.mark.parametrize("params", [
-    {}, {"kind": "bonsai", "branching": 6}, {"branching": 8}, {"trees": 1}, {"beam": 3}, {"power": 3},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"kind": "bonsai", "branching": 6},
+        {"branching": 8},
+        {"trees": 1},
+        {"beam": 3},
+        {"power": 3},
+    ],
+)
 def test_every_kind_finds_labels_about_as_well_as_one_vs_all(topics, params):
     ours = precision(LabelTree(**SMALL | params).fit(topics.train), topics.test)
     reference = precision(xcwork.create("one_vs_all").fit(topics.train), topics.test)
@@ -155,7 +163,7 @@ def test_a_finished_tree_is_not_trained_again(topics, tmp_path):
 
 
 def test_the_number_of_threads_does_not_matter(model, topics, monkeypatch):
-    monkeypatch.setattr("xcwork.parallel.cpu_count", lambda: 1)
+    monkeypatch.setattr("xcwork.compute.cores.cpu_count", lambda: 1)
     alone = LabelTree(**SMALL).fit(topics.train)
     for name, part in alone.forest_.items():
         other = model.forest_[name]

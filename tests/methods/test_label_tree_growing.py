@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.errors import DataError
 from xcwork.methods.label_tree import LabelTree
 from xcwork.methods.label_tree.forest import Shape, labels_below

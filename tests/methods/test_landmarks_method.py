@@ -13,10 +13,10 @@ from scipy import sparse
 
 import xcwork
 from tests.support.label_families import N_GROUPS, every_score, make_families
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.methods.base import Method
-from xcwork.methods.landmarks import Landmarks
 from xcwork.methods.landmarks.graph import landmark_graph
+from xcwork.methods.landmarks.method import Landmarks
 from xcwork.methods.landmarks.predictors import with_bias
 from xcwork.methods.landmarks.ridge import Ridge
 from xcwork.metrics import evaluate

@@ -9,10 +9,11 @@ import pytest
 import torch
 from scipy import sparse
 
-from xcwork.kernels.landmarks import largest_of_columns, sparse_gram, sparse_times_dense
+from xcwork.kernels.sqrt_lasso import largest_of_columns, sparse_gram, sparse_times_dense
+from xcwork.methods.common.sparse_torch import Product
 from xcwork.methods.landmarks import ridge as ridge_module
 from xcwork.methods.landmarks.predictors import Regressors, largest, weights_kept, with_bias
-from xcwork.methods.landmarks.ridge import Product, Ridge
+from xcwork.methods.landmarks.ridge import Ridge
 
 
 def problem(n_documents: int, n_features: int, n_labels: int = 9, seed: int = 0) -> tuple[sparse.csr_array, np.ndarray]:

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from tests.support.label_families import every_score, make_families, split_of
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.errors import Cancelled, DataError
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.landmarks import score_rows
-from xcwork.methods import one_vs_all
-from xcwork.methods.landmarks import Landmarks, predictors
+from xcwork.kernels.sqrt_lasso import score_rows
+from xcwork.methods.common import one_vs_all_svm
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.landmarks import predictors
+from xcwork.methods.landmarks.method import Landmarks
 from xcwork.methods.landmarks.ridge import Ridge
 from xcwork.progress import Callback
-from xcwork.storage import Checkpoint
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_an_interrupted_training_goes_on(jumble, tmp_path, monkeypatch, phase):
 
 
 def test_interrupted_support_vector_machines_go_on(jumble, tmp_path, monkeypatch):
-    monkeypatch.setattr(one_vs_all, "MOST_LABELS", 2)
+    monkeypatch.setattr(one_vs_all_svm, "MAX_LABELS_PER_BLOCK", 2)
     whole = Landmarks(landmarks=4, predictor="svm").fit(jumble.train)
     checkpoint = Checkpoint(tmp_path / "checkpoint")
     with pytest.raises(Cancelled):
@@ -103,8 +104,10 @@ def test_interrupted_support_vector_machines_go_on(jumble, tmp_path, monkeypatch
             jumble.train, callbacks=[StopAt("training classifiers", 2)], checkpoint=checkpoint
         )
     trained = []
-    train = one_vs_all._Trainer.train
-    monkeypatch.setattr(one_vs_all._Trainer, "train", lambda self, labels: trained.append(1) or train(self, labels))
+    train = one_vs_all_svm.BlockTrainer.train
+    monkeypatch.setattr(
+        one_vs_all_svm.BlockTrainer, "train", lambda self, labels: trained.append(1) or train(self, labels)
+    )
     resumed = Landmarks(landmarks=4, predictor="svm").fit(jumble.train, checkpoint=checkpoint)
     assert len(trained) == 3  # of five blocks
     np.testing.assert_array_equal(every_score(resumed, jumble.test.X), every_score(whole, jumble.test.X))
@@ -160,9 +163,11 @@ def test_weights_that_hardly_matter_are_not_stored(jumble, monkeypatch):
 
 def test_kernels_of_several_threads_never_meet(jumble, monkeypatch):
     guarded = {
-        "affinity": "solve_columns", "predictors": "largest_of_columns", "ridge": "sparse_times_dense",
-        "scoring": "score_rows",
-    }  # fmt: skip
+        "landmarks.affinity": "solve_columns",
+        "landmarks.predictors": "largest_of_columns",
+        "common.sparse_torch": "sparse_times_dense",
+        "landmarks.scoring": "score_rows",
+    }
     called = set()
 
     def watch(module, name: str) -> None:
@@ -176,7 +181,7 @@ def test_kernels_of_several_threads_never_meet(jumble, monkeypatch):
         monkeypatch.setattr(module, name, watched)
 
     for module, name in guarded.items():
-        watch(import_module(f"xcwork.methods.landmarks.{module}"), name)
+        watch(import_module(f"xcwork.methods.{module}"), name)
     watch(import_module("xcwork.methods.landmarks.ridge"), "sparse_gram")
     for solver in ("cholesky", "cg"):
         Landmarks(landmarks=4, ridge_solver=solver, weights=3).fit(jumble.train).predict(jumble.test, k=3)

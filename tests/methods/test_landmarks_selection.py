@@ -178,9 +178,13 @@ def labels() -> sparse.csr_array:
 
 def pick(strategy: str, k: int, Y: sparse.csr_array, **changes) -> list[int]:
     settings = {
-        "affinity": self_affinity(Y, 1.0), "r2": np.linspace(0.1, 0.9, Y.shape[1]), "score_weight": 1.0,
-        "redundancy": 0.5, "fill": True, "seed": 0,
-    }  # fmt: skip
+        "affinity": self_affinity(Y, 1.0),
+        "r2": np.linspace(0.1, 0.9, Y.shape[1]),
+        "score_weight": 1.0,
+        "redundancy": 0.5,
+        "fill": True,
+        "seed": 0,
+    }
     return choose(strategy, k, Y, **(settings | changes)).landmarks.tolist()
 
 

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.errors import ConfigError
 from xcwork.methods.multihead.codes import (
     BitSlices,

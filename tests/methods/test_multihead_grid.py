@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.descent import EPSILON
-from xcwork.kernels.grid import grid_top_k
+from xcwork.kernels.best_sums import grid_top_k
+from xcwork.kernels.row_sgd import EPSILON
 from xcwork.methods.multihead.codes import MixedRadix
-from xcwork.methods.multihead.tables import Bags, Table, descend_numba, descend_torch
+from xcwork.methods.multihead.row_table import Bags, Table, descend_numba, descend_torch
 
 
 def best_by_kernel(heads, label_of, k):
@@ -99,12 +99,12 @@ def test_a_step_with_a_shared_scale_is_plain_descent(step):
 
 @pytest.mark.parametrize("shared", [0.0, 2.0])
 def test_the_kernel_with_threads_and_the_one_without_agree(monkeypatch, shared):
-    from xcwork.methods.multihead import tables
+    from xcwork.methods.multihead import row_table
 
     _, by_row, gradients, start = random_step(2)
     results = []
     for few in (0, 2**18):
-        monkeypatch.setattr(tables, "FEW_NUMBERS", few)
+        monkeypatch.setattr(row_table, "FEW_NUMBERS", few)
         table, squares = torch.from_numpy(start.copy()), torch.zeros(9)
         descend_numba(table, squares, *by_row, torch.from_numpy(gradients), 0.1, shared)
         results.append(table.numpy().tobytes() + squares.numpy().tobytes())

@@ -11,13 +11,15 @@ import pytest
 import torch
 from scipy import sparse
 
-from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError, DataError
+from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.multihead import encoders
 from xcwork.methods.multihead.network import NetworkTraining, Schedule
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
-from xcwork.storage import Checkpoint
 
 METHODS = ("flat", "mhc", "mhp", "mhs")
 QUICK = {"width": 32, "epochs": 6, "least_steps": 40}

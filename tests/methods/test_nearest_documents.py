@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.methods.nearest_documents import NearestDocuments
+from xcwork.methods.nearest_documents.method import NearestDocuments
 
 
 def brute_force(train, x: np.ndarray, neighbours: int) -> np.ndarray:

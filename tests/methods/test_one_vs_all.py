@@ -10,11 +10,11 @@ from scipy import sparse
 
 import xcwork
 from xcwork.errors import Cancelled, DataError
-from xcwork.methods import one_vs_all, resume
-from xcwork.methods.one_vs_all import OneVsAll
+from xcwork.methods.common import checkpoints, one_vs_all_svm
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.one_vs_all.method import OneVsAll
 from xcwork.progress import Callback
 from xcwork.sparse import normalise_rows
-from xcwork.storage import Checkpoint
 
 
 class StopAfter(Callback):
@@ -30,14 +30,14 @@ class StopAfter(Callback):
 def blocks_trained(monkeypatch) -> list[list[int]]:
     """Two labels a block, and a record of the blocks that were really trained."""
     trained: list[list[int]] = []
-    train = one_vs_all._Trainer.train
+    train = one_vs_all_svm.BlockTrainer.train
 
     def recorded(self, labels):
         trained.append(labels.tolist())
         return train(self, labels)
 
-    monkeypatch.setattr(one_vs_all, "MOST_LABELS", 2)
-    monkeypatch.setattr(one_vs_all._Trainer, "train", recorded)
+    monkeypatch.setattr(one_vs_all_svm, "MAX_LABELS_PER_BLOCK", 2)
+    monkeypatch.setattr(one_vs_all_svm.BlockTrainer, "train", recorded)
     return trained
 
 
@@ -73,7 +73,7 @@ def test_pruning_drops_the_small_weights_only(jumble):
 def test_the_size_of_a_block_changes_nothing(jumble, monkeypatch):
     models = []
     for size in (1, 3, 32):
-        monkeypatch.setattr(one_vs_all, "MOST_LABELS", size)
+        monkeypatch.setattr(one_vs_all_svm, "MAX_LABELS_PER_BLOCK", size)
         models.append(OneVsAll(prune=0.0).fit(jumble.train))
     for model in models[1:]:
         assert model.weights_.toarray().tobytes() == models[0].weights_.toarray().tobytes()
@@ -81,11 +81,11 @@ def test_the_size_of_a_block_changes_nothing(jumble, monkeypatch):
 
 
 def test_blocks_shrink_with_the_size_of_the_data(jumble, monkeypatch):
-    trainer = one_vs_all._Trainer.of(jumble.train, OneVsAll())
+    trainer = one_vs_all_svm.BlockTrainer.from_split(jumble.train, one_vs_all_svm.SvmSettings())
     assert trainer.block_size == 11
-    monkeypatch.setattr(one_vs_all, "BLOCK_BYTES", 3 * (8 * 25 + 9 * 40) + 1)
+    monkeypatch.setattr(one_vs_all_svm, "BLOCK_BYTES", 3 * (8 * 25 + 9 * 40) + 1)
     assert trainer.block_size == 3
-    monkeypatch.setattr(one_vs_all, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(one_vs_all_svm, "BLOCK_BYTES", 1)
     assert trainer.block_size == 1
 
 
@@ -106,8 +106,8 @@ def test_a_resumed_training_repeats_no_block(jumble, tmp_path, blocks_trained):
 
 
 def test_a_killed_training_goes_on_from_the_last_checkpoint(jumble, tmp_path, blocks_trained, monkeypatch):
-    monkeypatch.setattr(resume, "SAVE_EVERY", 0)
-    checkpoint, real = Checkpoint(tmp_path), one_vs_all._Trainer.train
+    monkeypatch.setattr(checkpoints, "SAVE_EVERY", 0)
+    checkpoint, real = Checkpoint(tmp_path), one_vs_all_svm.BlockTrainer.train
 
     def killed(self, labels):
         if len(blocks_trained) == 3:
@@ -115,7 +115,7 @@ def test_a_killed_training_goes_on_from_the_last_checkpoint(jumble, tmp_path, bl
         return real(self, labels)
 
     with monkeypatch.context() as patch:
-        patch.setattr(one_vs_all._Trainer, "train", killed)
+        patch.setattr(one_vs_all_svm.BlockTrainer, "train", killed)
         with pytest.raises(KeyboardInterrupt):
             OneVsAll().fit(jumble.train, checkpoint=checkpoint)
     assert len(blocks_trained) == 3
@@ -161,7 +161,7 @@ def test_an_empty_document_is_ranked_by_the_biases(jumble):
 
 def test_documents_without_any_label_teach_nothing(jumble):
     unlabelled = replace(jumble.train, Y=sparse.csr_array((40, 11), dtype=np.float32))
-    with pytest.raises(DataError, match="no training document carries a label"):
+    with pytest.raises(DataError, match="no training document has a label"):
         OneVsAll().fit(unlabelled)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xcwork.methods.popularity import Popularity
+from xcwork.methods.popularity.method import Popularity
 
 
 def test_the_score_is_the_share_of_training_documents(jumble):

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.methods import resume
-from xcwork.methods.resume import Blocks, Progress
-from xcwork.storage import Checkpoint
+from xcwork.methods.common import checkpoints
+from xcwork.methods.common.checkpoints import Blocks, Checkpoint, Progress
 
 PARAMS = {"C": 1.0}
 
@@ -19,7 +18,7 @@ PARAMS = {"C": 1.0}
 def clock(monkeypatch) -> list[float]:
     """Seconds that pass only when a test says so."""
     now = [100.0]
-    monkeypatch.setattr(resume.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
     return now
 
 
@@ -82,7 +81,7 @@ def test_saving_takes_a_twentieth_of_the_time_at_most(jumble, tmp_path, clock, m
         progress.update("first", lambda: {"value": 3})
         clock[0] += 1.0
     assert saved[0] == 100.0
-    assert (np.diff(saved) > resume.SAVE_EVERY).all()
+    assert (np.diff(saved) > checkpoints.SAVE_EVERY).all()
     assert len(saved) == 5
 
 

@@ -12,15 +12,18 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 import xcwork
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.core.topk import MISSING
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.base import Method
-from xcwork.methods.siamesexml import SiameseXML, supplement
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.siamesexml.method import SiameseXML, supplement
 from xcwork.methods.siamesexml.scores import NAMES
 from xcwork.progress import Callback
-from xcwork.results import MISSING
-from xcwork.storage import Checkpoint
 
 QUICK = {"dimension": 16, "epochs": 4, "classifier_epochs": 3, "batch": 128}
 
@@ -146,7 +149,7 @@ def test_an_ensemble_is_the_mean_of_its_members():
         {"members": 2, "held_out": 0.0},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_explanations_add_up_for_every_encoder(changes):
     model = fitted(**changes)
     best = model.predict(data().test.X[:3], k=3)

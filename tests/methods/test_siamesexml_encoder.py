@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.data.dataset import Features
+from xcwork.core.features import Features
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.siamesexml.adam import RowAdam
-from xcwork.methods.siamesexml.encoder import Bags, Encoder, Residual, normalised
+from xcwork.methods.common.row_adam import RowAdam
+from xcwork.methods.common.token_bags import Bags
+from xcwork.methods.siamesexml.encoder import Encoder, Residual, normalised
 from xcwork.methods.siamesexml.initial import decomposed, initial_table, recognisable, table_from_file
 from xcwork.methods.siamesexml.likelihood import CLASSIFIERS, ENCODER, Likelihood
 from xcwork.methods.siamesexml.module_one import EncoderTraining, Sampler, contrast, rate_at

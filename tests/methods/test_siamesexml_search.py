@@ -59,9 +59,12 @@ def test_correlation_has_the_label_itself_and_what_it_occurs_with():
     Y[:4, :2], Y[4:, 2:4] = 1, 1
     M = label_correlation(sparse.csr_array(Y), 10, seed=0).toarray()
     assert (M > 0).tolist() == [
-        [True, True, False, False, False], [True, True, False, False, False], [False, False, True, True, False],
-        [False, False, True, True, False], [False, False, False, False, True],
-    ]  # fmt: skip
+        [True, True, False, False, False],
+        [True, True, False, False, False],
+        [False, False, True, True, False],
+        [False, False, True, True, False],
+        [False, False, False, False, True],
+    ]
     assert M[4, 4] == 1
     assert (np.diag(M)[:4] > M[[0, 1, 2, 3], [1, 0, 3, 2]]).all()
     np.testing.assert_array_equal(label_correlation(sparse.csr_array(Y), 0, seed=0).toarray(), np.eye(5))

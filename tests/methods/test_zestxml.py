@@ -12,7 +12,7 @@ from scipy import sparse
 
 from xcwork.data.synthetic import make_synthetic
 from xcwork.methods.base import Method
-from xcwork.methods.zestxml import ZestXML
+from xcwork.methods.zestxml.method import ZestXML
 from xcwork.methods.zestxml.shortlist import Shortlister, damped
 from xcwork.methods.zestxml.xhtp import Sides, best_numba, find_pairs
 from xcwork.methods.zestxml.xhtp_torch import best_partners
@@ -196,7 +196,7 @@ def test_an_explanation_that_lacks_something_is_not_exact(fitted, variant, monke
     best, x = model.predict(data.test.X[[0]], k=1), data.test.X[[0]]
     label, score = best.row(0)[0]
     assert model.explain(x, label).exact
-    explaining = sys.modules["xcwork.methods.zestxml.explain"]  # by its path it would be the function of that name
+    explaining = sys.modules["xcwork.methods.zestxml.explanation"]  # by its path it would be the function of that name
     monkeypatch.setattr(explaining, "_joint_parts", lambda *arguments: [])
     reasons = model.explain(x, label)
     assert not reasons.exact

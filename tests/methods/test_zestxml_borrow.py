@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data.text import text_dataset
-from xcwork.methods.zestxml import ZestXML, borrow
+from xcwork.data.build import text_dataset
+from xcwork.methods.zestxml import borrow
 from xcwork.methods.zestxml.borrow import borrowed_terms, typical_terms
+from xcwork.methods.zestxml.method import ZestXML
 from xcwork.methods.zestxml.unseen import Sample, borrowing_share
 
 
@@ -58,9 +59,10 @@ def kitchen():
         "kitchen",
         train_texts=train,
         train_labels=[["cheddar cheese"] if i % 2 else ["rye bread"] for i in range(40)],
-        test_texts=["milk", "flour"], test_labels=[["blue cheese"], ["white bread"]],
+        test_texts=["milk", "flour"],
+        test_labels=[["blue cheese"], ["white bread"]],
         label_names=["cheddar cheese", "rye bread", "blue cheese", "white bread", "milk jug", "flour sack"],
-    )  # fmt: skip
+    )
 
 
 def test_an_unseen_label_is_found_by_a_word_of_similar_labels_documents(kitchen) -> None:

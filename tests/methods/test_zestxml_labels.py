@@ -10,11 +10,11 @@ import pytest
 from scipy import sparse
 
 import xcwork
-from xcwork.data.checks import describe
-from xcwork.data.text import text_dataset
+from xcwork.data.build import text_dataset
+from xcwork.data.card import describe
 from xcwork.errors import DataError
 from xcwork.methods.registry import METHODS, method_class
-from xcwork.methods.zestxml import ZestXML
+from xcwork.methods.zestxml.method import ZestXML
 from xcwork.sparse import normalise_rows
 
 VARIANTS = pytest.mark.parametrize("variant", ["tuned", "xhtp"])
@@ -27,14 +27,16 @@ def awkward(**changes):
     return text_dataset(
         "awkward",
         **{
-            "train_texts": [*train_texts, "green apple", ""], "train_labels": [*carried, [], []],
+            "train_texts": [*train_texts, "green apple", ""],
+            "train_labels": [*carried, [], []],
             "test_texts": ["green apple", "yellow pear", "unheard of", "red cherry"],
             "test_labels": [["1"], ["2"], ["1"], ["6"]],
             "label_names": ["apple", "pear", "pear", "nameless", "of the", "cherry"],
             "label_texts": ["apple", "pear", "pear", "", "of the", "apple cherry"],
             "label_uids": ["1", "2", "3", "4", "5", "6"],
-        } | changes,
-    )  # fmt: skip
+        }
+        | changes,
+    )
 
 
 @VARIANTS

@@ -12,14 +12,13 @@ from scipy.optimize import minimize
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled
 from xcwork.kernels.bilinear_training import Pairs, loss_and_slope
-from xcwork.methods import resume
-from xcwork.methods.resume import Progress
-from xcwork.methods.zestxml import ZestXML, own
-from xcwork.methods.zestxml.own import OwnProblem
+from xcwork.methods.common import checkpoints, pair_svm
+from xcwork.methods.common.checkpoints import Checkpoint, Progress
+from xcwork.methods.common.pair_svm import OwnProblem
+from xcwork.methods.zestxml.method import ZestXML
 from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.progress import Callback, listening
 from xcwork.sparse import to_rows
-from xcwork.storage import Checkpoint
 
 LOGISTIC = pytest.mark.parametrize("logistic", [False, True], ids=["squared hinge", "logistic"])
 
@@ -53,9 +52,17 @@ def test_own_weights_are_those_of_a_dense_solver(seed: int, C: float, logistic: 
     offsets = rng.normal(size=(n, n_labels)) * (signs != 0)
     pairs = sparse.csr_array(signs.astype(np.int8))
     problem = OwnProblem(
-        sparse.csr_array(X.astype(np.float32)), pairs, offsets[signs != 0].astype(np.float32), logistic,
-        C=C, passes=5000, tolerance=1e-6, smallest=0.0, keep=n_features, seed=0,
-    )  # fmt: skip
+        sparse.csr_array(X.astype(np.float32)),
+        pairs,
+        offsets[signs != 0].astype(np.float32),
+        logistic,
+        C=C,
+        passes=5000,
+        tolerance=1e-6,
+        smallest=0.0,
+        keep=n_features,
+        seed=0,
+    )
     weights, bias = problem.solve(np.array([0, 2]), no_checkpoint(), "own")
     for label in (0, 2):
         here = signs[:, label] != 0
@@ -99,9 +106,17 @@ def shared_problem(seed: int, logistic: bool, stop_by: np.ndarray) -> tuple[Shar
     X, Z = X.astype(np.float32), Z.astype(np.float32)
     pairs = Pairs(to_rows(sparse.csr_array(signs.astype(np.int8)), None), offsets.ravel().astype(np.float32))
     problem = SharedProblem(
-        to_rows(sparse.csr_array(X)), to_rows(sparse.csr_array(Z)), n_terms, pairs,
-        learn_from=np.setdiff1d(np.arange(n), stop_by), stop_by=stop_by, logistic=logistic, rate=1.0, batch=n, seed=0,
-    )  # fmt: skip
+        to_rows(sparse.csr_array(X)),
+        to_rows(sparse.csr_array(Z)),
+        n_terms,
+        pairs,
+        learn_from=np.setdiff1d(np.arange(n), stop_by),
+        stop_by=stop_by,
+        logistic=logistic,
+        rate=1.0,
+        batch=n,
+        seed=0,
+    )
     return problem, sparse.csr_array(support.astype(np.float32) * 0.1), (X, Z, signs, offsets, support)
 
 
@@ -167,9 +182,15 @@ class StopIn(Callback):
 
 PARAMS = {"epochs": 3, "patience": 10, "held_out": 0.1}
 PHASES = (
-    "counting pairs", "borrowing terms", "shortlisting", "matching", "refining shared pairs", "scoring shared pairs",
-    "training own weights", "calibrating",
-)  # fmt: skip
+    "counting pairs",
+    "borrowing terms",
+    "shortlisting",
+    "matching",
+    "refining shared pairs",
+    "scoring shared pairs",
+    "training own weights",
+    "calibrating",
+)
 
 
 @pytest.fixture(scope="module")
@@ -179,8 +200,8 @@ def data():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(own, "FEWEST_LABELS", 8)
-    monkeypatch.setattr(own, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(pair_svm, "FEWEST_LABELS", 8)
+    monkeypatch.setattr(pair_svm, "BLOCK_BYTES", 1)
 
 
 def learned(model: ZestXML) -> dict[str, np.ndarray]:
@@ -212,15 +233,15 @@ def test_a_stop_in_any_phase_is_resumed_to_the_same_model(loss, data, tmp_path, 
 
 @pytest.mark.parametrize("save_every", [0, 10**9])
 def test_own_weights_that_are_done_are_not_learned_again(data, tmp_path, monkeypatch, small_blocks, save_every) -> None:
-    monkeypatch.setattr(resume, "SAVE_EVERY", save_every)  # however seldom it saves, a stop saves everything
+    monkeypatch.setattr(checkpoints, "SAVE_EVERY", save_every)  # however seldom it saves, a stop saves everything
     n_blocks = []
-    solve_block = own._solve_block
+    solve_block = pair_svm._solve_block
 
     def counted(shared, labels):
         n_blocks.append(len(labels))
         return solve_block(shared, labels)
 
-    monkeypatch.setattr(own, "_solve_block", counted)
+    monkeypatch.setattr(pair_svm, "_solve_block", counted)
     for phase, after, still_to_do in (("training own weights", 2, -2), ("calibrating", 0, None)):
         checkpoint = Checkpoint(tmp_path / phase)
         n_blocks.clear()

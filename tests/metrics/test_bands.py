@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from xcwork.core.bands import Bands, absolute_bands, decile_bands, share_bands, shot_bands
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError
-from xcwork.metrics.bands import Bands, absolute_bands, band_table, decile_bands, share_bands, shot_bands
+from xcwork.metrics.by_band import band_table
 from xcwork.metrics.ranking import place
-from xcwork.results import TopK
 
 
 def names(bands: Bands) -> list[str]:
@@ -20,11 +21,20 @@ def names(bands: Bands) -> list[str]:
 
 def test_absolute_cut_points():
     assert names(absolute_bands(np.array([0, 1, 5, 6, 50, 51]))) == [
-        "zero-shot", "tail", "tail", "torso", "torso", "head",
-    ]  # fmt: skip
+        "zero-shot",
+        "tail",
+        "tail",
+        "torso",
+        "torso",
+        "head",
+    ]
     assert names(absolute_bands(np.array([0, 1, 2, 3, 4]), tail=1, torso=3)) == [
-        "zero-shot", "tail", "torso", "torso", "head",
-    ]  # fmt: skip
+        "zero-shot",
+        "tail",
+        "torso",
+        "torso",
+        "head",
+    ]
 
 
 def test_shot_cut_points():
@@ -92,9 +102,15 @@ def test_recall_of_a_band_is_counted_over_its_own_positives():
     topk = TopK(np.array([[1, 0], [1, 0]], np.int32), np.zeros((2, 2), np.float32))
     table = band_table(place(topk, truth), absolute_bands(np.array([0, 99])), [1, 2])
     assert table["zero-shot"] == {
-        "labels": 1, "test_positives": 2, "hits@1": 0, "contribution@1": 0.0, "recall@1": 0.0,
-        "hits@2": 2, "contribution@2": 50.0, "recall@2": 100.0,
-    }  # fmt: skip
+        "labels": 1,
+        "test_positives": 2,
+        "hits@1": 0,
+        "contribution@1": 0.0,
+        "recall@1": 0.0,
+        "hits@2": 2,
+        "contribution@2": 50.0,
+        "recall@2": 100.0,
+    }
     assert table["head"]["recall@1"] == 100.0
     assert table["head"]["contribution@1"] == 50.0
     assert table["torso"] == dict.fromkeys(table["head"], 0)

@@ -8,8 +8,8 @@ from math import log
 import numpy as np
 import pytest
 
-from xcwork.data.dataset import Propensity
-from xcwork.metrics.propensity import constants_for, inverse_propensities
+from xcwork.core.propensity import Propensity, inverse_propensities
+from xcwork.data.propensity_constants import constants_for
 
 
 def test_the_formula_by_hand():

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.data.dataset import Propensity
+from xcwork.core.propensity import Propensity, inverse_propensities
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
-from xcwork.metrics.propensity import inverse_propensities
 from xcwork.metrics.ranking import ABSENT, DEFINITIONS, coverage, curves, document_ratios, evaluate_topk, place
-from xcwork.results import TopK
 
 N_TRAIN, PROPENSITY = 50, Propensity(A=0.6, B=2.6)
 
@@ -85,9 +84,13 @@ def cases(draw: st.DrawFn) -> tuple[list[list[int]], list[set[int]], list[int], 
 
 def measure(lists: list[list[int]], truth: list[set[int]], frequencies: list[int], width: int, ks: list[int]):
     return evaluate_topk(
-        topk_of(lists, width), truth_of(truth, len(frequencies)), frequencies=np.array(frequencies), n_train=N_TRAIN,
-        propensity=PROPENSITY, ks=ks,
-    )  # fmt: skip
+        topk_of(lists, width),
+        truth_of(truth, len(frequencies)),
+        frequencies=np.array(frequencies),
+        n_train=N_TRAIN,
+        propensity=PROPENSITY,
+        ks=ks,
+    )
 
 
 @given(cases(), st.integers(1, 12))

@@ -11,7 +11,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Propensity, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.propensity import Propensity
+from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError, DataError, NotFittedError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK
 from xcwork.metrics import EvalReport, evaluate, evaluate_topk, per_document, per_label, write_details
@@ -163,9 +167,12 @@ def test_metrics_agree_with_evaluate_topk_and_k_is_never_too_small():
     dataset = dataset_of(TRAIN, TEST)
     method = fitted(Planted, dataset)
     expected = evaluate_topk(
-        method.predict(dataset.test, 4), dataset.test.Y, frequencies=dataset.train.label_frequencies, n_train=4,
+        method.predict(dataset.test, 4),
+        dataset.test.Y,
+        frequencies=dataset.train.label_frequencies,
+        n_train=4,
         propensity=dataset.propensity,
-    )  # fmt: skip
+    )
     assert evaluate(method, dataset, k=1).metrics == pytest.approx(expected)
     assert evaluate(method, dataset, k=1).k == 5
 

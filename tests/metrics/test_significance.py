@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.metrics import evaluate_topk
 from xcwork.metrics.significance import compare, paired_bootstrap
-from xcwork.results import TopK
 
 
 def test_identical_runs_do_not_differ():
@@ -111,8 +114,10 @@ def test_two_runs_are_compared_in_every_metric():
     frame = compare(a, b, dataset, n_resamples=300).set_index("metric")
     train = dataset.train
     options = {
-        "frequencies": train.label_frequencies, "n_train": len(train), "propensity": dataset.propensity,
-    }  # fmt: skip
+        "frequencies": train.label_frequencies,
+        "n_train": len(train),
+        "propensity": dataset.propensity,
+    }
     for column, topk in (("a", a), ("b", b)):
         values = evaluate_topk(topk, dataset.test.Y, **options)
         assert frame[column].to_dict() == pytest.approx({metric: values[metric] for metric in frame.index})

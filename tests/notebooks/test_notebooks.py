@@ -24,9 +24,17 @@ import notebook_pictures
 import run_notebooks
 
 EXPECTED = (
-    "00_tour", "01_your_own_data", "02_zestxml", "03_siamesexml", "04_eagle", "05_landmarks", "06_multi_head",
-    "07_error_analysis", "08_metrics", "09_scale",
-)  # fmt: skip
+    "00_tour",
+    "01_your_own_data",
+    "02_zestxml",
+    "03_siamesexml",
+    "04_eagle",
+    "05_landmarks",
+    "06_multi_head",
+    "07_error_analysis",
+    "08_metrics",
+    "09_scale",
+)
 PAGES = ("Home", "Data", "Train", "Predict", "Errors", "Compare", "Label map", "Labs")
 ABSOLUTE = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|var|usr|work|Users|opt|private)/|\b[A-Z]:\\\\")
 QUESTION = re.compile(r"^### Question \d", flags=re.MULTILINE)
@@ -157,7 +165,7 @@ def test_static_the_file_is_small_and_the_same_everywhere(name: str) -> None:
 
 
 def test_the_dashboard_names_notebooks_that_exist() -> None:
-    from app.panels.guide import FOLDER, read_lesson
+    from xcwork_app.panels.shared.guide import FOLDER, read_lesson
 
     named = {read_lesson(file.read_text("utf-8")).notebook for file in FOLDER.glob("*.md")}
     assert named
@@ -176,8 +184,10 @@ def test_a_failing_cell_is_named_and_nothing_is_written(tmp_path: Path, monkeypa
 
 
 def test_printed_text_is_joined_however_it_was_cut() -> None:
-    pieces = [nbformat.v4.new_output("stream", name=name, text=text) for name, text in
-              (("stdout", "a"), ("stdout", "b\n"), ("stderr", "c"), ("stdout", "d"))]  # fmt: skip
+    pieces = [
+        nbformat.v4.new_output("stream", name=name, text=text)
+        for name, text in (("stdout", "a"), ("stdout", "b\n"), ("stderr", "c"), ("stdout", "d"))
+    ]
     joined = run_notebooks.joined_streams(pieces)
     assert [(output.name, output.text) for output in joined] == [("stdout", "ab\n"), ("stderr", "c"), ("stdout", "d")]
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.paths import PLUGIN
 from xcwork.methods import registry
-from xcwork.runs import Run, RunStore, process
+from xcwork.runs import Run, RunStore, processes
 from xcwork.runs.status import read_status
 
 HOSTILE = "<script>alert(1)</script> | `x` \u202e [y](z)"
@@ -27,8 +27,14 @@ def documents(first: int, count: int) -> list[dict]:
     for number in range(first, first + count):
         topics = sorted({number % len(TOPICS), (number // 2) % len(TOPICS)})
         text = " and ".join(TOPICS[topic] for topic in topics)
-        made.append({"uid": f"d{number}", "title": f"{text} number {number}", "content": text,
-                     "labels": [f"l{topic}" for topic in topics]})  # fmt: skip
+        made.append(
+            {
+                "uid": f"d{number}",
+                "title": f"{text} number {number}",
+                "content": text,
+                "labels": [f"l{topic}" for topic in topics],
+            }
+        )
     return made
 
 
@@ -62,7 +68,7 @@ def store(tmp_path: Path) -> Iterator[RunStore]:
     yield made
     for run in made.list():
         status = read_status(run.folder)
-        if status.pid not in (None, os.getpid()) and process.alive(status.pid, status.process):
+        if status.pid not in (None, os.getpid()) and processes.alive(status.pid, status.process):
             os.kill(status.pid, signal.SIGKILL)
 
 

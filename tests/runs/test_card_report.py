@@ -11,8 +11,8 @@ import pytest
 from xcwork.errors import ConfigError
 from xcwork.runs import worker
 from xcwork.runs.card import HEADLINE, card, clean, escape, source_name, worst_labels
-from xcwork.runs.report import render, write_report
 from xcwork.runs.status import read_status, write_status
+from xcwork.viz.run_report import render, write_report
 
 
 @pytest.fixture
@@ -114,9 +114,27 @@ def test_nothing_in_the_report_is_run_or_drawn_as_html(finished):
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page  # a label that was predicted wrongly
     assert set(Outline(page).tags) <= {
-        "html", "head", "meta", "title", "style", "script", "body", "h1", "h2", "p", "table", "caption", "thead",
-        "tbody", "tr", "th", "td", "figure", "figcaption", "div",
-    }  # fmt: skip
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "script",
+        "body",
+        "h1",
+        "h2",
+        "p",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "figure",
+        "figcaption",
+        "div",
+    }
 
 
 def test_a_report_shows_runs_without_results_and_equal_names(finished, new_run):

@@ -15,7 +15,7 @@ import pytest
 
 from xcwork.errors import RunError
 from xcwork.progress import Callback
-from xcwork.runs import Run, jobs, process, worker
+from xcwork.runs import Run, jobs, processes, worker
 from xcwork.runs.status import Status, now, read_status, write_status
 
 
@@ -171,7 +171,7 @@ def test_the_queue_keeps_its_order_and_a_killed_holder_blocks_nobody(new_run, st
 def as_mine(status: Status) -> Status:
     """The status as if this process were the worker."""
     pid = os.getpid()
-    return replace(status, queued=now(), updated=now(), pid=pid, process=process.identity(pid), host=process.host())
+    return replace(status, queued=now(), updated=now(), pid=pid, process=processes.identity(pid), host=processes.host())
 
 
 def test_a_run_launched_earlier_goes_first_even_if_its_worker_is_slower(new_run, until):

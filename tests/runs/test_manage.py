@@ -222,9 +222,7 @@ def test_a_renamed_dataset_takes_its_runs_along(store: RunStore, dataset: Path, 
     place, taken = manage.rename_dataset("topics", "new topics", store)
     assert place == dataset.with_name("new topics")
     assert [run.id for run in taken] == [run.id for run in runs]
-    assert [run.config["data"] for run in runs] == [
-        str(place), "new topics", str(place / "train.jsonl"), str(place)
-    ]  # fmt: skip
+    assert [run.config["data"] for run in runs] == [str(place), "new topics", str(place / "train.jsonl"), str(place)]
     for run in runs:
         assert read_run_data(run).fingerprint == run.config["dataset"]["fingerprint"]
     assert everything(other.folder) == untouched
@@ -237,8 +235,11 @@ def test_a_renamed_table_keeps_its_suffix_and_its_options(store: RunStore, table
     place, _ = manage.rename_dataset(table, "animals", store)
     assert place.name == "animals.csv"
     assert sorted(entry.name for entry in place.parent.iterdir()) == [
-        ".animals.csv.options.json", ".cache", "animals.csv", "topics"
-    ]  # fmt: skip
+        ".animals.csv.options.json",
+        ".cache",
+        "animals.csv",
+        "topics",
+    ]
     assert read_run_data(run).labels.names == ["cat", "dog"]
     assert manage.rename_dataset("animals.csv", "beasts.csv", store)[0].name == "beasts.csv"
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from xcwork.runs import process
+from xcwork.runs import processes
 from xcwork.runs import reporter as reporter_module
 from xcwork.runs import status as status_module
 from xcwork.runs.locks import FileLock
@@ -26,7 +26,12 @@ def running() -> Status:
     """A status that this very process could have written."""
     pid = os.getpid()
     return Status(
-        state="running", phase="climbing", updated=now(), pid=pid, process=process.identity(pid), host=process.host()
+        state="running",
+        phase="climbing",
+        updated=now(),
+        pid=pid,
+        process=processes.identity(pid),
+        host=processes.host(),
     )
 
 
@@ -64,7 +69,7 @@ def test_a_living_worker_runs_whatever_its_heartbeat_says(tmp_path, running):
 
 
 def test_a_dead_worker_is_lost_at_once(tmp_path, running, sleeper):
-    alive = replace(running, pid=sleeper.pid, process=process.identity(sleeper.pid))
+    alive = replace(running, pid=sleeper.pid, process=processes.identity(sleeper.pid))
     assert observed(tmp_path, alive) == "running"
     sleeper.kill()
     sleeper.wait()
@@ -73,7 +78,7 @@ def test_a_dead_worker_is_lost_at_once(tmp_path, running, sleeper):
 
 
 def test_a_zombie_is_dead(tmp_path, running, sleeper, until):
-    status = replace(running, pid=sleeper.pid, process=process.identity(sleeper.pid))
+    status = replace(running, pid=sleeper.pid, process=processes.identity(sleeper.pid))
     os.kill(sleeper.pid, signal.SIGKILL)  # and nobody collects the exit code
     until(lambda: observed(tmp_path, status) == "lost", "the zombie to be recognised")
     assert sleeper.returncode is None
@@ -115,12 +120,12 @@ def test_finishing_while_somebody_looks_is_not_a_loss(tmp_path, running, monkeyp
         write_status(tmp_path, replace(running, state="finished"))
         return False
 
-    monkeypatch.setattr(status_module.process, "alive", ends_now)
+    monkeypatch.setattr(status_module.processes, "alive", ends_now)
     assert observe(tmp_path).state == "finished"
 
 
 def test_without_proc_the_heartbeat_decides(tmp_path, running, monkeypatch):
-    monkeypatch.setattr(process, "PROC", tmp_path / "no-proc")
+    monkeypatch.setattr(processes, "PROC", tmp_path / "no-proc")
     assert observed(tmp_path, running) == "running"
     assert observed(tmp_path, replace(running, updated=LONG_AGO)) == "lost"
 

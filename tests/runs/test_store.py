@@ -98,8 +98,20 @@ def test_links_drafts_and_stray_files_are_not_runs(store, corpus, tmp_path):
     assert store.list() == []
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"state": "running", "step": "x"}', '{"state": 3}',
-                                     '{"state": "flying"}', "\x00\xff", "[" * 100_000])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"state": "running", "step": "x"}',
+        '{"state": 3}',
+        '{"state": "flying"}',
+        "\x00\xff",
+        "[" * 100_000,
+    ],
+)
 def test_a_damaged_status_reads_as_lost(store, corpus, content):
     run = store.create("gated", {}, corpus)
     (run.folder / "status.json").write_text(content, "latin-1")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.paths import PLUGIN
-from xcwork.data.fingerprint import first_fingerprint
+from xcwork.core.dataset import first_fingerprint
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
 from xcwork.methods import registry
@@ -31,14 +31,26 @@ def test_a_finished_run_has_everything(new_run, corpus, store):
     stored = sum(f.stat().st_size for f in (run.folder / "model").iterdir() if f.name != "README.md")
     assert status.model_bytes == stored
     assert {path.name for path in run.folder.iterdir()} == {
-        "config.json", "status.json", "metrics.jsonl", "log.txt", "lock", "model", "eval",
-    }  # fmt: skip
+        "config.json",
+        "status.json",
+        "metrics.jsonl",
+        "log.txt",
+        "lock",
+        "model",
+        "eval",
+    }
     assert {path.name for path in (run.folder / "eval").iterdir()} == {
-        "metrics.json", "topk.npz", "per_label.csv", "per_document.csv", "errors.csv",
-    }  # fmt: skip
+        "metrics.json",
+        "topk.npz",
+        "per_label.csv",
+        "per_document.csv",
+        "errors.csv",
+    }
     assert {path.name for path in (run.folder / "model").iterdir()} == {
-        "state.json", "arrays.safetensors", "README.md",
-    }  # fmt: skip
+        "state.json",
+        "arrays.safetensors",
+        "README.md",
+    }
     data = load_dataset(corpus, home=store.home)
     assert run.config["dataset"]["fingerprint"] == data.fingerprint
     direct = evaluate(registry.create("gated").fit(data.train), data)

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
+from xcwork.core.topk import MISSING
 from xcwork.errors import Cancelled, ConfigError, DataError, XcworkError
 from xcwork.progress import Callback, listening
-from xcwork.results import MISSING
-from xcwork.search import ExactIndex, hnsw, index, load_index, make_index
+from xcwork.search import ExactIndex, factory, hnsw, index, load_index, make_index
 from xcwork.search.hnsw import HnswIndex
 
 KINDS = ("exact", "hnsw")
@@ -136,7 +136,7 @@ def test_recall_counts_the_true_neighbours_that_are_found(vectors, queries, monk
 
 def test_the_kind_follows_the_number_of_vectors(vectors, monkeypatch):
     assert make_index(vectors).kind == "exact"
-    monkeypatch.setattr(index, "EXACT_BELOW", 300)
+    monkeypatch.setattr(factory, "EXACT_BELOW", 300)
     assert make_index(vectors).kind == "hnsw"
 
 
@@ -190,7 +190,7 @@ def test_a_damaged_graph_is_never_opened(vectors, tmp_path):
 
 
 def test_a_folder_without_an_index_is_refused(tmp_path):
-    from xcwork.storage import write_state
+    from xcwork.storage.state import write_state
 
     with pytest.raises(XcworkError, match=r"state\.json is missing"):
         load_index(tmp_path)

@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from xcwork_app import login
 
-from app import access
 from tests.support.paths import ROOT
 
 AUTH = {
-    "redirect_uri": "http://127.0.0.1:8501/oauth2callback", "cookie_secret": "x" * 32, "client_id": "id",
-    "client_secret": "secret", "server_metadata_url": "https://id.example/.well-known/openid-configuration",
-}  # fmt: skip
+    "redirect_uri": "http://127.0.0.1:8501/oauth2callback",
+    "cookie_secret": "x" * 32,
+    "client_id": "id",
+    "client_secret": "secret",
+    "server_metadata_url": "https://id.example/.well-known/openid-configuration",
+}
 USERS = ["ada@example.org", "*@lab.example.org"]
 ADA = {"email": "ada@example.org", "email_verified": True}
 
@@ -35,7 +38,7 @@ class User(dict):
 @pytest.fixture
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     monkeypatch.setenv("XCWORK_HOME", str(tmp_path))
-    monkeypatch.setattr(access, "find_spec", lambda name: object())
+    monkeypatch.setattr(login, "find_spec", lambda name: object())
 
     def run(user: dict[str, Any] | None, secrets: dict[str, Any]) -> AppTest:
         monkeypatch.setattr(st, "user", User(user or {}), raising=False)
@@ -88,7 +91,7 @@ def test_a_login_without_a_list_lets_nobody_in(section: dict[str, Any], opened: 
 def test_without_authlib_the_sentence_says_what_to_install(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "find_spec", lambda name: None)
+    monkeypatch.setattr(login, "find_spec", lambda name: None)
     app = opened(None, {"auth": AUTH, "xcwork": {"users": USERS}})
     assert not shows_pages(app)
     assert "Authlib" in app.error[0].value.replace("\\", "")
@@ -107,12 +110,12 @@ def test_without_authlib_the_sentence_says_what_to_install(
     ],
 )
 def test_who_is_listed(address: object, allowed: bool) -> None:
-    refusal = access.AccessRules(USERS).explain_refusal({"email": address, "email_verified": True})
+    refusal = login.AccessRules(USERS).explain_refusal({"email": address, "email_verified": True})
     assert (refusal is None) is allowed
 
 
 def test_another_claim_does_not_stand_for_the_address() -> None:
-    refusal = access.AccessRules(USERS).explain_refusal({"name": "ada@example.org", "email_verified": True})
+    refusal = login.AccessRules(USERS).explain_refusal({"name": "ada@example.org", "email_verified": True})
     assert refusal == "The account without an address may not use this dashboard."
 
 
@@ -125,14 +128,14 @@ SILENT = [{}, {"email_verified": None}]
 @pytest.mark.parametrize("accept_missing", [False, True])
 def test_a_confirmed_address_gets_in(claim: object, accept_missing: bool) -> None:
     account = {"email": "ada@example.org", "email_verified": claim}
-    assert access.AccessRules(USERS, accept_missing).explain_refusal(account) is None
+    assert login.AccessRules(USERS, accept_missing).explain_refusal(account) is None
 
 
 @pytest.mark.parametrize("claim", UNCONFIRMED)
 @pytest.mark.parametrize("accept_missing", [False, True])
 def test_an_address_that_is_not_confirmed_stays_out(claim: object, accept_missing: bool) -> None:
     account = {"email": "ada@example.org", "email_verified": claim}
-    refusal = access.AccessRules(USERS, accept_missing).explain_refusal(account)
+    refusal = login.AccessRules(USERS, accept_missing).explain_refusal(account)
     assert refusal is not None
     assert "does not confirm that ada@example.org" in refusal
 
@@ -140,8 +143,8 @@ def test_an_address_that_is_not_confirmed_stays_out(claim: object, accept_missin
 @pytest.mark.parametrize("claims", SILENT)
 def test_a_provider_that_never_confirms_needs_the_setting(claims: dict[str, Any]) -> None:
     account = {"email": "ada@example.org"} | claims
-    assert "accept_missing_email_verified" in (access.AccessRules(USERS).explain_refusal(account) or "")
-    assert access.AccessRules(USERS, accept_missing_email_verified=True).explain_refusal(account) is None
+    assert "accept_missing_email_verified" in (login.AccessRules(USERS).explain_refusal(account) or "")
+    assert login.AccessRules(USERS, accept_missing_email_verified=True).explain_refusal(account) is None
 
 
 @pytest.mark.parametrize("claim", ["false", None])

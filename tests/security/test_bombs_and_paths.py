@@ -18,13 +18,13 @@ import pytest
 from tests.support.fuzzing import samples
 from xcwork.data import uploads
 from xcwork.data.load import load_dataset
-from xcwork.data.readers import files as reader_files
+from xcwork.data.readers import safe_files as reader_files
 from xcwork.errors import ConfigError, DataError, RunError, XcworkError
 from xcwork.methods.base import Method
 from xcwork.runs import RunStore, jobs
 from xcwork.runs.config import new_config, write_config
 from xcwork.runs.status import Status, write_status
-from xcwork.storage import read_state, write_state
+from xcwork.storage.state import read_state, write_state
 
 MB = 2**20
 MOST = 100 * MB  # what may be taken before something is refused; a bomb would take gigabytes
@@ -93,18 +93,24 @@ LIES: dict[str, dict[str, bytes]] = {
     "npz array": {
         "X.trn.npz": samples.npz([[1]]),
         "Y.trn.npz": npz(
-            indices=claimed(TEN_GB // 8), indptr=claimed(TEN_GB // 8), format=npy(np.array(b"csr")),
-            shape=npy(np.array([1, 1])), data=claimed(TEN_GB // 8),
+            indices=claimed(TEN_GB // 8),
+            indptr=claimed(TEN_GB // 8),
+            format=npy(np.array(b"csr")),
+            shape=npy(np.array([1, 1])),
+            data=claimed(TEN_GB // 8),
         ),
     },
     "npz shape": {
         "X.trn.npz": samples.npz([[1]]),
         "Y.trn.npz": npz(
-            indices=npy(np.zeros(1, np.int32)), indptr=npy(np.array([0, 1], np.int32)), format=npy(np.array(b"csr")),
-            shape=npy(np.array([1, 10**10])), data=npy(np.ones(1, np.float32)),
+            indices=npy(np.zeros(1, np.int32)),
+            indptr=npy(np.array([0, 1], np.int32)),
+            format=npy(np.array(b"csr")),
+            shape=npy(np.array([1, 10**10])),
+            data=npy(np.ones(1, np.float32)),
         ),
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("lie", sorted(LIES))
@@ -122,12 +128,14 @@ def test_a_header_that_claims_gigabytes_is_refused_before_they_are_taken(lie: st
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("data.csv.gz", gzip_bomb(BOMB, LINE)), ("data.jsonl.gz", gzip_bomb(BOMB, b'{"text": "%s"}\n' % LINE[:-1])),
-        ("data.txt.gz", gzip_bomb(BOMB, b"9 9 9\n" + LINE)), ("data.csv.zip", zip_bomb("data.csv", BOMB, LINE)),
+        ("data.csv.gz", gzip_bomb(BOMB, LINE)),
+        ("data.jsonl.gz", gzip_bomb(BOMB, b'{"text": "%s"}\n' % LINE[:-1])),
+        ("data.txt.gz", gzip_bomb(BOMB, b"9 9 9\n" + LINE)),
+        ("data.csv.zip", zip_bomb("data.csv", BOMB, LINE)),
         ("data.arff.gz", gzip_bomb(BOMB, b"%" + LINE)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_a_bomb_is_refused_when_it_begins_to_swell(
     name: str, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

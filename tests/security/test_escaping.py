@@ -15,21 +15,42 @@ from hypothesis import given
 from hypothesis import strategies as some
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
+from xcwork_app import widgets
 
-from app import ui
 from tests.support.paths import ROOT
 from xcwork.cli import app as command_line
+from xcwork.export.tables import safe_csv, to_latex, to_markdown
 from xcwork.runs import Run, RunStore, worker
-from xcwork.runs.report import render
-from xcwork.tables import safe_csv, to_latex, to_markdown
+from xcwork.viz.run_report import render
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = (
-    SCRIPT, "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "![x](http://evil.example/x.png)",
-    "$\\href{javascript:alert(1)}{x}$", ":material/home:", ":red[x]", "`x`", "**x**", "=cmd|' /C calc'!A0", "+1", "-1",
-    "@SUM(1)", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20SUM(1)", "\t=1", "\r=1",
-    "\x1b[2Jgone", "\x1b]0;title\x07", "\u202etxt.exe", "\\input{/etc/passwd}", "%x", "a|b",
-)  # fmt: skip
+    SCRIPT,
+    "<img src=x onerror=alert(1)>",
+    "[x](javascript:alert(1))",
+    "![x](http://evil.example/x.png)",
+    "$\\href{javascript:alert(1)}{x}$",
+    ":material/home:",
+    ":red[x]",
+    "`x`",
+    "**x**",
+    "=cmd|' /C calc'!A0",
+    "+1",
+    "-1",
+    "@SUM(1)",
+    "\uff1d1+1",
+    "\uff0b1",
+    "\uff0d1",
+    "\uff20SUM(1)",
+    "\t=1",
+    "\r=1",
+    "\x1b[2Jgone",
+    "\x1b]0;title\x07",
+    "\u202etxt.exe",
+    "\\input{/etc/passwd}",
+    "%x",
+    "a|b",
+)
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -67,7 +88,7 @@ def test_a_latex_table_holds_no_command(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_plain_text_is_nothing_but_text_in_markdown(text: str) -> None:
-    shown = ui.plain(text)
+    shown = widgets.plain(text)
     assert not re.search(r"(?<!\\)[\[\]()<>`*_$:!]", shown.replace("\\\\", ""))
 
 
@@ -114,10 +135,17 @@ def test_stored_tables_start_no_formula(home: Path, file: str) -> None:
 
 @pytest.mark.parametrize(
     "verb",
-    [("runs",), ("runs", "--json"), ("describe", "hostile.csv"), ("evaluate", "last"), ("datasets",),
-     ("predict", "last", "--text", "\x1b[2J document"), ("predict", "last", "--text", "\x1b[2J document", "--json")],
+    [
+        ("runs",),
+        ("runs", "--json"),
+        ("describe", "hostile.csv"),
+        ("evaluate", "last"),
+        ("datasets",),
+        ("predict", "last", "--text", "\x1b[2J document"),
+        ("predict", "last", "--text", "\x1b[2J document", "--json"),
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_the_command_line_sends_no_escape_codes(home: Path, verb: tuple[str, ...]) -> None:
     done = CliRunner().invoke(command_line, [*verb, "--home", str(home)])
     assert done.exit_code == 0, done.stderr

@@ -82,7 +82,11 @@ def test_what_was_found_once_is_refused_now(path: Path, targets: dict[str, Targe
     finding, tally = Finding.read(path), Tally()
     with limited():
         feed(
-            targets[finding.target], finding.target, finding.number, finding.files,
-            place_of(finding.target, tmp_path), tally,
-        )  # fmt: skip
+            targets[finding.target],
+            finding.target,
+            finding.number,
+            finding.files,
+            place_of(finding.target, tmp_path),
+            tally,
+        )
     assert not [found.what for found in tally.findings]

@@ -18,12 +18,13 @@ from xcwork.cli.common import data_options
 from xcwork.data.load import load_dataset
 from xcwork.errors import XcworkError
 from xcwork.methods.base import Method
+from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.registry import create, method_class
 from xcwork.runs import RunStore
 from xcwork.runs.config import new_config, write_config
 from xcwork.runs.evaluation import read_topk
 from xcwork.runs.status import Status, write_status
-from xcwork.storage import Checkpoint, read_state, write_state
+from xcwork.storage.state import read_state, write_state
 
 CALLS = ("os.system", "os:system", "subprocess:Popen", "builtins:eval", "__import__", "xcwork.methods.base:os.system")
 
@@ -31,8 +32,13 @@ CALLS = ("os.system", "os:system", "subprocess:Popen", "builtins:eval", "__impor
 def of_objects(planted: Any) -> bytes:
     """An npz file whose arrays are pickles."""
     buffer = io.BytesIO()
-    np.savez(buffer, **{name: np.array([planted], object) for name in ("indices", "indptr", "data", "shape", "format",
-                                                                       "ids", "scores")})  # fmt: skip
+    np.savez(
+        buffer,
+        **{
+            name: np.array([planted], object)
+            for name in ("indices", "indptr", "data", "shape", "format", "ids", "scores")
+        },
+    )
     return buffer.getvalue()
 
 
@@ -109,11 +115,15 @@ def test_a_model_cannot_name_a_function(call: str, planted: Any, tmp_path: Path)
     write_state(tmp_path / "model", {"a": 1})
     touch = f"touch '{planted.marker}'"
     for node in (
-        {"$object": call, "path": "", "state": touch}, {"$object": "Method", "path": "", "state": touch},
+        {"$object": call, "path": "", "state": touch},
+        {"$object": "Method", "path": "", "state": touch},
         {"$object": "Method", "path": "", "state": {"method": call, "params": {"command": touch}, "learned": {}}},
-        {"$object": "Method", "path": "",
-         "state": {"method": "popularity", "params": {}, "learned": {"predict": touch, "__class__": call}}},
-    ):  # fmt: skip
+        {
+            "$object": "Method",
+            "path": "",
+            "state": {"method": "popularity", "params": {}, "learned": {"predict": touch, "__class__": call}},
+        },
+    ):
         (tmp_path / "model" / "state.json").write_text(json.dumps({"model": node}))
         with pytest.raises(XcworkError):
             Method.load(tmp_path / "model")
@@ -174,7 +184,7 @@ def test_settings_are_values_not_code(planted: Any) -> None:
 def test_loading_imports_nothing_but_what_is_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     write_state(tmp_path / "s", {"a": 1})
-    monkeypatch.setattr("xcwork.storage.import_module", asked.append)
+    monkeypatch.setattr("importlib.import_module", asked.append)
     for call in CALLS:
         (tmp_path / "s" / "state.json").write_text(json.dumps({"a": {"$object": call, "path": "", "state": {}}}))
         with pytest.raises(XcworkError):

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.data.groups import random_groups
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import DataError
@@ -67,8 +70,11 @@ def test_the_variants_are_ordered_as_in_the_paper(planted: Dataset):
 def test_precision_is_lost_with_the_size_of_the_groups(planted: Dataset):
     frame = study.precision_loss(planted, sizes=(1, 8), depths=(10,), noises=(0.0,), depth=3)
     assert frame[["factor", "value"]].drop_duplicates().values.tolist() == [
-        ["group size", 1], ["group size", 8], ["depth", 10], ["noise", 0.0],
-    ]  # fmt: skip
+        ["group size", 1],
+        ["group size", 8],
+        ["depth", 10],
+        ["noise", 0.0],
+    ]
     loss = frame.set_index(["factor", "value", "method"])["loss"]
     for method in study.USUAL[1:]:
         assert loss["group size", 1, method] == pytest.approx(0.0, abs=1e-9)

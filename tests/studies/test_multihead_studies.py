@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.methods.multihead.codes import confusion_degree
 from xcwork.studies import low_rank
 from xcwork.studies.multihead import (

@@ -10,9 +10,13 @@ from xcwork.progress import Callback
 
 MULTI_HEAD = {"epochs": 3, "least_steps": 0}
 SHORT: dict[str, dict[str, Any]] = {
-    "deep_miml": {"epochs": 3}, "flat": MULTI_HEAD, "mhc": MULTI_HEAD, "mhp": MULTI_HEAD, "mhs": MULTI_HEAD,
+    "deep_miml": {"epochs": 3},
+    "flat": MULTI_HEAD,
+    "mhc": MULTI_HEAD,
+    "mhp": MULTI_HEAD,
+    "mhs": MULTI_HEAD,
     "siamesexml": {"epochs": 3, "classifier_epochs": 3},
-}  # fmt: skip
+}
 
 # The same, shorter still and with smaller networks: for many trainings of which only the shape of the result matters.
 NARROW = {"epochs": 1, "least_steps": 0, "width": 8}

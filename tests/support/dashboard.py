@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.serving import serving
 from tests.support.paths import PLUGIN
+from tests.support.server import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator

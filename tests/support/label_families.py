@@ -7,8 +7,11 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
-from xcwork.methods.landmarks import Landmarks
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.methods.landmarks.method import Landmarks
 from xcwork.methods.landmarks.predictors import with_bias
 
 N_GROUPS = 4

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tests.support.brief_training import BRIEF
-from xcwork import device
+from xcwork.compute import device
 from xcwork.errors import ConfigError
 from xcwork.methods.params import Parameter
 from xcwork.methods.presets import DEFAULT, presets
 from xcwork.methods.registry import METHODS, method_class
-from xcwork.methods.siamesexml import supplement
+from xcwork.methods.siamesexml.method import supplement
 
 FOLDER = "{folder}"  # of the files that settings name: word vectors and a sentence encoder
 

@@ -5,5 +5,4 @@ from __future__ import annotations
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BENCHMARKS = ROOT / "benchmarks"
 PLUGIN = ROOT / "tests" / "support" / "plugin"  # a folder that brings the method `gated` into every process

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xcwork.data.dataset import Split
+from xcwork.core.split import Split
 from xcwork.data.groups import random_groups
 from xcwork.data.synthetic import make_synthetic
 

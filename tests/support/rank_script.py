@@ -14,11 +14,13 @@ import numpy as np
 from scipy import sparse
 
 import xcwork
-from xcwork import distributed
-from xcwork.data.dataset import Dataset, Split
+from xcwork.compute import ranks
+from xcwork.core.dataset import Dataset
+from xcwork.core.split import Split
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import ConfigError
-from xcwork.storage import Checkpoint, write_json
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.storage.atomic import write_json
 
 SMALL = {"width": 16, "epochs": 3, "least_steps": 0, "batch": 32, "backbone": "text", "device": "cpu"}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -54,7 +56,7 @@ class ReadOnly(Checkpoint):
 
 def main(folder: Path) -> None:
     dataset = data()
-    with distributed.joined() as group:
+    with ranks.joined() as group:
         rank = 0 if group is None else group.rank
         for number, case in enumerate(CASES):
             model = trained(case, dataset.train)

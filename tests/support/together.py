@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from xcwork.cli.continued import ContinuedFile
-from xcwork.data import seealso
+from xcwork.cli.resumable_output import ContinuedFile
+from xcwork.data import pyseealso
 from xcwork.data.docstrings import Documented
 from xcwork.data.load import load_dataset
 from xcwork.errors import XcworkError
@@ -96,7 +96,7 @@ def embedded(home: str) -> Action:
         Documented(name, [name], see.format(name, other))
         for name, other in zip(names, names[1:] + names[:1], strict=True)
     ]
-    seealso.collect = lambda: objects
+    pyseealso.collect = lambda: objects
     return lambda number: load_dataset("pyseealso", home=Path(home)).fingerprint
 
 

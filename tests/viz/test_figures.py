@@ -10,12 +10,12 @@ import pytest
 
 from xcwork.analysis.comparison import ComparisonTable
 from xcwork.analysis.errors import STATES
-from xcwork.analysis.explain import difference, view
+from xcwork.analysis.explanation_view import difference, view
 from xcwork.analysis.projection import LabelMap
-from xcwork.data.checks import describe
+from xcwork.core.explanation import Explanation, Part
+from xcwork.data.card import describe
 from xcwork.errors import ConfigError
 from xcwork.methods.landmarks.graph import LandmarkGraph
-from xcwork.results import Explanation, Part
 from xcwork.viz import TABLE_ROWS, alt_text, described, listed, table_of
 from xcwork.viz.bands import band_contributions, band_recall, triage_bars
 from xcwork.viz.comparison import delta_dots, metric_dots
@@ -39,20 +39,29 @@ def explained() -> Explanation:
 def mapped(n: int = 6) -> LabelMap:
     points = pd.DataFrame(
         {
-            "label_id": np.arange(n) + 100, "label": [HOSTILE] * n, "x": np.arange(n, dtype=float), "y": np.ones(n),
-            "band": [BANDS[i % 4] for i in range(n)], "train_documents": np.arange(n),
+            "label_id": np.arange(n) + 100,
+            "label": [HOSTILE] * n,
+            "x": np.arange(n, dtype=float),
+            "y": np.ones(n),
+            "band": [BANDS[i % 4] for i in range(n)],
+            "train_documents": np.arange(n),
             "recall": [np.nan if i == 0 else 10.0 * (i % 10) for i in range(n)],
-            "cluster": [f"{i % 2 + 1}: {HOSTILE}" for i in range(n)], "chosen": [i == 1 for i in range(n)],
+            "cluster": [f"{i % 2 + 1}: {HOSTILE}" for i in range(n)],
+            "chosen": [i == 1 for i in range(n)],
         }
-    )  # fmt: skip
+    )
     return LabelMap(points, 50, 3, "pca", "toy vectors", BANDS)
 
 
 def compared() -> ComparisonTable:
     frame = pd.DataFrame(
-        {"run": [HOSTILE, "b", "published"], "method": ["m", "m", "paper"], "P@1": [50.0, 40.0, 60.0],
-         "P@5": [30.0, np.nan, 20]}
-    )  # fmt: skip
+        {
+            "run": [HOSTILE, "b", "published"],
+            "method": ["m", "m", "paper"],
+            "P@1": [50.0, 40.0, 60.0],
+            "P@5": [30.0, np.nan, 20],
+        }
+    )
     return ComparisonTable(frame, np.full(frame.shape, "", dtype=object), 1, ())
 
 
@@ -63,19 +72,32 @@ def differences() -> pd.DataFrame:
 
 def graph() -> LandmarkGraph:
     nodes = pd.DataFrame(
-        {"label_id": [3, 7, 9], "name": [HOSTILE, "b", "c"], "kind": ["landmark", "decoded", "outlier"],
-         "documents": [5, 2, 1], "residual": [0.0, 0.2, 0.9], "r2": [0.5, 0.1, 0.0], "order": [1, 0, 0],
-         "labels": [2, 0, 0], "x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 0.0]}
-    )  # fmt: skip
+        {
+            "label_id": [3, 7, 9],
+            "name": [HOSTILE, "b", "c"],
+            "kind": ["landmark", "decoded", "outlier"],
+            "documents": [5, 2, 1],
+            "residual": [0.0, 0.2, 0.9],
+            "r2": [0.5, 0.1, 0.0],
+            "order": [1, 0, 0],
+            "labels": [2, 0, 0],
+            "x": [0.0, 1.0, 2.0],
+            "y": [0.0, 1.0, 0.0],
+        }
+    )
     edges = pd.DataFrame({"source": [3, 3], "target": [7, 9], "weight": [0.5, -0.2]})
     return LandmarkGraph(nodes, edges, 10, 20)
 
 
 def tree() -> pd.DataFrame:
     return pd.DataFrame(
-        {"id": ["r", "a", "b", "aa"], "parent": [None, "r", "r", "a"], "name": ["all", HOSTILE, "B", "AA"],
-         "labels": [10, 6, 4, 3]}
-    )  # fmt: skip
+        {
+            "id": ["r", "a", "b", "aa"],
+            "parent": [None, "r", "r", "a"],
+            "name": ["all", HOSTILE, "B", "AA"],
+            "labels": [10, 6, 4, 3],
+        }
+    )
 
 
 def band_table() -> dict:
@@ -111,7 +133,7 @@ FIGURES = {
     "band contributions": lambda: band_contributions(band_table()),
     "ranking": lambda: ranking_curves({HOSTILE: {"k": [1, 2], "P": [50.0, 40.0]}}, "P"),
     "training": lambda: training_curves([{"phase": HOSTILE, "step": 1, "loss": 2.0}], value="loss"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -175,9 +197,11 @@ def test_zero_and_every_step_of_a_waterfall_lie_on_the_axis(values: tuple[float,
 def test_parts_of_one_name_are_rows_of_their_own() -> None:
     long = "a term that is longer than any name in a figure"
     parts = [
-        Part("matrix", "matrix", 0.5, {"kind": "pair"}), Part("matrix", "matrix", 0.4, {"kind": "direct match"}),
-        Part(f"{long} 1", "x", 0.3), Part(f"{long} 2", "x", 0.2),
-    ]  # fmt: skip
+        Part("matrix", "matrix", 0.5, {"kind": "pair"}),
+        Part("matrix", "matrix", 0.4, {"kind": "direct match"}),
+        Part(f"{long} 1", "x", 0.3),
+        Part(f"{long} 2", "x", 0.2),
+    ]
     waterfall = explanation_waterfall(view(Explanation.of(parts, exact=True, label="l")))
     changed = explanation_difference(difference(Explanation.of([], exact=True), Explanation.of(parts, exact=True)))
     for figure, n_rows in ((waterfall, 5), (changed, 4)):

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from xcwork.data.checks import describe
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
+from xcwork.data.card import describe
 from xcwork.viz import alt_text, table_of
 from xcwork.viz.frequencies import label_frequencies
 

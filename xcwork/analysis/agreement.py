@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xcwork.analysis.documents import FALSE_POSITIVE, HIT, SEPARATOR, SIGNS, UNKNOWN
+from xcwork.analysis.document_table import FALSE_POSITIVE, HIT, SEPARATOR, SIGNS, UNKNOWN
 from xcwork.analysis.paging import names_of
-from xcwork.data.dataset import Dataset, LabelSpace
-from xcwork.metrics.bands import Bands, absolute_bands
+from xcwork.core.bands import Bands, absolute_bands
+from xcwork.core.dataset import Dataset
+from xcwork.core.labels import LabelSpace
+from xcwork.core.topk import TopK
 from xcwork.metrics.ranking import place
-from xcwork.results import TopK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,9 +63,16 @@ def fixed_and_broken(
     names = [_joined(dataset.labels, labels, placement.truth.indptr, some, changed) for some in (is_won, is_lost)]
     uids = {} if dataset.test.uids is None else {"uid": [dataset.test.uids[i] for i in changed.tolist()]}
     table = pd.DataFrame(
-        {"document": changed, **uids, "state": state[changed], "won": won[changed], "lost": lost[changed],
-         "won_labels": names[0], "lost_labels": names[1]}
-    )  # fmt: skip
+        {
+            "document": changed,
+            **uids,
+            "state": state[changed],
+            "won": won[changed],
+            "lost": lost[changed],
+            "won_labels": names[0],
+            "lost_labels": names[1],
+        }
+    )
     counts = {each: int((state == each).sum()) for each in (FIXED, BROKEN, MIXED, SAME)}
     by_band = _balance(bands.of_label[labels], is_won, is_lost, len(bands.names)).assign(band=list(bands.names))
     by_label = _balance(labels, is_won, is_lost, len(dataset.labels))
@@ -90,9 +98,13 @@ def _joined(
 
 
 def agreement(
-    predictions: Mapping[str, TopK], labels: LabelSpace, *, document: int = 0, truth: Collection[int] | None = None,
+    predictions: Mapping[str, TopK],
+    labels: LabelSpace,
+    *,
+    document: int = 0,
+    truth: Collection[int] | None = None,
     k: int = 5,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """The first k labels of several runs on one document: run, rank, label, whether it is right, how many runs have it.
 
     `truth` are the ids of the true labels; without it (a text that was typed) `state` is unknown. One row a prediction,

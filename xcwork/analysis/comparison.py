@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
+from xcwork.core.propensity import inverse_propensities
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError
-from xcwork.metrics.propensity import inverse_propensities
+from xcwork.export.tables import BOLD, ITALIC, safe_csv, to_latex, to_markdown
 from xcwork.metrics.ranking import Ratio, document_ratios, place
 from xcwork.metrics.significance import differences
 from xcwork.published import published_results
-from xcwork.results import TopK
 from xcwork.runs.card import HEADLINE
-from xcwork.tables import BOLD, ITALIC, safe_csv, to_latex, to_markdown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,11 +55,17 @@ class Entry:
         """The entry of a run that has been evaluated."""
         report, record, size = run.report(), run.to_dict(), run.status.model_bytes
         return cls(
-            name=run.name, method=record["method"], metrics=report.metrics, seen=report.seen, unseen=report.unseen,
+            name=run.name,
+            method=record["method"],
+            metrics=report.metrics,
+            seen=report.seen,
+            unseen=report.unseen,
             topk=run.topk() if predictions else None,
-            fingerprint=(run.config.get("dataset") or {}).get("fingerprint"), train_seconds=record["train_seconds"],
-            model_mb=None if size is None else size / 1e6, predict_ms_per_document=record["predict_ms_per_document"],
-        )  # fmt: skip
+            fingerprint=(run.config.get("dataset") or {}).get("fingerprint"),
+            train_seconds=record["train_seconds"],
+            model_mb=None if size is None else size / 1e6,
+            predict_ms_per_document=record["predict_ms_per_document"],
+        )
 
 
 def entries_of(runs: Iterable[Run], *, predictions: bool = True) -> list[Entry]:
@@ -101,9 +107,15 @@ class ComparisonTable:
 
 
 def comparison_table(
-    entries: Sequence[Entry], dataset: Dataset | None = None, *, metrics: Sequence[str] = HEADLINE,
-    scope: str = "metrics", published: bool = True, n_resamples: int = 1000, seed: int = 0,
-) -> ComparisonTable:  # fmt: skip
+    entries: Sequence[Entry],
+    dataset: Dataset | None = None,
+    *,
+    metrics: Sequence[str] = HEADLINE,
+    scope: str = "metrics",
+    published: bool = True,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> ComparisonTable:
     """The runs of `entries` with their metrics and costs, the best marked.
 
     With `dataset` (the one the runs were measured on) differences are tested and published results added. Tests are
@@ -116,10 +128,16 @@ def comparison_table(
     if scope not in SCOPES:
         raise ConfigError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
     rows: list[dict[str, Any]] = [
-        {"run": entry.name, "method": entry.method, **{m: getattr(entry, scope).get(m) for m in metrics},
-         **{title: getattr(entry, name) for name, title in COSTS.items()}, "setting": None, "source": None}
+        {
+            "run": entry.name,
+            "method": entry.method,
+            **{m: getattr(entry, scope).get(m) for m in metrics},
+            **{title: getattr(entry, name) for name, title in COSTS.items()},
+            "setting": None,
+            "source": None,
+        }
         for entry in entries
-    ]  # fmt: skip
+    ]
     from_papers = published_results(dataset.name) if published and dataset is not None and scope == "metrics" else []
     for row in from_papers.to_dict("records") if len(from_papers) else ():
         known = {m: row[m] for m in metrics if m in row}
@@ -133,9 +151,14 @@ def comparison_table(
 
 
 def _emphasis(
-    frame: pd.DataFrame, entries: Sequence[Entry], dataset: Dataset | None, metrics: Sequence[str], scope: str,
-    n_resamples: int, seed: int,
-) -> tuple[np.ndarray, tuple[str, ...]]:  # fmt: skip
+    frame: pd.DataFrame,
+    entries: Sequence[Entry],
+    dataset: Dataset | None,
+    metrics: Sequence[str],
+    scope: str,
+    n_resamples: int,
+    seed: int,
+) -> tuple[np.ndarray, tuple[str, ...]]:
     marks = np.full(frame.shape, "", dtype=object)
     usable, notes = comparable(entries, dataset)
     if len(usable) < 2:
@@ -198,9 +221,14 @@ def _differ_from(
 
 
 def deltas(
-    entries: Sequence[Entry], reference: int, dataset: Dataset, *, metrics: Sequence[str] = HEADLINE,
-    n_resamples: int = 1000, seed: int = 0,
-) -> pd.DataFrame:  # fmt: skip
+    entries: Sequence[Entry],
+    reference: int,
+    dataset: Dataset,
+    *,
+    metrics: Sequence[str] = HEADLINE,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
     """Every other run minus the reference (a position in `entries`): difference, 95 % interval, p, significant."""
     import pandas as pd
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xcwork.analysis.paging import names_of
-from xcwork.data.dataset import Dataset
+from xcwork.core.bands import Bands, absolute_bands
+from xcwork.core.dataset import Dataset
+from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError
-from xcwork.metrics.bands import Bands, absolute_bands
 from xcwork.metrics.ranking import Placement, place
-from xcwork.results import MISSING, TopK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,16 +54,24 @@ def missed_labels(
     listed = ranks <= topk.k
     state = np.select(
         [_is_pair(documents, labels, test.filter_pairs, test.n_labels), listed, frequencies[labels] == 0],
-        [FILTERED, OUTRANKED, UNSEEN], NOT_RETRIEVED,
-    )  # fmt: skip
+        [FILTERED, OUTRANKED, UNSEEN],
+        NOT_RETRIEVED,
+    )
     score = np.where(listed, topk.scores[documents, np.where(listed, ranks - 1, 0)], np.nan) if topk.k else np.nan
     best = topk.head(max(topk.k, 1))
     columns = {
-        "document": documents, **_uids(dataset, documents), "label_id": labels, "label": _names(dataset, labels),
-        "band": bands.names_of(labels), "train_documents": frequencies[labels], "state": state,
-        "rank": pd.array(np.where(listed, ranks, np.nan), dtype="Int64"), "score": score,
-        "top_label": _names(dataset, best.ids[documents, 0], topk), "top_score": _finite(best.scores[documents, 0]),
-    }  # fmt: skip
+        "document": documents,
+        **_uids(dataset, documents),
+        "label_id": labels,
+        "label": _names(dataset, labels),
+        "band": bands.names_of(labels),
+        "train_documents": frequencies[labels],
+        "state": state,
+        "rank": pd.array(np.where(listed, ranks, np.nan), dtype="Int64"),
+        "score": score,
+        "top_label": _names(dataset, best.ids[documents, 0], topk),
+        "top_score": _finite(best.scores[documents, 0]),
+    }
     return pd.DataFrame(columns)
 
 
@@ -97,10 +105,15 @@ def likely_missing(topk: TopK, dataset: Dataset, *, depth: int = 5, limit: int =
     documents, slots = documents[order], slots[order]
     labels, scores = head.ids[documents, slots], head.scores[documents, slots]
     columns = {
-        "document": documents, **_uids(dataset, documents), "label_id": labels, "label": _names(dataset, labels, topk),
-        "rank": slots + 1, "score": scores, "confidence": 100.0 * _confidence(head, correct, scores),
+        "document": documents,
+        **_uids(dataset, documents),
+        "label_id": labels,
+        "label": _names(dataset, labels, topk),
+        "rank": slots + 1,
+        "score": scores,
+        "confidence": 100.0 * _confidence(head, correct, scores),
         "n_true": placement.n_true[documents],
-    }  # fmt: skip
+    }
     return pd.DataFrame(columns)
 
 
@@ -129,11 +142,16 @@ def likely_wrong(topk: TopK, dataset: Dataset, *, k: int = 5, limit: int = 200) 
     labels, documents, ranks = labels[order], documents[order], ranks[order]
     best = topk.head(max(topk.k, 1))
     columns = {
-        "document": documents, **_uids(dataset, documents), "label_id": labels, "label": _names(dataset, labels),
+        "document": documents,
+        **_uids(dataset, documents),
+        "label_id": labels,
+        "label": _names(dataset, labels),
         "rank": pd.array(np.where(ranks <= topk.k, ranks, np.nan), dtype="Int64"),
-        "found_elsewhere": 100.0 * (n_found[labels] / (n_test[labels] - 1)), "suspicion": 100.0 * suspicion[order],
-        "test_documents": n_test[labels], "top_label": _names(dataset, best.ids[documents, 0], topk),
-    }  # fmt: skip
+        "found_elsewhere": 100.0 * (n_found[labels] / (n_test[labels] - 1)),
+        "suspicion": 100.0 * suspicion[order],
+        "test_documents": n_test[labels],
+        "top_label": _names(dataset, best.ids[documents, 0], topk),
+    }
     return pd.DataFrame(columns)
 
 

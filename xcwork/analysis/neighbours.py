@@ -20,10 +20,11 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.analysis.paging import names_of
-from xcwork.data.dataset import Dataset, LabelSpace
+from xcwork.core.dataset import Dataset
+from xcwork.core.labels import LabelSpace
+from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.metrics.ranking import place
-from xcwork.results import MISSING, TopK
 from xcwork.search import top_k_rows
 from xcwork.sparse import normalise_rows
 
@@ -90,10 +91,13 @@ def nearest_labels(vectors: LabelVectors, dataset: Dataset, label: int | str, *,
     ids, cosines = ids[inside], cosines[inside]
     together = np.bincount(dataset.train.Y[documents_with(dataset.train.Y, label)].indices, minlength=len(frequencies))
     columns = {
-        "label_id": ids, "label": names_of(dataset.labels, ids), "similarity": cosines,
-        "train_documents": frequencies[ids], "shared_documents": together[ids],
+        "label_id": ids,
+        "label": names_of(dataset.labels, ids),
+        "similarity": cosines,
+        "train_documents": frequencies[ids],
+        "shared_documents": together[ids],
         "shared_terms": [", ".join(shared_terms(dataset.labels, label, other)) for other in ids.tolist()],
-    }  # fmt: skip
+    }
     return pd.DataFrame(columns)
 
 
@@ -133,9 +137,13 @@ def confusable_labels(topk: TopK, dataset: Dataset, label: int | str, *, k: int 
     lift = np.divide(total, chance, out=np.zeros(n_labels), where=chance > 0)
     best = best[np.lexsort((best, -lift[best], -total[best]))][:limit]
     columns = {
-        "label_id": best, "label": names_of(dataset.labels, best), "instead": instead[best], "for_it": for_it[best],
-        "lift": lift[best], "train_documents": dataset.train.label_frequencies[best],
-    }  # fmt: skip
+        "label_id": best,
+        "label": names_of(dataset.labels, best),
+        "instead": instead[best],
+        "for_it": for_it[best],
+        "lift": lift[best],
+        "train_documents": dataset.train.label_frequencies[best],
+    }
     return pd.DataFrame(columns)
 
 

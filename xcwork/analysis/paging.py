@@ -16,7 +16,7 @@ from xcwork.errors import ConfigError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from xcwork.data.dataset import LabelSpace
+    from xcwork.core.labels import LabelSpace
 
 MOST_ROWS = 1000
 
@@ -38,10 +38,16 @@ class Page:
 
 
 def page_of(
-    table: pd.DataFrame, *, search: str = "", within: Sequence[str] | None = None,
-    where: Mapping[str, Collection[Any]] | None = None, sort: str | Sequence[str] | None = None,
-    descending: bool = False, start: int = 0, size: int = 100,
-) -> Page:  # fmt: skip
+    table: pd.DataFrame,
+    *,
+    search: str = "",
+    within: Sequence[str] | None = None,
+    where: Mapping[str, Collection[Any]] | None = None,
+    sort: str | Sequence[str] | None = None,
+    descending: bool = False,
+    start: int = 0,
+    size: int = 100,
+) -> Page:
     """At most `size` rows of `table` from `start`, after searching, filtering and sorting.
 
     `search` is looked for in the text columns (or those in `within`), whatever the case; `where` maps a column to the
@@ -59,9 +65,12 @@ def page_of(
 
 
 def matching(
-    table: pd.DataFrame, *, search: str = "", within: Sequence[str] | None = None,
+    table: pd.DataFrame,
+    *,
+    search: str = "",
+    within: Sequence[str] | None = None,
     where: Mapping[str, Collection[Any]] | None = None,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """The rows of `table` that `page_of` would page through, for exports."""
     import pandas as pd
 

@@ -33,12 +33,13 @@ from scipy import sparse
 from xcwork.analysis.neighbours import LabelVectors
 from xcwork.analysis.paging import names_of
 from xcwork.analysis.sampling import stratified
-from xcwork.data.dataset import Dataset, LabelSpace
+from xcwork.core.bands import Bands, absolute_bands
+from xcwork.core.dataset import Dataset
+from xcwork.core.labels import LabelSpace
 from xcwork.errors import ConfigError, DataError, XcworkError
-from xcwork.metrics.bands import Bands, absolute_bands
 from xcwork.progress import track
 from xcwork.sparse import normalise_rows
-from xcwork.storage import read_state, write_state
+from xcwork.storage.state import read_state, write_state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,14 +91,23 @@ class _Layout:
 
 
 def label_map(
-    vectors: LabelVectors, dataset: Dataset, *, kind: str = "pca", chosen: Collection[int] = (), neighbours: int = 10,
-    recall: np.ndarray | None = None, bands: Bands | None = None, n_clusters: int = 7, max_points: int = MOST_POINTS,
-    seed: int = 0, folder: str | Path | None = None,
-) -> LabelMap:  # fmt: skip
+    vectors: LabelVectors,
+    dataset: Dataset,
+    *,
+    kind: str = "pca",
+    chosen: Collection[int] = (),
+    neighbours: int = 10,
+    recall: np.ndarray | None = None,
+    bands: Bands | None = None,
+    n_clusters: int = 7,
+    max_points: int = MOST_POINTS,
+    seed: int = 0,
+    folder: str | Path | None = None,
+) -> LabelMap:
     """The map of the labels of `dataset` that have a vector.
 
     `chosen` labels and their `neighbours` nearest ones are always drawn. `recall` (n_labels,) is for colouring, see
-    `xcwork.analysis.labels.label_recall`. With `folder` (`run.folder / "maps"`) the layout is kept for the next time.
+    `label_details.label_recall`. With `folder` (`run.folder / "maps"`) the layout is kept for the next time.
     """
     import pandas as pd
 
@@ -118,12 +128,17 @@ def label_map(
     ids, positions, clusters = _joined(layout, vectors, extra)
     points = pd.DataFrame(
         {
-            "label_id": ids, "label": names_of(dataset.labels, ids), "x": positions[:, 0], "y": positions[:, 1],
-            "band": bands.names_of(ids), "train_documents": frequencies[ids],
+            "label_id": ids,
+            "label": names_of(dataset.labels, ids),
+            "x": positions[:, 0],
+            "y": positions[:, 1],
+            "band": bands.names_of(ids),
+            "train_documents": frequencies[ids],
             "recall": np.full(len(ids), np.nan) if recall is None else recall[ids],
-            "cluster": _cluster_names(dataset.labels, ids, clusters), "chosen": np.isin(ids, wanted),
+            "cluster": _cluster_names(dataset.labels, ids, clusters),
+            "chosen": np.isin(ids, wanted),
         }
-    )  # fmt: skip
+    )
     return LabelMap(points, n_labels, int((~known).sum()), kind, vectors.source, bands.names)
 
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xcwork.data.dataset import Split
+from xcwork.core.explanation import Explanation
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods import registry
-from xcwork.results import Explanation, TopK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,20 +128,23 @@ def rank_changes(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
     """
     import pandas as pd
 
-    old, new = ({label: (slot + 1, score) for slot, (label, score) in enumerate(topk.row(0))}
-                for topk in (before, after))  # fmt: skip
+    old, new = (
+        {label: (slot + 1, score) for slot, (label, score) in enumerate(topk.row(0))} for topk in (before, after)
+    )
     first = [label for label, (rank, _) in new.items() if rank <= k]
     lost = [label for label, (rank, _) in old.items() if rank <= k and label not in set(first)]
     labels, nothing = first + lost, (np.nan, np.nan)
     ranks = [(old.get(label, nothing), new.get(label, nothing)) for label in labels]
     columns = {
-        "label_id": labels, "label": [after.name(label) for label in labels],
+        "label_id": labels,
+        "label": [after.name(label) for label in labels],
         "rank_before": pd.array([a[0] for a, _ in ranks], dtype="Int64"),
         "rank_after": pd.array([b[0] for _, b in ranks], dtype="Int64"),
         "change": pd.array([a[0] - b[0] for a, b in ranks], dtype="Int64"),
-        "score_before": [a[1] for a, _ in ranks], "score_after": [b[1] for _, b in ranks],
+        "score_before": [a[1] for a, _ in ranks],
+        "score_after": [b[1] for _, b in ranks],
         "state": [_state(a[0], b[0], k) for a, b in ranks],
-    }  # fmt: skip
+    }
     return pd.DataFrame(columns)
 
 

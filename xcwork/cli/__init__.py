@@ -20,11 +20,15 @@ from xcwork.cli.common import Home
 from xcwork.cli.errors import Commands
 
 app = typer.Typer(
-    name="xcwork", cls=Commands, pretty_exceptions_enable=False, rich_markup_mode="rich", add_completion=False,
+    name="xcwork",
+    cls=Commands,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    add_completion=False,
     help="A workbench for extreme multi-label classification: load, train, explain, compare.",
     epilog="DATA is a built-in name (pyseealso, synthetic) or a path. RUN is the id that `train` prints.",
     context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+)
 
 
 def _show_version(wanted: bool) -> None:

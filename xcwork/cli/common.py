@@ -18,7 +18,7 @@ from xcwork.errors import ConfigError, RunError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from xcwork.data.dataset import Dataset
+    from xcwork.core.dataset import Dataset
     from xcwork.runs import Run
 
 HEADLINE = tuple(f"{name}@{k}" for name in ("P", "nDCG", "PSP") for k in (1, 3, 5))
@@ -53,7 +53,7 @@ DataOptions = Annotated[
 
 def show(as_json: bool, payload: Mapping[str, Any], *parts: RenderableType | str) -> None:
     """The result of a verb: `payload` as JSON, or the readable parts one after the other."""
-    from xcwork.terminal import clean, output
+    from xcwork.export.terminal import clean, output
 
     if as_json:
         print_json(payload)
@@ -74,7 +74,7 @@ def print_json(payload: Mapping[str, Any]) -> None:
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
     """Valid JSON whatever the value holds: numpy numbers, paths, NaN (null), lone surrogates and control characters."""
-    from xcwork.terminal import UNSAFE
+    from xcwork.export.terminal import UNSAFE
 
     text = json.dumps(_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
     # json escapes the C0 characters itself; the line breaks of its own layout must stay.
@@ -111,7 +111,7 @@ def data_options(pairs: Iterable[str] | None) -> dict[str, Any]:
 
     Names of columns and separators stay text, and files are found from here, because a worker looks from elsewhere.
     """
-    from xcwork.data.readers.files import find_named
+    from xcwork.data.readers.safe_files import find_named
 
     options: dict[str, Any] = {}
     for name, value in settings(pairs, "--option").items():
@@ -133,9 +133,9 @@ def data_options(pairs: Iterable[str] | None) -> dict[str, Any]:
 def read_data(source: str, options: Mapping[str, Any]) -> Dataset:
     """The dataset a verb works on, with a bar while it loads."""
     from xcwork.data.load import load_dataset
-    from xcwork.home import home
+    from xcwork.export.terminal import ProgressBar
+    from xcwork.paths import home
     from xcwork.progress import listening
-    from xcwork.terminal import ProgressBar
 
     with ProgressBar() as bar, listening([bar]):
         return load_dataset(source, home=home(), **options)

@@ -47,9 +47,9 @@ def evaluate(
 
 def _measured(run: Run, data: str, options: dict[str, Any]) -> dict[str, Any]:
     """The record of the run with metrics on other data."""
-    from xcwork.data.align import in_terms_of
+    from xcwork.analysis.alignment import in_terms_of
+    from xcwork.export.terminal import ProgressBar
     from xcwork.metrics import evaluate as measure
-    from xcwork.terminal import ProgressBar
 
     model = run.model()
     trained_on = read_run_data(run)
@@ -68,8 +68,8 @@ def compare(
     home: Home = None,
 ) -> None:
     """Put runs side by side: metrics, differences to the first run, and whether these are more than chance."""
+    from xcwork.export.terminal import table
     from xcwork.runs import RunStore, measured
-    from xcwork.terminal import table
 
     store = RunStore()
     opened = [store.open(run) for run in runs]
@@ -92,8 +92,8 @@ def compare(
 
 def _differences(runs: list[Run]) -> dict[str, list[dict[str, Any]]]:
     """For every run on the reference's data, each headline metric's difference to the reference with its interval."""
-    from xcwork.data.fingerprint import may_match
     from xcwork.metrics.significance import compare as bootstrap
+    from xcwork.storage.fingerprint import may_match
 
     reference = runs[0]
     candidates = [run for run in runs[1:] if may_match(_fingerprint(run), _fingerprint(reference))]
@@ -106,10 +106,12 @@ def _differences(runs: list[Run]) -> dict[str, list[dict[str, Any]]]:
             continue
         rows = bootstrap(run.topk(), base, dataset).to_dict("records")
         found[run.id] = [
-            {"metric": row["metric"]} | {name: round(row[name], 2) for name in DIFFERENCE_FIELDS}
+            {"metric": row["metric"]}
+            | {name: round(row[name], 2) for name in DIFFERENCE_FIELDS}
             | {"p_value": round(row["p_value"], 4), "significant": bool(row["significant"])}
-            for row in rows if row["metric"] in HEADLINE
-        ]  # fmt: skip
+            for row in rows
+            if row["metric"] in HEADLINE
+        ]
     return found
 
 
@@ -118,15 +120,20 @@ def _fingerprint(run: Run) -> str | None:
 
 
 def _difference_parts(run: str, reference: str, rows: list[dict[str, Any]] | None) -> list[Any]:
-    from xcwork.terminal import table
+    from xcwork.export.terminal import table
 
     if rows is None:
         return [f"{run} was measured on other data than {reference}, so a difference would mean nothing"]
     cells = [
-        (r["metric"], f"{r['difference']:+.2f}", f"{r['low']:+.2f} to {r['high']:+.2f}", f"{r['p_value']:.4f}",
-         "yes" if r["significant"] else "no")
+        (
+            r["metric"],
+            f"{r['difference']:+.2f}",
+            f"{r['low']:+.2f} to {r['high']:+.2f}",
+            f"{r['p_value']:.4f}",
+            "yes" if r["significant"] else "no",
+        )
         for r in rows
-    ]  # fmt: skip
+    ]
     return [f"{run} minus {reference}", table(("", "difference", "95 % interval", "p", "significant"), cells)]
 
 
@@ -140,7 +147,7 @@ def report(
 ) -> None:
     """Write a report about runs: one HTML file that needs nothing else."""
     from xcwork.runs import RunStore
-    from xcwork.runs.report import write_report
+    from xcwork.viz.run_report import write_report
 
     store = RunStore()
     opened = [store.open(run) for run in runs]

@@ -27,7 +27,7 @@ class Format(StrEnum):
 def datasets(as_json: Json = False, home: Home = None) -> None:
     """List the built-in datasets and those in the data folder."""
     from xcwork.data.load import list_datasets
-    from xcwork.terminal import table
+    from xcwork.export.terminal import table
 
     entries = list_datasets()
     rows = [(entry.name, entry.format, entry.description) for entry in entries]
@@ -38,7 +38,7 @@ def datasets(as_json: Json = False, home: Home = None) -> None:
 
 def describe(data: Data, option: DataOptions = None, as_json: Json = False, home: Home = None) -> None:
     """Show the card of a dataset: sizes, label frequencies, what is wrong with it."""
-    from xcwork.data.checks import describe as examine
+    from xcwork.data.card import describe as examine
 
     card = examine(read_data(data, data_options(option)))
     facts = card.to_dict()
@@ -47,7 +47,7 @@ def describe(data: Data, option: DataOptions = None, as_json: Json = False, home
 
 def _frequencies(bins: list[dict[str, int]]) -> Table:
     """The label-frequency curve as bars: how many labels have how many training documents."""
-    from xcwork.terminal import table
+    from xcwork.export.terminal import table
 
     most = max((each["labels"] for each in bins), default=0) or 1
     rows = [
@@ -76,8 +76,8 @@ def export(
 ) -> None:
     """Write a dataset in a format that other tools read."""
     from xcwork.data.writers import write_splits, write_stored, write_xc
+    from xcwork.export.terminal import ProgressBar
     from xcwork.progress import listening
-    from xcwork.terminal import ProgressBar
 
     dataset = read_data(data, data_options(option))
     with ProgressBar() as bar, listening([bar]):

@@ -22,9 +22,9 @@ FIRST = ("tfidf", "zestxml", "label_tree", "one_vs_all")  # in this order: the p
 
 def queue_demo_runs() -> list[str]:
     """Start or resume what is missing; the ids of these runs."""
+    from xcwork.export.terminal import note
     from xcwork.methods.registry import METHODS
     from xcwork.runs import RunStore, jobs
-    from xcwork.terminal import note
 
     read_data(DATA, {})  # built once here, with a bar, rather than by every worker
     store = RunStore()

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xcwork.data.readers.files import bare_name, decode, open_bytes
+from xcwork.data.readers.safe_files import bare_name, decode, open_bytes
 from xcwork.data.readers.texts import joined_text
 from xcwork.errors import DataError
 
@@ -68,9 +68,11 @@ def _from_json(text: str, path: Path, line: int) -> tuple[str | None, str]:
     texts = {name: fields[name] for name in TEXT_FIELDS if fields.get(name) is not None}
     if not texts or not all(isinstance(value, str) for value in texts.values()):
         raise DataError(
-            "the object has no text", file=path, line=line,
+            "the object has no text",
+            file=path,
+            line=line,
             remedy="give it a field `text`, or `title` and `content`, with a text in it",
-        )  # fmt: skip
+        )
     uid = fields.get("uid")
     return None if uid is None else str(uid), joined_text(
         texts.get("title", ""), texts.get("text") or texts.get("content", ""), "both"

@@ -61,7 +61,7 @@ class Commands(TyperGroup):
 
 def _fail(sentence: str, args: list[str], code: int = USER_ERROR, facts: Mapping[str, Any] | None = None) -> NoReturn:
     from xcwork.cli.common import print_json
-    from xcwork.terminal import clean, note
+    from xcwork.export.terminal import clean, note
 
     if "--json" in args:
         print_json({"error": clean(sentence)} | dict(facts or {}))

@@ -81,7 +81,7 @@ def rename(
 
 def _ask(question: str, yes: bool, as_json: bool) -> None:
     """Go on only if the user says yes, here or in advance."""
-    from xcwork.terminal import clean
+    from xcwork.export.terminal import clean
 
     if yes:
         return

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from xcwork.methods.base import Method, Parameter
 
 _SHORT = {
-    "zero_shot": "zero-shot", "exact_explanations": "exact explanations", "aggregated_labels": "aggregated labels",
-    "gpu": "GPU", "resumable": "resumable", "needs_label_text": "needs label text", "ranks": "several processes",
-}  # fmt: skip
+    "zero_shot": "zero-shot",
+    "exact_explanations": "exact explanations",
+    "aggregated_labels": "aggregated labels",
+    "gpu": "GPU",
+    "resumable": "resumable",
+    "needs_label_text": "needs label text",
+    "ranks": "several processes",
+}
 
 
 def methods(
@@ -24,8 +29,8 @@ def methods(
     as_json: Json = False,
 ) -> None:
     """List the methods, or show one with its parameters."""
+    from xcwork.export.terminal import table
     from xcwork.methods.registry import METHODS, method_class
-    from xcwork.terminal import table
 
     if name is not None:
         _show_one(name, method_class(name), as_json)
@@ -41,7 +46,7 @@ def methods(
 
 
 def _show_one(name: str, cls: type[Method], as_json: bool) -> None:
-    from xcwork.terminal import table
+    from xcwork.export.terminal import table
 
     card = _card(name, cls)
     card["parameters"] = [_parameter(declared) for declared in cls.parameters().values()]
@@ -60,9 +65,12 @@ def _show_one(name: str, cls: type[Method], as_json: bool) -> None:
 def _card(name: str, cls: type[Method]) -> dict[str, Any]:
     description = inspect.getdoc(cls) or ""
     return {
-        "name": name, "title": cls.title or description.split("\n")[0], "description": description,
-        "paper": cls.paper, "capabilities": asdict(cls.capabilities),
-    }  # fmt: skip
+        "name": name,
+        "title": cls.title or description.split("\n")[0],
+        "description": description,
+        "paper": cls.paper,
+        "capabilities": asdict(cls.capabilities),
+    }
 
 
 def _abilities(card: dict[str, Any]) -> str:

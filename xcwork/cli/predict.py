@@ -16,8 +16,8 @@ from xcwork.cli.common import Home, Json, RunId, show, to_json
 from xcwork.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from xcwork.core.topk import TopK
     from xcwork.methods.base import Documents, Method
-    from xcwork.results import TopK
     from xcwork.runs import Run
 
 SUGGESTED = 3  # label names offered when one is not found
@@ -70,7 +70,7 @@ def _predict_one(
     run_id: str, text: str | None, number: int | None, k: int, new_labels: list[str] | None, as_json: bool
 ) -> None:
     from xcwork.analysis.unknown_text import describe_unknown_text
-    from xcwork.terminal import table
+    from xcwork.export.terminal import table
 
     run, model = _open(run_id, new_labels)
     document = _read_document(run, text, number)
@@ -83,7 +83,7 @@ def _predict_one(
 
 def _predict_to_screen(run_id: str, file: Path, k: int, new_labels: list[str] | None, as_json: bool) -> None:
     from xcwork.cli.documents import count_documents
-    from xcwork.terminal import clean
+    from xcwork.export.terminal import clean
 
     total = count_documents(file)
     run, model = _open(run_id, new_labels)
@@ -116,9 +116,9 @@ def _print_documents(run_id: str, records: Iterable[dict[str, Any]]) -> None:
 def _predict_to_file(
     run_id: str, file: Path, output: Path, k: int, new_labels: list[str] | None, as_json: bool
 ) -> None:
-    from xcwork.cli.continued import ContinuedFile
     from xcwork.cli.documents import count_documents
     from xcwork.cli.errors import INTERRUPTED, Ended
+    from xcwork.cli.resumable_output import ContinuedFile
 
     if output.exists() and file.exists() and output.samefile(file):
         raise ConfigError(f"{output} is the input; choose another --output")
@@ -126,9 +126,14 @@ def _predict_to_file(
     run, model = _open(run_id, new_labels)
     stat = file.stat()
     job = {
-        "run": run.id, "attempt": run.status.attempt, "k": k, "new_labels": new_labels or [],
-        "file": str(file.resolve()), "bytes": stat.st_size, "modified": stat.st_mtime_ns,
-    }  # fmt: skip
+        "run": run.id,
+        "attempt": run.status.attempt,
+        "k": k,
+        "new_labels": new_labels or [],
+        "file": str(file.resolve()),
+        "bytes": stat.st_size,
+        "modified": stat.st_mtime_ns,
+    }
     lines = ContinuedFile(output, job)
     begun, written = time.perf_counter(), lines.done
     try:
@@ -139,8 +144,11 @@ def _predict_to_file(
     except KeyboardInterrupt:
         raise Ended(
             f"interrupted with {written} of {total} documents in {output}; the same command goes on from there",
-            code=INTERRUPTED, run=run.id, output=str(output), documents=written,
-        ) from None  # fmt: skip
+            code=INTERRUPTED,
+            run=run.id,
+            output=str(output),
+            documents=written,
+        ) from None
     seconds = round(time.perf_counter() - begun, 2)
     show(
         as_json,
@@ -158,7 +166,7 @@ def _predictions(
     every batch.
     """
     from xcwork.cli.documents import document_batches
-    from xcwork.terminal import ProgressBar
+    from xcwork.export.terminal import ProgressBar
 
     phase = "predicting"
     with ProgressBar(quiet=quiet) as bar:
@@ -188,7 +196,7 @@ def explain(
     home: Home = None,
 ) -> None:
     """Show why a label has its score for a document."""
-    from xcwork.terminal import table
+    from xcwork.export.terminal import table
 
     if text is None and document is None:
         raise ConfigError("give the document with --text, or its number in the test split with --document")

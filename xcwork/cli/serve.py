@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,6 @@ from xcwork.errors import ConfigError, XcworkError
 
 ADDRESS = "127.0.0.1"
 LOCAL_NAMES = (ADDRESS, "localhost")
-ALSO_CALLED = {"app": "dashboard"}  # a file app.py beside the benchmarks would hide the package
 ROOT = Path(__file__).resolve().parents[2]  # the checkout, or the folder of installed packages
 
 
@@ -35,11 +35,9 @@ def app(
     home: Home = None,
 ) -> None:
     """Start the dashboard on this machine."""
-    from xcwork.home import home as chosen
+    from xcwork.paths import home as chosen
 
-    script = ROOT / "app" / "main.py"
-    if not script.is_file():
-        raise ConfigError(f"the dashboard is missing: there is no {script}; install xcwork again")
+    script = find_dashboard() / "main.py"
     if allow_host and not _asks_for_login():
         raise ConfigError(
             "--allow-host shares the dashboard, so it needs a login: write an [auth] section into "
@@ -66,6 +64,14 @@ def app(
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # The server takes the place of this process, so whoever stops xcwork stops the server.
     os.execve(sys.executable, command, os.environ | {"XCWORK_HOME": str(chosen())})
+
+
+def find_dashboard() -> Path:
+    """Return the folder of the dashboard, which is installed as `xcwork_app`."""
+    found = find_spec("xcwork_app")
+    if found is None or found.origin is None:
+        raise ConfigError("the dashboard is missing; install xcwork again")
+    return Path(found.origin).parent
 
 
 def demo_runs(as_json: Json = False, home: Home = None) -> None:
@@ -123,14 +129,18 @@ def bench(
     if name is None:
         show(as_json, {"benchmarks": list(found)}, *found)
         return
-    name = ALSO_CALLED.get(name, name)
     if name not in found:
         raise ConfigError(f"there is no benchmark called {name!r}; choose one of {', '.join(found)}")
     # With --json the benchmark's own tables become part of the document.
     done = subprocess.run(
-        [sys.executable, str(found[name]), *context.args], stdout=subprocess.PIPE if as_json else None, text=True,
-        encoding="utf-8", errors="replace", check=False,
-    )  # fmt: skip
+        [sys.executable, "-P", "-m", f"benchmarks.{name}", *context.args],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))},
+        stdout=subprocess.PIPE if as_json else None,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
     if done.returncode:
         raise XcworkError(f"the benchmark {name} ended with exit code {done.returncode}")
     if as_json:

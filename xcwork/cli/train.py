@@ -18,10 +18,12 @@ CANCEL_PATIENCE = 60.0  # seconds that Ctrl-C waits for the worker to reach its 
 Cluster = Annotated[
     str | None,
     typer.Option(
-        "--cluster", metavar="ADDRESS", help="Where blocks of labels are trained: tcp://HOST:PORT of a Dask scheduler, "
+        "--cluster",
+        metavar="ADDRESS",
+        help="Where blocks of labels are trained: tcp://HOST:PORT of a Dask scheduler, "
         "or local:N processes. (Default: $XCWORK_CLUSTER, else this process.)",
     ),
-]  # fmt: skip
+]
 Detach = Annotated[bool, typer.Option("--detach", help="Do not wait; `xcwork runs` shows how far it is.")]
 
 
@@ -56,7 +58,7 @@ def _checked(cluster: str | None) -> str | None:
     """The address, if a cluster answers there: a mistyped one should not leave a failed run behind."""
     if not cluster:
         return cluster
-    from xcwork import cluster as clusters
+    from xcwork.compute import cluster as clusters
 
     return clusters.check(cluster)
 
@@ -91,19 +93,24 @@ def cancel(run: RunId, as_json: Json = False, home: Home = None) -> None:
 
 def runs(as_json: Json = False, home: Home = None) -> None:
     """List the runs with their states and metrics."""
+    from xcwork.export.terminal import table
     from xcwork.runs import RunStore, measured
-    from xcwork.terminal import table
 
     store = RunStore()
     records = [record(run) for run in store.list()]
     shown = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5")
     rows = [
         [
-            r["run"], "" if r["name"] == r["run"] else r["name"], r.get("data"), r["state"],
-            *(r["metrics"].get(metric) for metric in shown), measured(r, "unseen", "P@5"), r["train_seconds"],
+            r["run"],
+            "" if r["name"] == r["run"] else r["name"],
+            r.get("data"),
+            r["state"],
+            *(r["metrics"].get(metric) for metric in shown),
+            measured(r, "unseen", "P@5"),
+            r["train_seconds"],
         ]
         for r in records
-    ]  # fmt: skip
+    ]
     columns = ("run", "name", "data", "state", *shown, "unseen P@5", "seconds")
     empty = f"no runs below {store.folder} yet; xcwork train METHOD --data pyseealso makes one"
     show(as_json, {"runs": records}, table(columns, rows) if rows else empty)
@@ -118,8 +125,8 @@ def worker(folder: Annotated[Path, typer.Argument(metavar="RUN_FOLDER")]) -> Non
 
 def _watch(run: Run, detach: bool, as_json: bool) -> None:
     """Follow the run to its end and show what came of it."""
+    from xcwork.export.terminal import ProgressBar, note
     from xcwork.runs import jobs
-    from xcwork.terminal import ProgressBar, note
 
     if detach:
         config = run.config
@@ -143,8 +150,8 @@ def _ending(state: str) -> str:
 
 def _stop(run: Run) -> NoReturn:
     """Ctrl-C: cancel the run and say how to go on with it. A second Ctrl-C does not wait for the worker."""
+    from xcwork.export.terminal import note
     from xcwork.runs import jobs
-    from xcwork.terminal import note
 
     try:
         jobs.cancel(run)
@@ -165,7 +172,7 @@ def result(run: Run) -> dict[str, Any]:
 
 def show_result(facts: dict[str, Any], as_json: bool) -> None:
     """The metrics of one run: all, seen and unseen labels side by side."""
-    from xcwork.terminal import table
+    from xcwork.export.terminal import table
 
     scopes = ("metrics", "seen", "unseen")
     rows = [(metric, *(facts[scope].get(metric) for scope in scopes)) for metric in HEADLINE]

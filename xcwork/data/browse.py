@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xcwork.data.dataset import Split
+from xcwork.core.split import Split
 
 if TYPE_CHECKING:
     import pandas as pd

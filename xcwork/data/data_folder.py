@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from xcwork.data.load import BUILT_IN, README, forget_cached, may_be_dataset, options_file
 from xcwork.errors import DataError
-from xcwork.storage import remove_entry
+from xcwork.storage.atomic import remove_entry
 
 SIGNS = ".,()+@=_-"  # in names, beside letters, digits and blanks
 _UNSAFE = re.compile(rf"[^\w {re.escape(SIGNS)}]")

@@ -32,9 +32,19 @@ from xcwork.errors import DataError
 PACKAGES = ("networkx", "numpy", "pandas", "scipy", "sklearn")
 # Tests, build tools, vendored code, and modules whose import switches something on.
 NOT_PUBLIC = {
-    "compat", "conftest", "core", "distutils", "experimental", "externals", "f2py", "matlib", "setup", "testing",
-    "tests", "testutils",
-}  # fmt: skip
+    "compat",
+    "conftest",
+    "core",
+    "distutils",
+    "experimental",
+    "externals",
+    "f2py",
+    "matlib",
+    "setup",
+    "testing",
+    "tests",
+    "testutils",
+}
 DEEPEST_ACCESSOR = 2  # the methods of pandas.Series.str are two levels below the class
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Split
-from xcwork.data.held_out import number_groups
+from xcwork.core.held_out import number_groups
+from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.progress import track
 from xcwork.sparse import fill_with_ones, normalise_rows, sort_entries, to_rows
@@ -126,7 +126,7 @@ def clustered_groups(split: Split, depth: int, *, noise: float = 0.0, balanced: 
     """
     if depth < 0 or noise < 0:
         raise ConfigError(f"depth and noise must not be negative, got {depth} and {noise}")
-    from xcwork.kernels.trees import cluster
+    from xcwork.kernels.tree_training import cluster
 
     rng = np.random.default_rng(seed)
     X = normalise_rows(split.X)

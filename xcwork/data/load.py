@@ -20,13 +20,13 @@ from types import ModuleType
 from typing import Any
 
 from xcwork import __version__
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.data.readers import choose_reader, find_reader, format_of, read
-from xcwork.data.readers.files import bare_name, find_named
+from xcwork.data.readers.safe_files import bare_name, find_named
 from xcwork.data.readers.texts import vectorizer_with
 from xcwork.errors import ConfigError, DataError, XcworkError
-from xcwork.home import home as default_home
-from xcwork.storage import remove_entry
+from xcwork.paths import home as default_home
+from xcwork.storage.atomic import remove_entry
 
 BUILT_IN = {
     "pyseealso": "documentation of the installed scientific Python packages, linked by its See Also sections",
@@ -54,12 +54,12 @@ def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any
     """The dataset called `source`: a built-in name, a path, or the name of something in `<home>/data`.
 
     `options` go to the reader of the format (see data/README.md) or to the synthetic generator. Options stored with an
-    upload apply unless overridden. Two are for every format: `groups`, a recipe of `xcwork.data.grouping`, and
+    upload apply unless overridden. Two are for every format: `groups`, a recipe of `xcwork.data.group_recipes`, and
     `self_links` of `xcwork.data.self_links`.
     """
     home = default_home() if home is None else Path(home)
     if (recipe := options.pop("groups", None)) is not None:
-        from xcwork.data.grouping import regroup
+        from xcwork.data.group_recipes import regroup
 
         return regroup(load_dataset(source, home=home, **options), str(recipe))
     name, _, arguments = str(source).partition(":")
@@ -67,7 +67,7 @@ def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any
         return _pyseealso(home, **options)
     if name == "synthetic":
         return _synthetic(arguments, options)
-    from xcwork.metrics.propensity import constants_for
+    from xcwork.data.propensity_constants import constants_for
 
     path = _find(source, home)
     options = _stored_options(path) | options
@@ -145,14 +145,14 @@ def name_of(path: Path) -> str:
 def _pyseealso(home: Path, *, vectorizer: Mapping[str, Any] | None = None, **unknown: Any) -> Dataset:
     if unknown:
         raise ConfigError(f"pyseealso has no option {min(unknown)!r}; it has vectorizer")
-    from xcwork.data.seealso import load_pyseealso
+    from xcwork.data.pyseealso import load_pyseealso
 
     return load_pyseealso(home, vectorizer=None if vectorizer is None else vectorizer_with(vectorizer))
 
 
 def parse_synthetic(arguments: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters in `key=value,…` and in `options`, which hold against them."""
-    from xcwork.data.planted import Planted
+    from xcwork.data.planted_model import Planted
 
     parsed: dict[str, Any] = {}
     for item in filter(None, arguments.split(",")):

@@ -15,7 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from xcwork.data.dataset import Dataset, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.split import Split
 from xcwork.errors import ConfigError
 
 CHOICES = ("auto", "filter", "keep")

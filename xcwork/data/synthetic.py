@@ -3,7 +3,7 @@
     dataset = make_synthetic(n_documents=2_000, n_labels=300, seed=1)
     optimum = Planted(n_documents=2_000, n_labels=300, seed=1).rank(dataset.test.X, k=5)
 
-The model and its mathematics are in `xcwork.data.planted`. Here documents are drawn from it, block by block with a
+`xcwork.data.planted_model` has the model and its mathematics. Here documents are drawn from it, block by block with a
 random generator of its own for each block, so the result depends on the parameters alone and blocks run in parallel.
 
 Independent coin tosses for every label and every term would cost O(n_documents * n_labels). A Poisson number of draws,
@@ -22,10 +22,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
-from xcwork.data.planted import COMMON_TERMS_SHOWN, STRAY_TOPIC_TERMS, TOPIC_TERM_RATE, Planted
-from xcwork.data.text import TextVectorizer
-from xcwork.parallel import parallel_map
+from xcwork.compute.parallel import parallel_map
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.data.planted_model import COMMON_TERMS_SHOWN, STRAY_TOPIC_TERMS, TOPIC_TERM_RATE, Planted
+from xcwork.text.vectorizer import TextVectorizer
 
 DOCUMENTS_A_BLOCK = 50_000  # part of the definition of the data: each block has its own random generator
 MOST_TEXTS = 100_000  # above this the texts of documents, which repeat their features, are left out
@@ -52,13 +55,18 @@ def make_synthetic(**parameters: Any) -> Dataset:
     with_texts = model.n_documents <= MOST_TEXTS
     train, test = (
         Split(
-            vectorizer.weigh(terms), Y, labels, features, texts=_texts(terms, names) if with_texts else None,
+            vectorizer.weigh(terms),
+            Y,
+            labels,
+            features,
+            texts=_texts(terms, names) if with_texts else None,
             groups=_groups(topics, model.group_size, part),
         )
         for part, terms, Y, topics in (
-            ("train", train_terms, train_Y, train_topics), ("test", test_terms, test_Y, test_topics),
+            ("train", train_terms, train_Y, train_topics),
+            ("test", test_terms, test_Y, test_topics),
         )
-    )  # fmt: skip
+    )
     return Dataset("synthetic", train, test, source=repr(model))
 
 

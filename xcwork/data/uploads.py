@@ -21,7 +21,7 @@ from typing import IO, Any
 from xcwork.data.data_folder import clean_name, remove, removed_on_failure, suffix_of
 from xcwork.data.load import BUILT_IN, options_file
 from xcwork.errors import DataError
-from xcwork.storage import write_json
+from xcwork.storage.atomic import write_json
 
 MOST_FILES = 100
 MOST_BYTES = 4 * 2**30  # unpacked
@@ -99,8 +99,9 @@ class _Room:
                 if self.left < 0:
                     raise DataError(
                         "the upload is larger than the limit or than the space on the disk",
-                        file=target.name, remedy="put it on this machine yourself and give its path",
-                    )  # fmt: skip
+                        file=target.name,
+                        remedy="put it on this machine yourself and give its path",
+                    )
                 file.write(block)
         if target.stat().st_size == 0:
             raise DataError("the file is empty", file=target.name, remedy="upload it again; it may have been cut off")
@@ -116,8 +117,9 @@ def _unpacked(archive: Path) -> Path:
             if not members or len(members) > MOST_FILES:
                 raise DataError(
                     f"the archive holds {len(members):,} files, between 1 and {MOST_FILES} are expected",
-                    file=archive.name, remedy="pack one dataset",
-                )  # fmt: skip
+                    file=archive.name,
+                    remedy="pack one dataset",
+                )
             room = _Room(archive.parent / clean_name(archive.stem))
             places = [PurePosixPath(member.filename).parts for member in members]
             above = 1 if len({parts[0] for parts in places}) == 1 and all(len(parts) > 1 for parts in places) else 0

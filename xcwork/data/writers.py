@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.split import Split
 from xcwork.errors import DataError
 from xcwork.progress import track
-from xcwork.storage import new_folder
+from xcwork.storage.atomic import new_folder
 
 ENTRIES_AT_ONCE = 2**18
 
@@ -71,7 +72,7 @@ def _write_matrix(path: Path, matrix: sparse.csr_array) -> None:
 
 
 def _write_rows(path: Path, header: str, X: sparse.csr_array, Y: sparse.csr_array | None) -> None:
-    from xcwork.kernels.format import BYTES_A_LABEL, BYTES_AN_ENTRY, format_rows
+    from xcwork.kernels.text_format import BYTES_A_LABEL, BYTES_AN_ENTRY, format_rows
 
     label_starts, labels = (X.indptr, X.indices[:0]) if Y is None else (Y.indptr, Y.indices)
     with path.open("wb") as file:

@@ -4,8 +4,8 @@ A document x meets a label z through weights W on pairs of features, s = Σ x_c 
 the document onto label features, p = Wᵀx, in a dense scratch vector that it clears again by walking the same entries.
 Any number of labels then cost one short dot product each.
 
-All kernels allocate their scratch once a call and release the GIL, so that `xcwork.parallel` can run blocks of rows
-side by side. No result depends on how the rows were cut into blocks.
+All kernels allocate their scratch once a call and release the GIL, so that blocks of rows can run side by side. No
+result depends on how the rows were cut into blocks.
 """
 
 from __future__ import annotations

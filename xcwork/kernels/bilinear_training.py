@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from xcwork.kernels.bilinear import clear, label_score, project
-from xcwork.kernels.linear import _dot, add_row, shuffle
+from xcwork.kernels.svm import _dot, add_row, shuffle
 from xcwork.kernels.topk import push
 from xcwork.sparse import Rows
 
@@ -175,9 +175,24 @@ def _ascend(rows, curvature, pairs, first, last, C, logistic, passes, tolerance,
 
 @njit(cache=True, nogil=True)
 def fit_own(
-    shard, n_shards, block, rows, n_features, curvature, pairs, C, logistic, passes, tolerance, smallest, random,
-    ids, values, bias, filled,
-):  # fmt: skip
+    shard,
+    n_shards,
+    block,
+    rows,
+    n_features,
+    curvature,
+    pairs,
+    C,
+    logistic,
+    passes,
+    tolerance,
+    smallest,
+    random,
+    ids,
+    values,
+    bias,
+    filled,
+):
     """The own weights of one shard's labels in `block`: the largest that `ids` has room for, none below `smallest`.
 
     `random` (n_labels of the block,) is the state of each label's generator, never zero.

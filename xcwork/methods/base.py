@@ -26,16 +26,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Features, LabelSpace, Split
-from xcwork.device import threads_for
+from xcwork.compute.device import threads_for
+from xcwork.core.explanation import Explanation, Part
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.methods import registry
+from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
 from xcwork.methods.layout import Check, Misfit, check_finite, check_stored, compact
 from xcwork.methods.params import Parameter, param
 from xcwork.progress import Callback, listening
-from xcwork.results import Explanation, Part, TopK
-from xcwork.storage import Checkpoint, read_state, write_state
+from xcwork.storage.state import read_state, storable, write_state
 
 __all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "TopK", "param"]
 
@@ -50,9 +54,10 @@ class Capabilities:
     gpu: bool = False
     resumable: bool = False
     needs_label_text: bool = False
-    ranks: bool = False  # several processes can share its labels, see `xcwork.distributed`
+    ranks: bool = False  # several processes can share its labels, see `xcwork.compute.ranks`
 
 
+@storable
 @dataclass(kw_only=True, eq=False)
 class Method(ABC):
     """Base of every method."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Split
+from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.sparse import make_canonical
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.mapped import is_finite
 from xcwork.sparse import narrow_indices
+from xcwork.storage.mapped_arrays import is_finite
 
 if TYPE_CHECKING:
     from xcwork.methods.base import Method
@@ -188,7 +188,8 @@ def check_all(values: Mapping[str, Any], layout: Mapping[str, Check], sizes: Siz
 
 def check_stored(method: Method, learned: Mapping[str, Any]) -> None:
     """Refuse what is not a trained model of this method, as this version of it would be."""
-    from xcwork.data.dataset import Features, LabelSpace
+    from xcwork.core.features import Features
+    from xcwork.core.labels import LabelSpace
 
     labels, features = learned.get("labels_"), learned.get("features_")
     if not isinstance(labels, LabelSpace) or not isinstance(features, Features):

@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from xcwork.methods.base import Method
 
 METHODS = {
-    "bm25": "xcwork.methods.label_match:BM25",
-    "deep_miml": "xcwork.methods.deep_miml:DeepMIML",
-    "eagle": "xcwork.methods.eagle:Eagle",
+    "bm25": "xcwork.methods.label_match.method:BM25",
+    "deep_miml": "xcwork.methods.deep_miml.method:DeepMIML",
+    "eagle": "xcwork.methods.eagle.method:Eagle",
     "flat": "xcwork.methods.multihead:Flat",
     "label_tree": "xcwork.methods.label_tree:LabelTree",
-    "landmarks": "xcwork.methods.landmarks:Landmarks",
+    "landmarks": "xcwork.methods.landmarks.method:Landmarks",
     "mhc": "xcwork.methods.multihead:MHC",
     "mhp": "xcwork.methods.multihead:MHP",
     "mhs": "xcwork.methods.multihead:MHS",
-    "nearest_documents": "xcwork.methods.nearest_documents:NearestDocuments",
-    "one_vs_all": "xcwork.methods.one_vs_all:OneVsAll",
-    "popularity": "xcwork.methods.popularity:Popularity",
-    "siamesexml": "xcwork.methods.siamesexml:SiameseXML",
-    "tfidf": "xcwork.methods.label_match:TfidfMatch",
-    "zestxml": "xcwork.methods.zestxml:ZestXML",
+    "nearest_documents": "xcwork.methods.nearest_documents.method:NearestDocuments",
+    "one_vs_all": "xcwork.methods.one_vs_all.method:OneVsAll",
+    "popularity": "xcwork.methods.popularity.method:Popularity",
+    "siamesexml": "xcwork.methods.siamesexml.method:SiameseXML",
+    "tfidf": "xcwork.methods.label_match.method:TfidfMatch",
+    "zestxml": "xcwork.methods.zestxml.method:ZestXML",
 }
 
 

@@ -31,10 +31,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Propensity
+from xcwork.core.propensity import Propensity, inverse_propensities
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
-from xcwork.metrics.propensity import inverse_propensities
-from xcwork.results import TopK
 from xcwork.sparse import make_canonical
 
 KS = (1, 3, 5)
@@ -110,9 +109,11 @@ def place(topk: TopK, truth: sparse.sparray) -> Placement:
     truth = make_canonical(truth)
     ranks = np.full(truth.nnz, ABSENT, dtype=np.int32)
     rank_positives(
-        np.ascontiguousarray(topk.ids, dtype=np.int32), truth.indices.astype(np.int32, copy=False),
-        truth.indptr.astype(np.int64, copy=False), ranks,
-    )  # fmt: skip
+        np.ascontiguousarray(topk.ids, dtype=np.int32),
+        truth.indices.astype(np.int32, copy=False),
+        truth.indptr.astype(np.int64, copy=False),
+        ranks,
+    )
     return Placement(truth, ranks, topk.k)
 
 
@@ -142,9 +143,12 @@ def _gains(placement: Placement, inverse_propensity: np.ndarray) -> _Gains:
     best = np.sort(documents * len(order) + position[labels]) % max(len(order), 1)
     best_rank = np.arange(1, len(labels) + 1) - placement.truth.indptr[documents]
     return _Gains(
-        q=inverse_propensity[labels], discount=1.0 / np.log2(placement.ranks + 1.0),
-        best_q=inverse_propensity[order[best]], best_rank=best_rank, best_discount=1.0 / np.log2(best_rank + 1.0),
-    )  # fmt: skip
+        q=inverse_propensity[labels],
+        discount=1.0 / np.log2(placement.ranks + 1.0),
+        best_q=inverse_propensity[order[best]],
+        best_rank=best_rank,
+        best_discount=1.0 / np.log2(best_rank + 1.0),
+    )
 
 
 def _ratios_at(placement: Placement, gains: _Gains, k: int) -> dict[str, Ratio]:
@@ -193,9 +197,14 @@ def evaluate_placement(
 
 
 def evaluate_topk(
-    topk: TopK, truth_Y: sparse.sparray, *, frequencies: np.ndarray, n_train: int, propensity: Propensity,
+    topk: TopK,
+    truth_Y: sparse.sparray,
+    *,
+    frequencies: np.ndarray,
+    n_train: int,
+    propensity: Propensity,
     ks: Sequence[int] = KS,
-) -> dict[str, float]:  # fmt: skip
+) -> dict[str, float]:
     """Every metric for every k, in percent, of ready-made predictions.
 
     `frequencies` (n_labels,) and `n_train` describe the *training* part: they, with `propensity`, decide what a rare

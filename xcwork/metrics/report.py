@@ -21,20 +21,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from xcwork import markup
-from xcwork.data.dataset import Dataset, Propensity, Split
+from xcwork.core.bands import Bands, absolute_bands, share_bands, shot_bands
+from xcwork.core.dataset import Dataset
+from xcwork.core.propensity import Propensity, inverse_propensities
+from xcwork.core.split import Split
+from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import DataError
-from xcwork.metrics.bands import Bands, absolute_bands, band_table, share_bands, shot_bands
-from xcwork.metrics.propensity import inverse_propensities
+from xcwork.export import html
+from xcwork.metrics.by_band import band_table
 from xcwork.metrics.ranking import KS, curves, evaluate_placement, place
 from xcwork.progress import Callback, listening
-from xcwork.results import MISSING, TopK
 from xcwork.sparse import keep_entries
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from xcwork.methods.base import Method
+    from xcwork.core.protocols import Predictor
 
 Table = dict[str, dict[str, float]]
 LARGEST = 1e300  # figures beyond it are no measurement, and no format holds them
@@ -71,8 +73,12 @@ class EvalReport:
         exact = {name: getattr(self, name) for name in _ROUNDED}
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("topk", "propensity")}
         constants = {"A": self.propensity.A, "B": self.propensity.B, "source": self.propensity.source}
-        return {**plain, **{name: _rounded(value) for name, value in exact.items()}, "propensity": constants,
-                "exact": exact}  # fmt: skip
+        return {
+            **plain,
+            **{name: _rounded(value) for name, value in exact.items()},
+            "propensity": constants,
+            "exact": exact,
+        }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], topk: TopK | None = None) -> EvalReport:
@@ -119,22 +125,28 @@ class EvalReport:
         )
         shown = [metric for metric in self.metrics if metric.partition("@")[0] in ("P", "nDCG", "PSP")]
         rows = [
-            [metric, self.metrics[metric], markup.Bar(self.metrics[metric] / 100), self.seen.get(metric),
-             self.unseen.get(metric)]
+            [
+                metric,
+                self.metrics[metric],
+                html.Bar(self.metrics[metric] / 100),
+                self.seen.get(metric),
+                self.unseen.get(metric),
+            ]
             for metric in shown
-        ]  # fmt: skip
+        ]
         # Without a true label in the test part a recall of 0 would look like a failure.
         bands = [
-            [band, row["labels"], row["test_positives"], row["recall@5"], markup.Bar(row["recall@5"] / 100)]
+            [band, row["labels"], row["test_positives"], row["recall@5"], html.Bar(row["recall@5"] / 100)]
             for band, row in self.bands.get("absolute", {}).items()
             if row["test_positives"]
         ]
         parts = [
-            markup.heading(f"{self.method} on {self.dataset}"), markup.paragraph(facts),
-            markup.table(["percent", "all labels", "", "seen", "unseen"], rows, digits=2),
-            markup.table(["band", "labels", "test positives", "recall@5", ""], bands, digits=2) if bands else "",
-            *(markup.paragraph(f"{scope}: {note}") for scope, note in self.notes.items()),
-        ]  # fmt: skip
+            html.heading(f"{self.method} on {self.dataset}"),
+            html.paragraph(facts),
+            html.table(["percent", "all labels", "", "seen", "unseen"], rows, digits=2),
+            html.table(["band", "labels", "test positives", "recall@5", ""], bands, digits=2) if bands else "",
+            *(html.paragraph(f"{scope}: {note}") for scope, note in self.notes.items()),
+        ]
         return "".join(parts)
 
 
@@ -169,7 +181,7 @@ def _check(values: dict[str, Any]) -> None:
         raise ValueError("the bands are missing")
 
 
-def evaluate(method: Method, dataset: Dataset, *, k: int = 100, callbacks: Iterable[Callback] = ()) -> EvalReport:
+def evaluate(method: Predictor, dataset: Dataset, *, k: int = 100, callbacks: Iterable[Callback] = ()) -> EvalReport:
     """Predict and measure the test part: the `k` best labels of every document (never fewer than the metrics need)."""
     test, frequencies = dataset.test, dataset.train.label_frequencies
     q = inverse_propensities(frequencies, len(dataset.train), dataset.propensity)
@@ -191,17 +203,31 @@ def evaluate(method: Method, dataset: Dataset, *, k: int = 100, callbacks: Itera
             f"{n_without} documents have no true label; they count as 0 in the means over all documents"
         )
     return EvalReport(
-        method=type(method).__name__, dataset=dataset.name, k=k, n_documents=len(test), n_without_labels=n_without,
-        n_filter_pairs=0 if test.filter_pairs is None else len(test.filter_pairs), n_seen_documents=n_seen,
-        n_unseen_documents=n_unseen, propensity=dataset.propensity, metrics=evaluate_placement(placement, q), seen=seen,
-        unseen=unseen, shots=band_table(placement, shots),
-        bands={name: band_table(placement, bands) for name, bands in schemes.items()}, curves=curves(placement),
-        definitions=_definitions({**schemes, "shots": shots}), notes=notes, diagnostics=diagnostics,
-        predict_seconds=seconds, predict_ms_per_document=1000.0 * seconds / max(len(test), 1), topk=topk,
-    )  # fmt: skip
+        method=type(method).__name__,
+        dataset=dataset.name,
+        k=k,
+        n_documents=len(test),
+        n_without_labels=n_without,
+        n_filter_pairs=0 if test.filter_pairs is None else len(test.filter_pairs),
+        n_seen_documents=n_seen,
+        n_unseen_documents=n_unseen,
+        propensity=dataset.propensity,
+        metrics=evaluate_placement(placement, q),
+        seen=seen,
+        unseen=unseen,
+        shots=band_table(placement, shots),
+        bands={name: band_table(placement, bands) for name, bands in schemes.items()},
+        curves=curves(placement),
+        definitions=_definitions({**schemes, "shots": shots}),
+        notes=notes,
+        diagnostics=diagnostics,
+        predict_seconds=seconds,
+        predict_ms_per_document=1000.0 * seconds / max(len(test), 1),
+        topk=topk,
+    )
 
 
-def _timed_predictions(method: Method, test: Split, k: int) -> tuple[TopK, float]:
+def _timed_predictions(method: Predictor, test: Split, k: int) -> tuple[TopK, float]:
     # One document outside the clock: compiling kernels and building an index on first use is no cost of a document.
     method.predict(test.take(range(min(1, len(test)))), k)
     start = time.perf_counter()
@@ -209,7 +235,7 @@ def _timed_predictions(method: Method, test: Split, k: int) -> tuple[TopK, float
     return topk, time.perf_counter() - start
 
 
-def _check_labels(method: Method, dataset: Dataset) -> None:
+def _check_labels(method: Predictor, dataset: Dataset) -> None:
     if method.labels_.names[: len(dataset.labels)] != dataset.labels.names:
         raise DataError(
             f"the model was trained on other labels than those of {dataset.name}",
@@ -230,7 +256,7 @@ def _without_untrained(topk: TopK, frequencies: np.ndarray, notes: dict[str, str
 
 
 def _seen(
-    method: Method, test: Split, topk: TopK, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
+    method: Predictor, test: Split, topk: TopK, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
 ) -> tuple[dict[str, float], int]:
     """Metrics among the labels with a training document, and the number of documents they are averaged over."""
     truth, rows = _truth_among(test.Y, frequencies > 0)
@@ -245,7 +271,7 @@ def _seen(
 
 
 def _unseen(
-    method: Method, test: Split, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
+    method: Predictor, test: Split, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
 ) -> tuple[dict[str, float], int]:
     """Metrics among the labels without a training document, and the number of documents they are averaged over."""
     truth, rows = _truth_among(test.Y, frequencies == 0)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
+from xcwork.core.propensity import inverse_propensities
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
-from xcwork.metrics.propensity import inverse_propensities
 from xcwork.metrics.ranking import KS, document_ratios, place
-from xcwork.results import TopK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +46,14 @@ class Difference:
 
 
 def paired_bootstrap(
-    a: np.ndarray, b: np.ndarray, *, denominator: np.ndarray | None = None, n_resamples: int = 1000,
-    confidence: float = 0.95, seed: int = 0,
-) -> Difference:  # fmt: skip
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    denominator: np.ndarray | None = None,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Difference:
     """The difference between two runs from one value a document each, such as P@5, with its bootstrap interval.
 
     Without `denominator` the means are compared; with it (PSP@k) the ratios of sums.
@@ -64,9 +69,15 @@ def paired_bootstrap(
 
 
 def compare(
-    a: TopK, b: TopK, dataset: Dataset, *, ks: Sequence[int] = KS, n_resamples: int = 1000, confidence: float = 0.95,
+    a: TopK,
+    b: TopK,
+    dataset: Dataset,
+    *,
+    ks: Sequence[int] = KS,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
     seed: int = 0,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """Both runs' metrics on the test part, their difference (a - b), its interval and whether it is significant."""
     import pandas as pd
 
@@ -77,12 +88,17 @@ def compare(
     found = differences(above, below, n_resamples, confidence, seed)
     rows: list[dict[str, Any]] = [
         {
-            "metric": metric, "a": ratios_a[metric].percent(), "b": ratios_b[metric].percent(),
-            "difference": d.difference, "low": d.low, "high": d.high, "p_value": d.p_value,
+            "metric": metric,
+            "a": ratios_a[metric].percent(),
+            "b": ratios_b[metric].percent(),
+            "difference": d.difference,
+            "low": d.low,
+            "high": d.high,
+            "p_value": d.p_value,
             "significant": d.significant,
         }
         for metric, d in zip(ratios_a, found, strict=True)
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 

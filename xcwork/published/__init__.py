@@ -14,17 +14,23 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from xcwork.metrics.propensity import spelling
+from xcwork.data.propensity_constants import spelling
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Other names of the same collection.
 ALIASES = {
-    "EURLEX57K": "GZ-EURLex-4.3K", "EURLex-4.3K": "GZ-EURLex-4.3K", "Amazon-1M": "GZ-Amazon-1M",
-    "Wikipedia-1M": "GZ-Wikipedia-1M", "EURLex": "EURLex-4K", "Wiki10": "Wiki10-31K", "Wiki-325K": "WikiLSHTC-325K",
-    "Wiki-500K": "Wikipedia-500K", "AmazonCat": "AmazonCat-13K",
-}  # fmt: skip
+    "EURLEX57K": "GZ-EURLex-4.3K",
+    "EURLex-4.3K": "GZ-EURLex-4.3K",
+    "Amazon-1M": "GZ-Amazon-1M",
+    "Wikipedia-1M": "GZ-Wikipedia-1M",
+    "EURLex": "EURLex-4K",
+    "Wiki10": "Wiki10-31K",
+    "Wiki-325K": "WikiLSHTC-325K",
+    "Wiki-500K": "Wikipedia-500K",
+    "AmazonCat": "AmazonCat-13K",
+}
 
 
 def published_results(dataset: str) -> pd.DataFrame:

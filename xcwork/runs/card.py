@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from xcwork.errors import XcworkError
 from xcwork.runs import evaluation
-from xcwork.storage import write_text
+from xcwork.storage.atomic import write_text
 
 if TYPE_CHECKING:
     from xcwork.methods.base import Method

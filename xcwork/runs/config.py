@@ -15,21 +15,31 @@ from typing import Any
 
 from xcwork.errors import ConfigError, RunError
 from xcwork.runs.status import now
-from xcwork.storage import write_json
+from xcwork.storage.atomic import write_json
 
 CONFIG_FILE, SCHEMA = "config.json", 1
 MOST_RANKS = 1024
 REQUIRED = {
-    "method": str, "params": dict, "data": str, "data_options": dict, "dataset": (dict, type(None)), "device": str,
+    "method": str,
+    "params": dict,
+    "data": str,
+    "data_options": dict,
+    "dataset": (dict, type(None)),
+    "device": str,
     "versions": dict,
-}  # fmt: skip
+}
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "safetensors", "hnswlib")
 
 
 def new_config(
-    method: str, params: Mapping[str, Any], data: str | Path, data_options: Mapping[str, Any], *,
-    cluster: str = "", ranks: int = 1,
-) -> dict[str, Any]:  # fmt: skip
+    method: str,
+    params: Mapping[str, Any],
+    data: str | Path,
+    data_options: Mapping[str, Any],
+    *,
+    cluster: str = "",
+    ranks: int = 1,
+) -> dict[str, Any]:
     """The configuration of a new run; parameters the method does not know or allow are refused."""
     from xcwork.methods import registry
 
@@ -37,11 +47,19 @@ def new_config(
     resolved = made.get_params()
     check_ranks(method, made.capabilities.ranks, ranks)
     return {
-        "schema": SCHEMA, "created": now(), "method": method, "params": resolved, "data": locate(data),
-        "data_options": _plain(data_options), "dataset": None, "seed": resolved["seed"],
-        "device": resolved.get("device", "auto") if made.capabilities.gpu else "cpu", "versions": versions(),
-        "cluster": cluster, "ranks": ranks,
-    }  # fmt: skip
+        "schema": SCHEMA,
+        "created": now(),
+        "method": method,
+        "params": resolved,
+        "data": locate(data),
+        "data_options": _plain(data_options),
+        "dataset": None,
+        "seed": resolved["seed"],
+        "device": resolved.get("device", "auto") if made.capabilities.gpu else "cpu",
+        "versions": versions(),
+        "cluster": cluster,
+        "ranks": ranks,
+    }
 
 
 def check_ranks(method: str, able: bool, ranks: int) -> None:

@@ -77,9 +77,15 @@ def measurement_of(run: Run) -> Measurement | None:
     if not {"n_train", "n_labels", "n_features", "name"} <= facts.keys():
         return None
     return Measurement(
-        config["method"], config["params"], facts["n_train"], facts["n_labels"], facts["n_features"],
-        status.train_seconds, status.peak_memory_mb, facts["name"],
-    )  # fmt: skip
+        config["method"],
+        config["params"],
+        facts["n_train"],
+        facts["n_labels"],
+        facts["n_features"],
+        status.train_seconds,
+        status.peak_memory_mb,
+        facts["name"],
+    )
 
 
 @cache

@@ -11,23 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xcwork.data.readers.files import check_npz
+from xcwork.core.topk import MISSING, TopK
+from xcwork.data.readers.safe_files import check_npz
 from xcwork.errors import RunError
+from xcwork.export.tables import safe_csv
 from xcwork.metrics import EvalReport, evaluate, per_document, write_details
 from xcwork.progress import track
-from xcwork.results import MISSING, TopK
-from xcwork.storage import new_folder, write_json, write_text
-from xcwork.tables import safe_csv
+from xcwork.storage.atomic import new_folder, write_json, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from xcwork.data.dataset import Dataset
+    from xcwork.core.dataset import Dataset
     from xcwork.methods.base import Method
 
 METRICS, PREDICTIONS, LABELS, DOCUMENTS, ERRORS = (
-    "metrics.json", "topk.npz", "per_label.csv", "per_document.csv", "errors.csv",
-)  # fmt: skip
+    "metrics.json",
+    "topk.npz",
+    "per_label.csv",
+    "per_document.csv",
+    "errors.csv",
+)
 ERROR_ROWS, ERROR_K, SNIPPET = 1000, 5, 200
 
 
@@ -98,9 +102,20 @@ def _read(path: Path, reader: Any) -> Any:
     except FileNotFoundError:
         raise RunError(f"{path} is missing; evaluate the run again") from None
     except (
-        OSError, ValueError, LookupError, TypeError, EOFError, SyntaxError, ArithmeticError, RuntimeError, MemoryError,
-        RecursionError, TokenError, zipfile.BadZipFile, zlib.error,
-    ) as damage:  # fmt: skip
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        EOFError,
+        SyntaxError,
+        ArithmeticError,
+        RuntimeError,
+        MemoryError,
+        RecursionError,
+        TokenError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as damage:
         raise RunError(f"{path} cannot be read ({damage}); evaluate the run again") from None
 
 

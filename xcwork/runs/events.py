@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from xcwork.storage import json_bytes
+from xcwork.storage.atomic import json_bytes
 
 
 def append(path: Path, event: dict[str, Any]) -> None:

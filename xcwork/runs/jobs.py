@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
+from xcwork.compute.cores import cpu_count
 from xcwork.errors import RunError
-from xcwork.parallel import cpu_count
 from xcwork.progress import Callback
-from xcwork.runs import process
+from xcwork.runs import processes
 from xcwork.runs.config import place_of
 from xcwork.runs.events import Tail
 from xcwork.runs.status import CANCEL_FLAG, RESUMABLE, Status, now, read_status, write_status
@@ -161,8 +161,8 @@ def _start(run: Run, status: Status) -> None:
     queued = replace(status, state="queued", message="", queued=now(), updated=now(), phase="starting")
     write_status(run.folder, queued)
     worker = _spawn(run)
-    born = process.identity(worker.pid) or ""
-    write_status(run.folder, replace(queued, pid=worker.pid, process=born, host=process.host(), updated=now()))
+    born = processes.identity(worker.pid) or ""
+    write_status(run.folder, replace(queued, pid=worker.pid, process=born, host=processes.host(), updated=now()))
     # Somebody has to collect the exit code, or a finished worker stays in the process table as a zombie.
     threading.Thread(target=worker.wait, name=f"reaper {run.id}", daemon=True).start()
 
@@ -181,9 +181,14 @@ def _spawn(run: Run) -> subprocess.Popen[bytes]:
     command = [*python, "xcwork", "worker", str(run.folder)]
     with (run.folder / LOG_FILE).open("ab") as log:
         worker = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment,
-            cwd=run.home, start_new_session=True,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=run.home,
+            start_new_session=True,
+        )
     with suppress(ProcessLookupError, PermissionError):  # it ended already, or the system does not allow it
         os.setpriority(os.PRIO_PROCESS, worker.pid, NICENESS)
     return worker

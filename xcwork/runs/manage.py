@@ -17,7 +17,7 @@ from xcwork.data import data_folder
 from xcwork.errors import DataError, RunError, XcworkError
 from xcwork.runs.config import write_config
 from xcwork.runs.store import Run, RunStore
-from xcwork.storage import remove_entry
+from xcwork.storage.atomic import remove_entry
 
 
 def delete_run(run: Run) -> None:

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from xcwork.runs import process
-from xcwork.storage import write_json
+from xcwork.runs import processes
+from xcwork.storage.atomic import write_json
 
 STATUS_FILE, CANCEL_FLAG = "status.json", "cancel"
 ACTIVE = ("queued", "running", "evaluating", "cancelling")
@@ -29,11 +29,27 @@ LARGEST = 2**63  # number that a status may hold
 
 _NUMBER, _TEXT = (int, float), (str, type(None))
 _TYPES: dict[str, Any] = {
-    "state": str, "phase": str, "message": str, "details": str, "process": str, "host": str, "device": str,
-    "step": int, "attempt": int, "total": (int, type(None)), "pid": (int, type(None)), "updated": str,
-    "queued": _TEXT, "started": _TEXT, "ended": _TEXT, "train_seconds": _NUMBER, "peak_memory_mb": _NUMBER,
-    "predict_ms_per_document": (*_NUMBER, type(None)), "model_bytes": (int, type(None)), "history": (list, tuple),
-}  # fmt: skip
+    "state": str,
+    "phase": str,
+    "message": str,
+    "details": str,
+    "process": str,
+    "host": str,
+    "device": str,
+    "step": int,
+    "attempt": int,
+    "total": (int, type(None)),
+    "pid": (int, type(None)),
+    "updated": str,
+    "queued": _TEXT,
+    "started": _TEXT,
+    "ended": _TEXT,
+    "train_seconds": _NUMBER,
+    "peak_memory_mb": _NUMBER,
+    "predict_ms_per_document": (*_NUMBER, type(None)),
+    "model_bytes": (int, type(None)),
+    "history": (list, tuple),
+}
 
 
 def now() -> str:
@@ -88,9 +104,12 @@ class Status:
         kept = ("attempt", "state", "message", "started", "ended", "host", "train_seconds")
         past = {name: getattr(self, name) for name in kept}
         return Status(
-            attempt=self.attempt + 1, updated=now(), train_seconds=self.train_seconds,
-            peak_memory_mb=self.peak_memory_mb, history=(*self.history, past),
-        )  # fmt: skip
+            attempt=self.attempt + 1,
+            updated=now(),
+            train_seconds=self.train_seconds,
+            peak_memory_mb=self.peak_memory_mb,
+            history=(*self.history, past),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -147,17 +166,17 @@ def observe(folder: Path) -> Status:
 def is_abandoned(status: Status) -> bool:
     """Whether the worker of an active status is gone."""
     silent = seconds_since(status.updated) > SILENCE
-    if status.pid is None or status.host != process.host():
+    if status.pid is None or status.host != processes.host():
         return silent
-    if not process.alive(status.pid, status.process):
+    if not processes.alive(status.pid, status.process):
         return True
-    return silent and not process.can_identify()
+    return silent and not processes.can_identify()
 
 
 def _explain_loss(status: Status) -> str:
     if status.pid is None:
         return "no worker started on this run; resume it to start one"
     during = f" while {status.phase}" if status.phase else ""
-    if status.host != process.host():
+    if status.host != processes.host():
         return f"nothing was heard from {status.host} since {status.updated}{during}; resume the run to go on here"
     return f"the worker ended without a word{during} (killed, out of memory or disk space); resume the run to go on"

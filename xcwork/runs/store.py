@@ -34,12 +34,12 @@ from xcwork.runs import events
 from xcwork.runs.config import CONFIG_FILE, new_config, read_config, write_config
 from xcwork.runs.locks import FileLock
 from xcwork.runs.status import STATUS_FILE, Status, now, observe, write_status
-from xcwork.storage import links_out, write_text
+from xcwork.storage.atomic import links_out, write_text
 
 if TYPE_CHECKING:
+    from xcwork.core.topk import TopK
     from xcwork.methods.base import Method
     from xcwork.metrics import EvalReport
-    from xcwork.results import TopK
 
 METRICS_FILE, LOG_FILE, NOTES_FILE, LOCK_FILE = "metrics.jsonl", "log.txt", "notes.md", "lock"
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -208,16 +208,23 @@ class RunStore:
 
     def __init__(self, home: str | Path | None = None) -> None:
         if home is None:
-            from xcwork.home import home as default_home
+            from xcwork.paths import home as default_home
 
             home = default_home()
         self.home = Path(home).absolute()
         self.folder = self.home / "runs"
 
     def create(
-        self, method: str, params: Mapping[str, Any] | None, data: str | Path, *,
-        data_options: Mapping[str, Any] | None = None, name: str = "", cluster: str | None = None, ranks: int = 1,
-    ) -> Run:  # fmt: skip
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        data: str | Path,
+        *,
+        data_options: Mapping[str, Any] | None = None,
+        name: str = "",
+        cluster: str | None = None,
+        ranks: int = 1,
+    ) -> Run:
         """A new run, queued but not started (`jobs.launch` starts it). Parameters are checked and completed.
 
         `cluster` is the address of a Dask cluster; if it is not given, that of XCWORK_CLUSTER. `ranks` are processes

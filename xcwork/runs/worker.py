@@ -25,19 +25,20 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from xcwork import cluster, distributed
+from xcwork.compute import cluster
+from xcwork.compute import ranks as distributed
 from xcwork.errors import Cancelled, RunError, XcworkError
 from xcwork.progress import listening
-from xcwork.runs import process, ranks
+from xcwork.runs import processes, rank_worker
 from xcwork.runs.config import place_of
 from xcwork.runs.locks import FileLock
+from xcwork.runs.queue import turn
 from xcwork.runs.reporter import Reporter
 from xcwork.runs.status import TERMINAL, Status, is_abandoned, now, read_status
 from xcwork.runs.store import LOG_FILE, METRICS_FILE, Run
-from xcwork.runs.turns import turn
 
 if TYPE_CHECKING:
-    from xcwork.data.dataset import Dataset
+    from xcwork.core.dataset import Dataset
     from xcwork.methods.base import Method
 
 logger = logging.getLogger(__name__)
@@ -48,14 +49,18 @@ DETAIL_LINES = 20
 # torch and Python's threads tell of missing memory with a RuntimeError; compiled code may lose the error on its way,
 # which Python then reports as a SystemError in the last of these words.
 MEMORY_WORDS = (
-    "OutOfMemoryError", "can't allocate memory", "can't start new thread", "bad_alloc", "return without exception set",
-)  # fmt: skip
+    "OutOfMemoryError",
+    "can't allocate memory",
+    "can't start new thread",
+    "bad_alloc",
+    "return without exception set",
+)
 
 
 def main(folder: str | Path) -> int:
     """Work on the run in `folder` until it is over; 0 when it finished or was cancelled as asked, else 2."""
     run = Run(folder)
-    return ranks.main_of_rank(run, _worker) if distributed.ranks_of_torchrun() > 1 else _worker(run)
+    return rank_worker.main_of_rank(run, _worker) if distributed.ranks_of_torchrun() > 1 else _worker(run)
 
 
 def _worker(run: Run) -> int:
@@ -75,7 +80,7 @@ def _worker(run: Run) -> int:
 def _take(run: Run, lock: FileLock) -> Status:
     """Lock the run and say with which status this worker starts."""
     deadline = time.monotonic() + LOCK_PATIENCE
-    while not lock.acquire(holder=f"{process.host()} {os.getpid()}"):
+    while not lock.acquire(holder=f"{processes.host()} {os.getpid()}"):
         status = read_status(run.folder)
         theirs = status.is_active and status.pid not in (None, os.getpid(), os.getppid()) and not is_abandoned(status)
         if theirs or time.monotonic() > deadline:
@@ -88,9 +93,14 @@ def _take(run: Run, lock: FileLock) -> Status:
         status = run.next_attempt(replace(status, state="lost"))
     pid = os.getpid()
     return replace(
-        status, message="", queued=status.queued or now(), started=now(),
-        pid=pid, process=process.identity(pid) or "", host=process.host(),
-    )  # fmt: skip
+        status,
+        message="",
+        queued=status.queued or now(),
+        started=now(),
+        pid=pid,
+        process=processes.identity(pid) or "",
+        host=processes.host(),
+    )
 
 
 def _attempt(run: Run, status: Status, signals: _Signals) -> int:
@@ -132,7 +142,7 @@ def _device(method: Method, config: dict[str, Any]) -> str:
     """Where this method will really run; torch is only asked when the method can use more than the CPU."""
     if not method.capabilities.gpu:
         return "cpu"
-    from xcwork.device import resolve
+    from xcwork.compute.device import resolve
 
     return resolve(config["device"]).type
 
@@ -153,18 +163,24 @@ def _dataset(run: Run, config: dict[str, Any]) -> Dataset:
 def _facts(dataset: Dataset) -> dict[str, Any]:
     """What the card says about the data, and the fingerprint that recognises it."""
     return {
-        "name": dataset.name, "source": dataset.source, "fingerprint": dataset.fingerprint,
-        "n_train": len(dataset.train), "n_test": len(dataset.test), "n_features": dataset.features.size,
-        "n_labels": len(dataset.labels), "n_unseen_labels": len(dataset.unseen_labels),
+        "name": dataset.name,
+        "source": dataset.source,
+        "fingerprint": dataset.fingerprint,
+        "n_train": len(dataset.train),
+        "n_test": len(dataset.test),
+        "n_features": dataset.features.size,
+        "n_labels": len(dataset.labels),
+        "n_unseen_labels": len(dataset.unseen_labels),
         "labels_per_document": round(dataset.train.Y.nnz / max(len(dataset.train), 1), 2),
-        "takes_text": dataset.features.vectorizer is not None, "label_text": dataset.labels.Z is not None,
-    }  # fmt: skip
+        "takes_text": dataset.features.vectorizer is not None,
+        "label_text": dataset.labels.Z is not None,
+    }
 
 
 def _trained(run: Run, method: Method, dataset: Dataset, reporter: Reporter) -> Method:
     """The stored model when there is a complete one, else a trained and stored one."""
     from xcwork.methods.base import Method
-    from xcwork.storage import Checkpoint
+    from xcwork.methods.common.checkpoints import Checkpoint
 
     folder = run.folder / "model"
     if folder.is_dir():
@@ -173,9 +189,9 @@ def _trained(run: Run, method: Method, dataset: Dataset, reporter: Reporter) -> 
         except XcworkError as damage:
             logger.warning("the stored model cannot be used, so training starts again: %s", damage)
         else:
-            ranks.begin(trains=False)
+            rank_worker.begin(trains=False)
             return stored
-    ranks.begin(trains=True)
+    rank_worker.begin(trains=True)
     with reporter.training(), cluster.using(place_of(run.config)[0]):
         method.fit(dataset.train, checkpoint=Checkpoint(run.folder / "checkpoint"))
     reporter.update(phase="storing the model")
@@ -192,9 +208,10 @@ def _evaluate(run: Run, method: Method, dataset: Dataset, reporter: Reporter) ->
     for name, values in (("all", report.metrics), ("seen", report.seen), ("unseen", report.unseen)):
         reporter.on_values(f"evaluating {name}", values)
     reporter.update(
-        phase="writing the card", predict_ms_per_document=round(report.predict_ms_per_document, 3),
+        phase="writing the card",
+        predict_ms_per_document=round(report.predict_ms_per_document, 3),
         model_bytes=sum(file.stat().st_size for file in (run.folder / "model").rglob("*") if file.suffix != ".md"),
-    )  # fmt: skip
+    )
     card.write_card(run)
     if (run.folder / "checkpoint").is_dir():  # it may be large: a run that cannot remove it is not finished
         shutil.rmtree(run.folder / "checkpoint")

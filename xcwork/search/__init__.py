@@ -1,6 +1,7 @@
 """Finding the best: of score matrices and sparse products (exact), and of vectors (`Index`: exact or HNSW)."""
 
 from xcwork.search.exact import top_k_product, top_k_rows
-from xcwork.search.index import ExactIndex, Index, load_index, make_index
+from xcwork.search.factory import load_index, make_index
+from xcwork.search.index import ExactIndex, Index
 
 __all__ = ["ExactIndex", "Index", "load_index", "make_index", "top_k_product", "top_k_rows"]

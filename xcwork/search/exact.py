@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from xcwork.core.topk import TopK
 from xcwork.errors import DataError
 from xcwork.kernels import ENOUGH, cores_for
-from xcwork.kernels.product import CHUNK, product_top_k
+from xcwork.kernels.sparse_product import CHUNK, product_top_k
 from xcwork.kernels.topk import csr_top_k, dense_top_k
-from xcwork.results import TopK
 from xcwork.sparse import to_rows
 
 
@@ -32,9 +32,13 @@ def top_k_rows(scores: sparse.sparray | np.ndarray, k: int) -> TopK:
 
 
 def top_k_product(
-    X: sparse.csr_array, terms: sparse.csr_array, k: int, *,
-    start: np.ndarray | None = None, among: np.ndarray | None = None,
-) -> TopK:  # fmt: skip
+    X: sparse.csr_array,
+    terms: sparse.csr_array,
+    k: int,
+    *,
+    start: np.ndarray | None = None,
+    among: np.ndarray | None = None,
+) -> TopK:
     """The k best columns of every row of `start + X @ terms`, where `terms` is (n_features, n_columns).
 
     Without `start` only the columns that share a feature with the row compete, so a row without features gets none;

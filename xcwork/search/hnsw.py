@@ -21,12 +21,12 @@ from typing import Any
 import hnswlib
 import numpy as np
 
+from xcwork.core.topk import TopK
 from xcwork.errors import DataError
 from xcwork.progress import track
-from xcwork.results import TopK
 from xcwork.search.graph_check import check_graph
 from xcwork.search.index import EXACT_BELOW, Index
-from xcwork.storage import new_folder, write_json
+from xcwork.storage.atomic import new_folder, write_json
 
 GRAPH_FILE, SETTINGS_FILE = "graph.bin", "index.json"
 SETTINGS = ("space", "M", "ef_construction", "ef", "seed", "threads")
@@ -41,9 +41,15 @@ class HnswIndex(Index):
     kind = "hnsw"
 
     def __init__(
-        self, space: str = "cosine", *, M: int = 32, ef_construction: int = 200, ef: int = 100, seed: int = 0,
+        self,
+        space: str = "cosine",
+        *,
+        M: int = 32,
+        ef_construction: int = 200,
+        ef: int = 100,
+        seed: int = 0,
         threads: int = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(space)
         self.M, self.ef_construction, self.ef = M, ef_construction, ef
         self.seed, self.threads = seed, threads

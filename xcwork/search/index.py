@@ -17,12 +17,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
-from xcwork.progress import report, track
-from xcwork.results import TopK
+from xcwork.progress import track
 from xcwork.search.exact import top_k_rows
 from xcwork.sparse import normalise_rows
-from xcwork.storage import read_state, write_state
+from xcwork.storage.state import read_state, write_state
 
 EXACT_BELOW = 100_000  # vectors up to which exact search is quick enough
 QUERIES, VECTORS = 512, 16_384  # rows of one block of scores: 32 MB
@@ -159,29 +159,3 @@ class ExactIndex(Index):
         index = cls(state["space"])
         index._vectors = state["vectors"]
         return index
-
-
-def make_index(vectors: np.ndarray, kind: str = "auto", *, space: str = "cosine", seed: int = 0) -> Index:
-    """An index of `vectors`: `exact`, `hnsw`, or whichever suits their number.
-
-    The recall of a new graph is measured on some of its own vectors, kept as `measured_recall`, and reported. Queries
-    of another kind, such as documents in an index of labels, can fare worse: `recall` measures it for them.
-    """
-    if kind not in ("auto", "exact", "hnsw"):
-        raise ConfigError(f"kind must be auto, exact or hnsw, got {kind!r}")
-    if kind == "exact" or (kind == "auto" and len(vectors) < EXACT_BELOW):
-        return ExactIndex(space).build(vectors)
-    from xcwork.search.hnsw import HnswIndex
-
-    index = HnswIndex(space, seed=seed).build(vectors)
-    sample = np.random.default_rng(seed).permutation(len(vectors))[:QUERIES]
-    index.measured_recall = index.recall(index.vectors(sample))
-    report("searching", recall=index.measured_recall)
-    return index
-
-
-def load_index(folder: str | Path) -> Index:
-    """The index that `save` stored."""
-    from xcwork.search.hnsw import HnswIndex
-
-    return HnswIndex.load(folder) if HnswIndex.is_stored_in(folder) else ExactIndex.load(folder)

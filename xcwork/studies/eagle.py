@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xcwork.data.dataset import Dataset, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.split import Split
 from xcwork.data.groups import clustered_groups, groups_of, random_groups
 from xcwork.errors import DataError
 from xcwork.metrics import evaluate_topk
@@ -69,9 +70,17 @@ class _Estimates:
 
 
 def regression(
-    sigma_2: Sequence[float] = SIGMAS, *, n: int = 1000, group_size: int = 10, n_inputs: int = 10, n_outputs: int = 5,
-    sigma_1: float = 1.0, sigma_e: float = 1.0, repeats: int = 10, seed: int = 0,
-) -> pd.DataFrame:  # fmt: skip
+    sigma_2: Sequence[float] = SIGMAS,
+    *,
+    n: int = 1000,
+    group_size: int = 10,
+    n_inputs: int = 10,
+    n_outputs: int = 5,
+    sigma_1: float = 1.0,
+    sigma_e: float = 1.0,
+    repeats: int = 10,
+    seed: int = 0,
+) -> pd.DataFrame:
     """The error of both estimators relative to the oracle's, over the deviation `sigma_2` within a group.
 
     A group has a centre drawn with deviation sigma_1, its members deviate from it by sigma_2, and outputs have noise
@@ -96,9 +105,16 @@ def regression(
 
 
 def classification(
-    sigma_2: Sequence[float] = SIGMAS, *, n: int = 1000, group_size: int = 10, n_inputs: int = 10, n_labels: int = 5,
-    sigma_1: float = 0.3, repeats: int = 10, seed: int = 0,
-) -> pd.DataFrame:  # fmt: skip
+    sigma_2: Sequence[float] = SIGMAS,
+    *,
+    n: int = 1000,
+    group_size: int = 10,
+    n_inputs: int = 10,
+    n_labels: int = 5,
+    sigma_1: float = 0.3,
+    repeats: int = 10,
+    seed: int = 0,
+) -> pd.DataFrame:
     """The share of wrong labels of both estimators relative to the oracle's, over `sigma_2`.
 
     A sample is the embedding of a label with noise sigma_1, its label the one nearest to it. In each group one label is
@@ -148,9 +164,15 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def compare(
-    dataset: Dataset, grouped: Split, *, learner: str = "one_vs_all", learner_params: str = "",
-    variants: Sequence[str] = USUAL, seed: int = 0, **settings: Any,
-) -> pd.DataFrame:  # fmt: skip
+    dataset: Dataset,
+    grouped: Split,
+    *,
+    learner: str = "one_vs_all",
+    learner_params: str = "",
+    variants: Sequence[str] = USUAL,
+    seed: int = 0,
+    **settings: Any,
+) -> pd.DataFrame:
     """One row a variant: precision on the test part after learning from the training documents `grouped`."""
     from xcwork.methods.registry import create
 
@@ -164,24 +186,35 @@ def compare(
         trained = model.new_learner().fit(assigned)
         done = time.perf_counter()
         metrics = evaluate_topk(
-            trained.predict(dataset.test, k=5), dataset.test.Y, frequencies=dataset.train.label_frequencies,
-            n_train=len(dataset.train), propensity=dataset.propensity,
-        )  # fmt: skip
+            trained.predict(dataset.test, k=5),
+            dataset.test.Y,
+            frequencies=dataset.train.label_frequencies,
+            n_train=len(dataset.train),
+            propensity=dataset.propensity,
+        )
         rows.append(
             {
-                "method": name, **{f"P@{k}": metrics[f"P@{k}"] for k in (1, 3, 5)},
+                "method": name,
+                **{f"P@{k}": metrics[f"P@{k}"] for k in (1, 3, 5)},
                 "assignment_precision": float("nan") if model.precision_ is None else 100 * model.precision_,
-                "pairs": assigned.Y.nnz, "preprocessing_seconds": prepared - started,
+                "pairs": assigned.Y.nnz,
+                "preprocessing_seconds": prepared - started,
                 "training_seconds": done - prepared,
             }
-        )  # fmt: skip
+        )
     return _frame(rows)
 
 
 def precision_loss(
-    dataset: Dataset, *, sizes: Sequence[int] = (), depths: Sequence[int] = (), noises: Sequence[float] = (),
-    depth: int = 4, seed: int = 0, **options: Any,
-) -> pd.DataFrame:  # fmt: skip
+    dataset: Dataset,
+    *,
+    sizes: Sequence[int] = (),
+    depths: Sequence[int] = (),
+    noises: Sequence[float] = (),
+    depth: int = 4,
+    seed: int = 0,
+    **options: Any,
+) -> pd.DataFrame:
     """How much of the oracle's P@1 is lost, in percent of it, over group size, cluster depth and heterogeneity.
 
     `noises` make clusters of the given `depth` less homogeneous. Further options go to `compare`.
@@ -211,7 +244,7 @@ def label_images(
     What all images have in common is subtracted, so values lie on both sides of zero. `most` takes the first training
     images only.
     """
-    from xcwork.methods.eagle.grlr import assign_labels
+    from xcwork.methods.common.grlr import assign_labels
 
     shape = dataset.features.image_shape
     if shape is None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xcwork.device import one_thread
+from xcwork.compute.device import one_thread
 from xcwork.progress import track
 
 if TYPE_CHECKING:
@@ -37,9 +37,16 @@ def gaussian_points(n: int = 100, dimension: int | None = None, seed: int = 0) -
 
 
 def low_rank_curves(
-    points: np.ndarray, *, bottleneck: int = 1, bias: bool = True, epochs: int = 2000, every: int = 100,
-    rate: float = 0.02, seed: int = 0, losses: Sequence[str] = LOSSES,
-) -> pd.DataFrame:  # fmt: skip
+    points: np.ndarray,
+    *,
+    bottleneck: int = 1,
+    bias: bool = True,
+    epochs: int = 2000,
+    every: int = 100,
+    rate: float = 0.02,
+    seed: int = 0,
+    losses: Sequence[str] = LOSSES,
+) -> pd.DataFrame:
     """Accuracy (%) and rank of softmax(O) while training, for both losses: one row a loss and measured epoch."""
     import pandas as pd
 

@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Features, LabelSpace, Split
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.methods.multihead.codes import confusion_degree, parse_heads
 from xcwork.methods.registry import create
 from xcwork.metrics.ranking import curves, place
@@ -46,9 +48,15 @@ def _precisions(model: MultiHead, split: Split) -> dict[str, float]:
 
 
 def label_orders(
-    train: Split, test: Split, *, method: str = "mhc", orders: Sequence[str] = ("cluster", "random"),
-    widths: Sequence[int] = (8, 32, 128), seeds: Sequence[int] = (0, 1, 2), **params: Any,
-) -> pd.DataFrame:  # fmt: skip
+    train: Split,
+    test: Split,
+    *,
+    method: str = "mhc",
+    orders: Sequence[str] = ("cluster", "random"),
+    widths: Sequence[int] = (8, 32, 128),
+    seeds: Sequence[int] = (0, 1, 2),
+    **params: Any,
+) -> pd.DataFrame:
     """Accuracy for every label order, size of the network and seed, on training documents too.
 
     Precision on the training documents says whether a network is large enough to fit them, which is where the paper
@@ -168,10 +176,13 @@ def cost(
     model.predict(asked, k=5)
     predicting = time.perf_counter() - started
     return {
-        "method": method, "labels": n_labels, "heads": ",".join(map(str, model.heads_)),
-        "parameters": model.n_parameters(), "train ms a step": 1000 * float(np.median(np.diff(clock.ticks)[1:])),
+        "method": method,
+        "labels": n_labels,
+        "heads": ",".join(map(str, model.heads_)),
+        "parameters": model.n_parameters(),
+        "train ms a step": 1000 * float(np.median(np.diff(clock.ticks)[1:])),
         "predict ms a document": 1000 * predicting / documents,
-    }  # fmt: skip
+    }
 
 
 def costs(

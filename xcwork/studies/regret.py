@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.errors import DataError
 from xcwork.methods.zestxml.xhtp import find_pairs
 from xcwork.progress import track
@@ -34,9 +34,14 @@ EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 
 
 def regret_curve(
-    dataset: Dataset, epsilons: Sequence[float] = EPSILONS, *, pairs: int = 40, blend: float = 0.02, most: int = 300,
+    dataset: Dataset,
+    epsilons: Sequence[float] = EPSILONS,
+    *,
+    pairs: int = 40,
+    blend: float = 0.02,
+    most: int = 300,
     seed: int = 0,
-) -> pd.DataFrame:  # fmt: skip
+) -> pd.DataFrame:
     """One row an epsilon: mean and largest regret of `most` test documents, the mean bound, weights kept, first agrees.
 
     `kept` and `same_first` are percentages: of the weights, and of the documents whose first label does not change.
@@ -58,12 +63,16 @@ def regret_curve(
         regret = exact.max(axis=1) - exact[np.arange(n), first]
         rows.append(
             {
-                "epsilon": epsilon, "mean_regret": regret.mean(), "largest_regret": regret.max(),
-                "mean_bound": (epsilon * reach).mean(), "mean_best_score": exact.max(axis=1).mean(),
+                "epsilon": epsilon,
+                "mean_regret": regret.mean(),
+                "largest_regret": regret.max(),
+                "mean_bound": (epsilon * reach).mean(),
+                "mean_best_score": exact.max(axis=1).mean(),
                 "kept": 100.0 * np.count_nonzero(W.data >= epsilon) / max(W.nnz, 1),
-                "same_first": 100.0 * np.mean(regret == 0), "broken": int((regret > epsilon * reach + 1e-6).sum()),
+                "same_first": 100.0 * np.mean(regret == 0),
+                "broken": int((regret > epsilon * reach + 1e-6).sum()),
             }
-        )  # fmt: skip
+        )
     return pd.DataFrame(rows)
 
 

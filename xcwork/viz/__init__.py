@@ -48,10 +48,16 @@ def styled(
     height = layout.pop("height", HEIGHT)
     inside = max(height - margin["t"] - margin["b"], 1)  # pixels of the plot, in which the legend's place is measured
     return figure.update_layout(
-        title={"text": title, "x": 0, "xanchor": "left"}, xaxis_title=x, yaxis_title=y, template="plotly_white",
-        legend={"orientation": "h", "y": -LEGEND_BELOW / inside}, margin=margin, height=height, font={"size": 14},
+        title={"text": title, "x": 0, "xanchor": "left"},
+        xaxis_title=x,
+        yaxis_title=y,
+        template="plotly_white",
+        legend={"orientation": "h", "y": -LEGEND_BELOW / inside},
+        margin=margin,
+        height=height,
+        font={"size": 14},
         **layout,
-    )  # fmt: skip
+    )
 
 
 def described(figure: go.Figure, alt: str, table: pd.DataFrame | None = None) -> go.Figure:

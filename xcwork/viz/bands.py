@@ -23,11 +23,13 @@ def band_recall(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
     for position, (name, table) in enumerate(tables.items()):
         bands = {band: row for band, row in table.items() if row["test_positives"] > 0}
         figure.add_bar(
-            x=[plain(band) for band in bands], y=[row[f"recall@{k}"] for row in bands.values()], name=plain(name),
+            x=[plain(band) for band in bands],
+            y=[row[f"recall@{k}"] for row in bands.values()],
+            name=plain(name),
             customdata=[[row[f"hits@{k}"], row["test_positives"]] for row in bands.values()],
             hovertemplate="%{x}: %{y:.2f} % (%{customdata[0]} of %{customdata[1]})<extra>%{fullData.name}</extra>",
             marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
-        )  # fmt: skip
+        )
         recalls = ", ".join(f"{band} {row[f'recall@{k}']:.1f} %" for band, row in bands.items())
         told.append(f"{shortened(name)}: {recalls or 'no true label in the test part'}")
         rows += [
@@ -35,10 +37,16 @@ def band_recall(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
         ]
     columns = ["run", "band", f"recall@{k}", f"hits@{k}", "test positives"]
     return styled(
-        figure, title=f"Recall@{k} by label frequency", x="band of labels", y=f"true labels among the first {k}, %",
-        alt=f"Recall@{k} by band. {'; '.join(told)}.", table=pd.DataFrame(rows, columns=columns), barmode="group",
-        bargap=0.4, showlegend=True,
-    )  # fmt: skip
+        figure,
+        title=f"Recall@{k} by label frequency",
+        x="band of labels",
+        y=f"true labels among the first {k}, %",
+        alt=f"Recall@{k} by band. {'; '.join(told)}.",
+        table=pd.DataFrame(rows, columns=columns),
+        barmode="group",
+        bargap=0.4,
+        showlegend=True,
+    )
 
 
 def band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
@@ -54,21 +62,28 @@ def band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
     }
     for position, band in enumerate(bands):
         figure.add_bar(
-            x=[plain(name) for name in tables], y=[values[position] for values in parts.values()],
-            name=plain(band), hovertemplate="%{x}: %{y:.2f} points<extra>%{fullData.name}</extra>",
+            x=[plain(name) for name in tables],
+            y=[values[position] for values in parts.values()],
+            name=plain(band),
+            hovertemplate="%{x}: %{y:.2f} points<extra>%{fullData.name}</extra>",
             marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
-        )  # fmt: skip
+        )
     told = [
         f"{shortened(name)} reaches {sum(values):.1f}: "
         + ", ".join(f"{value:.1f} from {band}" for band, value in zip(bands, values, strict=True))
         for name, values in parts.items()
     ]
     return styled(
-        figure, title=f"What each band adds to P@{k}", x="run", y=f"points of P@{k}",
+        figure,
+        title=f"What each band adds to P@{k}",
+        x="run",
+        y=f"points of P@{k}",
         alt=f"P@{k} by band. {'; '.join(told)}.",
         table=pd.DataFrame([(name, *values) for name, values in parts.items()], columns=["run", *bands]),
-        barmode="stack", bargap=0.6, showlegend=True,
-    )  # fmt: skip
+        barmode="stack",
+        bargap=0.6,
+        showlegend=True,
+    )
 
 
 def triage_bars(triage: pd.DataFrame) -> go.Figure:
@@ -79,10 +94,12 @@ def triage_bars(triage: pd.DataFrame) -> go.Figure:
     states = [column for column in triage.columns if column not in ("band", "total")]
     for position, state in enumerate(states):
         figure.add_bar(
-            x=triage["band"].map(plain).tolist(), y=triage[state].tolist(), name=plain(state),
+            x=triage["band"].map(plain).tolist(),
+            y=triage[state].tolist(),
+            name=plain(state),
             hovertemplate="%{x}: %{y:,}<extra>%{fullData.name}</extra>",
             marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
-        )  # fmt: skip
+        )
     total = int(triage["total"].sum())
     told = [
         f"{int(triage[state].sum()):,} {state} ({100 * triage[state].sum() / total:.0f} %)"
@@ -91,6 +108,13 @@ def triage_bars(triage: pd.DataFrame) -> go.Figure:
     ]
     alt = f"Of {total:,} missed labels: {listed(told)}." if total else "No true label was missed."
     return styled(
-        figure, title="Where missed labels were lost", x="band of labels", y="missed labels", alt=alt, table=triage,
-        barmode="stack", bargap=0.4, showlegend=True,
-    )  # fmt: skip
+        figure,
+        title="Where missed labels were lost",
+        x="band of labels",
+        y="missed labels",
+        alt=alt,
+        table=triage,
+        barmode="stack",
+        bargap=0.4,
+        showlegend=True,
+    )

@@ -21,16 +21,27 @@ def grouped_bars(
     figure = go.Figure()
     for position, (name, values) in enumerate(series.items()):
         figure.add_bar(
-            x=[plain(each) for each in names], y=list(values), name=plain(name),
+            x=[plain(each) for each in names],
+            y=list(values),
+            name=plain(name),
             # Above the bars: inside a hatched one nothing can be read.
-            text=[f"{value:.1f}" for value in values], textposition="outside", textangle=0, cliponaxis=False,
+            text=[f"{value:.1f}" for value in values],
+            textposition="outside",
+            textangle=0,
+            cliponaxis=False,
             marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
             hovertemplate="%{x}: %{y:.2f}<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
+        )
     first = next(iter(series), "")
     told = [f"{shortened(name)} {value:.1f}" for name, value in zip(names, series.get(first, ()), strict=False)]
     return styled(
-        figure, title=plain(title), x=plain(x), y=plain(y), barmode="group", bargap=0.4, showlegend=len(series) > 1,
+        figure,
+        title=plain(title),
+        x=plain(x),
+        y=plain(y),
+        barmode="group",
+        bargap=0.4,
+        showlegend=len(series) > 1,
         alt=f"{shortened(title)}, {shortened(first)}: {listed(told, 8)}.",
         table=pd.DataFrame({"": list(names), **{name: list(values) for name, values in series.items()}}),
-    )  # fmt: skip
+    )

@@ -30,11 +30,18 @@ def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", 
     for position, metric in enumerate(metrics):
         symbol = marker(position)
         figure.add_scatter(
-            x=frame[metric].tolist(), y=list(range(len(frame))), name=plain(metric), mode="markers", customdata=names,
+            x=frame[metric].tolist(),
+            y=list(range(len(frame))),
+            name=plain(metric),
+            mode="markers",
+            customdata=names,
             hovertemplate="%{customdata}: %{x:.2f}<extra>%{fullData.name}</extra>",
-            marker={"size": 11, "color": colour(position),
-                    "symbol": [symbol if at < n_runs else f"{symbol}-open" for at in range(len(frame))]},
-        )  # fmt: skip
+            marker={
+                "size": 11,
+                "color": colour(position),
+                "symbol": [symbol if at < n_runs else f"{symbol}-open" for at in range(len(frame))],
+            },
+        )
     told = []
     for metric in metrics:
         values = frame[metric].iloc[:n_runs].astype(float)
@@ -43,11 +50,16 @@ def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", 
                 f"{shortened(frame['run'].iloc[int(values.fillna(-1).argmax())])} in {metric} ({values.max():.1f})"
             )
     return styled(
-        figure, title="Metrics of the runs", x="percent", y="", showlegend=True,
-        alt=f"{n_runs} runs. The highest is {listed(told)}.", table=frame[["run", "method", *metrics]],
+        figure,
+        title="Metrics of the runs",
+        x="percent",
+        y="",
+        showlegend=True,
+        alt=f"{n_runs} runs. The highest is {listed(told)}.",
+        table=frame[["run", "method", *metrics]],
         height=160 + ROW_HEIGHT * len(frame),
         yaxis={"autorange": "reversed", "tickvals": list(range(len(frame))), "ticktext": names, "automargin": True},
-    )  # fmt: skip
+    )
 
 
 def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] = ("P@1", "P@5", "PSP@5")) -> go.Figure:
@@ -61,14 +73,23 @@ def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] =
         rows = shown[shown["metric"] == metric]
         symbol = marker(position)
         figure.add_scatter(
-            x=rows["difference"].tolist(), name=plain(metric), mode="markers",
+            x=rows["difference"].tolist(),
+            name=plain(metric),
+            mode="markers",
             y=[runs.index(run) + 0.22 * (position - (len(metrics) - 1) / 2) for run in rows["run"]],
-            error_x={"type": "data", "symmetric": False, "array": (rows["high"] - rows["difference"]).tolist(),
-                     "arrayminus": (rows["difference"] - rows["low"]).tolist()},
-            marker={"size": 10, "color": colour(position),
-                    "symbol": [symbol if significant else f"{symbol}-open" for significant in rows["significant"]]},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": (rows["high"] - rows["difference"]).tolist(),
+                "arrayminus": (rows["difference"] - rows["low"]).tolist(),
+            },
+            marker={
+                "size": 10,
+                "color": colour(position),
+                "symbol": [symbol if significant else f"{symbol}-open" for significant in rows["significant"]],
+            },
             hovertemplate="%{x:+.2f}<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
+        )
     figure.add_vline(x=0, line={"color": COLOURS[6], "dash": "dot"})
     told = [
         f"{shortened(row.run)} {row.difference:+.2f} in {row.metric}"
@@ -76,9 +97,18 @@ def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] =
         for row in shown.itertuples()
     ]
     return styled(
-        figure, title=f"Difference to {plain(reference)}", x="points (filled: significant at 95 %)", y="",
-        showlegend=True, alt=f"Compared with {shortened(reference)}: {listed(told, 6)}.", table=shown,
+        figure,
+        title=f"Difference to {plain(reference)}",
+        x="points (filled: significant at 95 %)",
+        y="",
+        showlegend=True,
+        alt=f"Compared with {shortened(reference)}: {listed(told, 6)}.",
+        table=shown,
         height=180 + 3 * ROW_HEIGHT * len(runs),
-        yaxis={"autorange": "reversed", "tickvals": list(range(len(runs))), "ticktext": [plain(run) for run in runs],
-               "automargin": True},
-    )  # fmt: skip
+        yaxis={
+            "autorange": "reversed",
+            "tickvals": list(range(len(runs))),
+            "ticktext": [plain(run) for run in runs],
+            "automargin": True,
+        },
+    )

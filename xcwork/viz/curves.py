@@ -33,15 +33,24 @@ def ranking_curves(curves: Mapping[str, Mapping[str, Sequence[float]]], metric: 
             first, last = values[metric][0], values[metric][-1]
             told.append(f"{shortened(name)} goes from {first:.1f} % at k = 1 to {last:.1f} % at k = {values['k'][-1]}")
         figure.add_scatter(
-            x=list(values["k"]), y=list(values[metric]), name=plain(name), mode="lines+markers" if few else "lines",
-            line=_line(position), marker_symbol=marker(position),
+            x=list(values["k"]),
+            y=list(values[metric]),
+            name=plain(name),
+            mode="lines+markers" if few else "lines",
+            line=_line(position),
+            marker_symbol=marker(position),
             hovertemplate="k = %{x}: %{y:.2f} %<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
+        )
     return styled(
-        figure, title=CURVE_TITLES[metric], x="k, labels listed per document", y="percent", showlegend=True,
-        alt=f"{CURVE_TITLES[metric]}. {listed(told)}.", table=pd.DataFrame(rows, columns=["run", "k", metric]),
+        figure,
+        title=CURVE_TITLES[metric],
+        x="k, labels listed per document",
+        y="percent",
+        showlegend=True,
+        alt=f"{CURVE_TITLES[metric]}. {listed(told)}.",
+        table=pd.DataFrame(rows, columns=["run", "k", metric]),
         yaxis_range=[0, 100],
-    )  # fmt: skip
+    )
 
 
 def training_series(events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[tuple[float, float]]]:
@@ -70,16 +79,24 @@ def training_curves(events: Sequence[Mapping[str, Any]], *, value: str) -> go.Fi
     lines = {phase: points for (phase, name), points in training_series(events).items() if name == value}
     for position, (phase, points) in enumerate(lines.items()):
         figure.add_scatter(
-            x=[step for step, _ in points], y=[number for _, number in points], name=plain(phase),
-            mode="lines+markers", line=_line(position), marker_symbol=marker(position),
-        )  # fmt: skip
+            x=[step for step, _ in points],
+            y=[number for _, number in points],
+            name=plain(phase),
+            mode="lines+markers",
+            line=_line(position),
+            marker_symbol=marker(position),
+        )
         told.append(f"{phase} from {points[0][1]:.4g} at step {points[0][0]} to {points[-1][1]:.4g} at {points[-1][0]}")
         rows += [(phase, step, number) for step, number in points]
     return styled(
-        figure, title=f"{plain(value)} during training", x="step", y=plain(value), showlegend=True,
+        figure,
+        title=f"{plain(value)} during training",
+        x="step",
+        y=plain(value),
+        showlegend=True,
         alt=f"{shortened(value)} during training: {listed(told)}.",
         table=pd.DataFrame(rows, columns=["phase", "step", value]),
-    )  # fmt: skip
+    )
 
 
 def _line(position: int) -> dict[str, str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xcwork.analysis.explain import BIAS
+from xcwork.analysis.explanation_view import BIAS
 from xcwork.viz import COLOURS, listed, plain, shortened, styled
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from xcwork.analysis.explain import ExplanationView
+    from xcwork.analysis.explanation_view import ExplanationView
 
 FOR, AGAINST, TOTAL = COLOURS[0], COLOURS[1], COLOURS[6]
 ROW_HEIGHT = 26
@@ -31,25 +31,41 @@ def explanation_waterfall(view: ExplanationView) -> go.Figure:
     parts = view.table.sort_values("kind", key=lambda kinds: kinds != BIAS, kind="stable")
     names, figure = _row_names(parts), go.Figure()
     figure.add_waterfall(
-        orientation="h", measure=["relative"] * len(parts) + ["total"],
+        orientation="h",
+        measure=["relative"] * len(parts) + ["total"],
         # Names may repeat, so positions are numbers and names are their ticks.
-        y=list(range(len(parts) + 1)), x=[*parts["value"].tolist(), view.score],
-        text=[*(f"{value:+.3f}" for value in parts["value"]), f"{view.score:.3f}"], textposition="auto",
+        y=list(range(len(parts) + 1)),
+        x=[*parts["value"].tolist(), view.score],
+        text=[*(f"{value:+.3f}" for value in parts["value"]), f"{view.score:.3f}"],
+        textposition="auto",
         cliponaxis=False,
         customdata=[*(_full_name(row) for row in parts.itertuples()), "score"],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
-        increasing={"marker": {"color": FOR}}, decreasing={"marker": {"color": AGAINST}},
-        totals={"marker": {"color": TOTAL}}, connector={"line": {"width": 1, "dash": "dot"}},
-    )  # fmt: skip
+        increasing={"marker": {"color": FOR}},
+        decreasing={"marker": {"color": AGAINST}},
+        totals={"marker": {"color": TOTAL}},
+        connector={"line": {"width": 1, "dash": "dot"}},
+    )
     figure.add_vline(x=0, line={"width": 1, "color": TOTAL})
     return styled(
-        figure, title=f"Why {plain(view.label) or 'this label'}", x="contribution to the score", y="",
-        alt=f"{shortened(view.label) or 'The label'}: {view.sentence}", table=parts, showlegend=False,
-        height=120 + ROW_HEIGHT * (len(parts) + 1), margin={"l": 10, "r": 60},
-        yaxis={"autorange": "reversed", "tickvals": list(range(len(parts) + 1)), "ticktext": [*names, "score"],
-               "automargin": True},
-        xaxis_range=_reach(parts["value"]), waterfallgap=GAP,
-    )  # fmt: skip
+        figure,
+        title=f"Why {plain(view.label) or 'this label'}",
+        x="contribution to the score",
+        y="",
+        alt=f"{shortened(view.label) or 'The label'}: {view.sentence}",
+        table=parts,
+        showlegend=False,
+        height=120 + ROW_HEIGHT * (len(parts) + 1),
+        margin={"l": 10, "r": 60},
+        yaxis={
+            "autorange": "reversed",
+            "tickvals": list(range(len(parts) + 1)),
+            "ticktext": [*names, "score"],
+            "automargin": True,
+        },
+        xaxis_range=_reach(parts["value"]),
+        waterfallgap=GAP,
+    )
 
 
 def _reach(steps: pd.Series) -> list[float]:
@@ -60,7 +76,7 @@ def _reach(steps: pd.Series) -> list[float]:
 
 
 def explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figure:
-    """Bars of the largest changes of `xcwork.analysis.explain.difference`."""
+    """Bars of the largest changes of `xcwork.analysis.explanation_view.difference`."""
     import plotly.graph_objects as go
 
     shown = changes[changes["change"] != 0].head(limit)
@@ -69,20 +85,29 @@ def explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figu
     for is_up, name, colour, hatch in ((True, "up", FOR, ""), (False, "down", AGAINST, "/")):
         chosen = (shown["change"] > 0).to_numpy() == is_up
         figure.add_bar(
-            orientation="h", name=name, y=[place for place, inside in zip(places, chosen, strict=True) if inside],
+            orientation="h",
+            name=name,
+            y=[place for place, inside in zip(places, chosen, strict=True) if inside],
             x=shown.loc[chosen, "change"].tolist(),
             customdata=[f"{_full_name(row)}, {row.state}" for row in shown[chosen].itertuples()],
             hovertemplate="%{customdata}: %{x:+.4f}<extra></extra>",
             marker={"color": colour, "pattern": {"shape": hatch}},
-        )  # fmt: skip
+        )
     told = [f"{row.document_term} {row.change:+.3f}" for row in shown.itertuples()]
     total = changes["change"].sum()
     return styled(
-        figure, title="What changed", x="change of the score", y="", showlegend=False, table=shown,
+        figure,
+        title="What changed",
+        x="change of the score",
+        y="",
+        showlegend=False,
+        table=shown,
         alt=f"The score changed by {total:+.3f}: {listed(told)}." if len(shown) else "No part of the score changed.",
-        height=120 + ROW_HEIGHT * max(len(shown), 1), margin={"l": 10}, barmode="relative",
+        height=120 + ROW_HEIGHT * max(len(shown), 1),
+        margin={"l": 10},
+        barmode="relative",
         yaxis={"autorange": "reversed", "tickvals": places, "ticktext": names, "automargin": True},
-    )  # fmt: skip
+    )
 
 
 def _row_names(rows: pd.DataFrame) -> list[str]:

@@ -10,7 +10,7 @@ from xcwork.viz import COLOURS, plain, styled
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from xcwork.data.checks import Card
+    from xcwork.data.card import Card
 
 SHADE = (0.16, 0.09, 0.03)  # opacity of the bands, from the most frequent one on
 
@@ -26,10 +26,13 @@ def label_frequencies(card: Card, *, bands: str = "count") -> go.Figure:
     points = card.frequency_curve
     figure = go.Figure()
     figure.add_scatter(
-        x=[point["rank"] for point in points], y=[point["frequency"] for point in points], mode="lines",
-        line={"color": COLOURS[0], "width": 3, "shape": "hv"}, showlegend=False,
+        x=[point["rank"] for point in points],
+        y=[point["frequency"] for point in points],
+        mode="lines",
+        line={"color": COLOURS[0], "width": 3, "shape": "hv"},
+        showlegend=False,
         hovertemplate="label %{x:,}: %{y:,} training documents<extra></extra>",
-    )  # fmt: skip
+    )
     first = 1
     for (band, counts), shade in zip(card.bands[bands].items(), SHADE, strict=False):
         if counts["labels"]:
@@ -37,16 +40,25 @@ def label_frequencies(card: Card, *, bands: str = "count") -> go.Figure:
             figure.add_vrect(x0=first, x1=last, fillcolor=COLOURS[0], opacity=shade, line_width=0, layer="below")
             # The place of an annotation on a logarithmic axis is the logarithm, unlike that of a shape.
             figure.add_annotation(
-                x=math.log10(first), y=1, yref="paper", xanchor="left", yanchor="bottom", showarrow=False,
+                x=math.log10(first),
+                y=1,
+                yref="paper",
+                xanchor="left",
+                yanchor="bottom",
+                showarrow=False,
                 text=plain(f"{band} · {counts['labels']:,}"),
-            )  # fmt: skip
+            )
             first = last
     figure.update_xaxes(type="log", dtick=1)
     figure.update_yaxes(type="log", dtick=1)
     return styled(
-        figure, title="How often labels occur", x="labels by frequency", y="training documents",
-        alt=frequencies_in_words(card), table=pd.DataFrame(points, columns=["rank", "frequency"]),
-    )  # fmt: skip
+        figure,
+        title="How often labels occur",
+        x="labels by frequency",
+        y="training documents",
+        alt=frequencies_in_words(card),
+        table=pd.DataFrame(points, columns=["rank", "frequency"]),
+    )
 
 
 def frequencies_in_words(card: Card) -> str:

@@ -45,21 +45,36 @@ def label_map_figure(label_map: LabelMap, *, colour: str = "band", highlight: Co
     colours, key = _colours(points, colour, label_map.band_names)
     figure = go.Figure()
     figure.add_scattergl(
-        x=points["x"].to_numpy(), y=points["y"].to_numpy(), mode="markers", customdata=points["label_id"].to_numpy(),
-        text=[_hover(row) for row in points.itertuples()], hovertemplate="%{text}<extra></extra>",
+        x=points["x"].to_numpy(),
+        y=points["y"].to_numpy(),
+        mode="markers",
+        customdata=points["label_id"].to_numpy(),
+        text=[_hover(row) for row in points.itertuples()],
+        hovertemplate="%{text}<extra></extra>",
         marker={
             "symbol": [marker(bands[band]) for band in points["band"]],
-            "size": np.where(is_lit, HIGHLIGHTED, SIZE), "opacity": np.where(is_lit, 1.0, 0.75),
-            "line": {"width": np.where(is_lit, 2, 0), "color": COLOURS[1]}, **colours,
+            "size": np.where(is_lit, HIGHLIGHTED, SIZE),
+            "opacity": np.where(is_lit, 1.0, 0.75),
+            "line": {"width": np.where(is_lit, 2, 0), "color": COLOURS[1]},
+            **colours,
         },
-    )  # fmt: skip
+    )
     _name(figure, points[is_lit].head(NAMED))
     return styled(
-        figure, title=f"{plain(label_map.caption, 120)}<br><sup>{key}</sup>", x="", y="", showlegend=False,
-        alt=_alt(label_map, colour), table=points.drop(columns=["chosen"]), height=640, dragmode="lasso",
+        figure,
+        title=f"{plain(label_map.caption, 120)}<br><sup>{key}</sup>",
+        x="",
+        y="",
+        showlegend=False,
+        alt=_alt(label_map, colour),
+        table=points.drop(columns=["chosen"]),
+        height=640,
+        dragmode="lasso",
         margin={"t": 70 + 14 * key.count("<br>"), "l": 20},
-        xaxis={"visible": False}, yaxis={"visible": False, "scaleanchor": "x"}, hovermode="closest",
-    )  # fmt: skip
+        xaxis={"visible": False},
+        yaxis={"visible": False, "scaleanchor": "x"},
+        hovermode="closest",
+    )
 
 
 def _colours(points: pd.DataFrame, by: str, bands: tuple[str, ...]) -> tuple[dict[str, Any], str]:
@@ -98,9 +113,17 @@ def _name(figure: go.Figure, points: pd.DataFrame) -> None:
     angles = 2 * np.pi * (np.arange(len(points)) + 0.5) / max(len(points), 1)
     for row, angle in zip(points.itertuples(), angles, strict=True):
         figure.add_annotation(
-            x=row.x, y=row.y, text=plain(row.label, 30), showarrow=True, arrowhead=0, arrowwidth=1, bgcolor=BEHIND,
-            arrowcolor=COLOURS[6], ax=110 * np.cos(angle), ay=90 * np.sin(angle),
-        )  # fmt: skip
+            x=row.x,
+            y=row.y,
+            text=plain(row.label, 30),
+            showarrow=True,
+            arrowhead=0,
+            arrowwidth=1,
+            bgcolor=BEHIND,
+            arrowcolor=COLOURS[6],
+            ax=110 * np.cos(angle),
+            ay=90 * np.sin(angle),
+        )
 
 
 def _alt(label_map: LabelMap, colour: str) -> str:

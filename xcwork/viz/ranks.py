@@ -14,22 +14,31 @@ FEW = 5  # documents up to which every whole number is a tick
 
 
 def rank_histogram(histogram: pd.DataFrame, *, title: str = "Where the true labels stand") -> go.Figure:
-    """Bars of `xcwork.analysis.labels.rank_histogram`; what is not in the list is hatched."""
+    """Bars of `xcwork.analysis.label_details.rank_histogram`; what is not in the list is hatched."""
     import plotly.graph_objects as go
 
     absent = histogram["rank"] == "not listed"
     figure = go.Figure()
     for position, (name, rows) in enumerate((("listed", histogram[~absent]), ("not listed", histogram[absent]))):
         figure.add_bar(
-            x=rows["rank"].tolist(), y=rows["documents"].tolist(), name=name,
+            x=rows["rank"].tolist(),
+            y=rows["documents"].tolist(),
+            name=name,
             hovertemplate="rank %{x}: %{y:,}<extra></extra>",
             marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
-        )  # fmt: skip
+        )
     counts = histogram["documents"]
     first, lost = int(counts.iloc[0]) if len(counts) else 0, int(counts[absent].sum())
     return styled(
-        figure, title=plain(title), x="rank", y="documents", showlegend=False, table=histogram, bargap=0.2,
-        barmode="stack", xaxis={"type": "category", "categoryarray": histogram["rank"].tolist()},
+        figure,
+        title=plain(title),
+        x="rank",
+        y="documents",
+        showlegend=False,
+        table=histogram,
+        bargap=0.2,
+        barmode="stack",
+        xaxis={"type": "category", "categoryarray": histogram["rank"].tolist()},
         yaxis={"dtick": 1} if len(counts) and counts.max() <= FEW else {},
         alt=f"Of {int(counts.sum()):,} true labels {first:,} stand first and {lost:,} are not listed.",
-    )  # fmt: skip
+    )

@@ -33,26 +33,44 @@ def landmark_graph_figure(graph: LandmarkGraph) -> go.Figure:
         gap = np.full((len(chosen), 2), np.nan)
         path = np.stack([*ends, gap], axis=1).reshape(-1, 2)  # (3 * n_edges, 2): a break after every line
         figure.add_scatter(
-            x=path[:, 0], y=path[:, 1], mode="lines", name=name, hoverinfo="skip",
+            x=path[:, 0],
+            y=path[:, 1],
+            mode="lines",
+            name=name,
+            hoverinfo="skip",
             line={"color": COLOURS[6] if position == 0 else COLOURS[1], "width": 1, "dash": dashes},
-        )  # fmt: skip
+        )
     for position, (kind, rows) in enumerate(nodes.groupby("kind", sort=False)):
         figure.add_scatter(
-            x=rows["x"], y=rows["y"], mode="markers", name=plain(kind), customdata=rows["label_id"],
-            text=[f"{plain(row.name)}<br>{row.documents:,} documents, {row.labels:,} labels hang on it"
-                  for row in rows[["name", "documents", "labels"]].itertuples(index=False)],
+            x=rows["x"],
+            y=rows["y"],
+            mode="markers",
+            name=plain(kind),
+            customdata=rows["label_id"],
+            text=[
+                f"{plain(row.name)}<br>{row.documents:,} documents, {row.labels:,} labels hang on it"
+                for row in rows[["name", "documents", "labels"]].itertuples(index=False)
+            ],
             hovertemplate="%{text}<extra>%{fullData.name}</extra>",
             marker={"symbol": marker(position), "color": colour(position), "size": 14 if kind == "landmark" else 8},
-        )  # fmt: skip
+        )
     largest = nodes[nodes["kind"] == "landmark"].nlargest(NAMED_LANDMARKS, "labels")
     for row in largest[["name", "x", "y"]].itertuples(index=False):
         figure.add_annotation(x=row.x, y=row.y, text=plain(row.name, 24), showarrow=False, yshift=14)
     told = [f"{row.name} ({row.labels:,} labels)" for row in largest[["name", "labels"]].itertuples(index=False)]
     return styled(
-        figure, title=plain(graph.caption, 120), x="", y="", showlegend=True, height=640, hovermode="closest",
-        alt=f"Graph of {graph.caption}. Most labels hang on {listed(told)}.", table=nodes.drop(columns=["x", "y"]),
-        xaxis={"visible": False}, yaxis={"visible": False},
-    )  # fmt: skip
+        figure,
+        title=plain(graph.caption, 120),
+        x="",
+        y="",
+        showlegend=True,
+        height=640,
+        hovermode="closest",
+        alt=f"Graph of {graph.caption}. Most labels hang on {listed(told)}.",
+        table=nodes.drop(columns=["x", "y"]),
+        xaxis={"visible": False},
+        yaxis={"visible": False},
+    )
 
 
 def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: int = MOST_NODES) -> go.Figure:
@@ -69,29 +87,43 @@ def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: i
     # of the rows decides among equals, and parents come before their children.
     drawn = nodes.sort_values("labels", ascending=False, kind="stable").head(max_nodes)
     boxes = {
-        "ids": drawn["id"].astype(str).tolist(), "labels": drawn["name"].map(plain).tolist(),
-        "parents": ["" if missing else str(parent)
-                    for parent, missing in zip(drawn["parent"], drawn["parent"].isna(), strict=True)],
-        "values": drawn["labels"].tolist(), "branchvalues": "total",
+        "ids": drawn["id"].astype(str).tolist(),
+        "labels": drawn["name"].map(plain).tolist(),
+        "parents": [
+            "" if missing else str(parent)
+            for parent, missing in zip(drawn["parent"], drawn["parent"].isna(), strict=True)
+        ],
+        "values": drawn["labels"].tolist(),
+        "branchvalues": "total",
         "hovertemplate": "%{label}: %{value:,} labels<extra></extra>",
-        "marker": {"colors": drawn["value"].tolist(), "colorscale": SCALE, "showscale": True} if "value" in drawn
+        "marker": {"colors": drawn["value"].tolist(), "colorscale": SCALE, "showscale": True}
+        if "value" in drawn
         else {"colors": [colour(i) for i in range(len(drawn))]},
-    }  # fmt: skip
+    }
     figure = go.Figure(go.Icicle(**boxes) if kind == "icicle" else go.Treemap(**boxes))
     n_labels = int(nodes["labels"].max()) if len(nodes) else 0
     n_leaves = int((~nodes["id"].isin(nodes["parent"].dropna())).sum())
     shown = "" if len(drawn) == len(nodes) else f", of which the {len(drawn):,} largest are drawn"
     return styled(
-        figure, title=f"Tree of {n_labels:,} labels", x="", y="", height=560, table=drawn,
+        figure,
+        title=f"Tree of {n_labels:,} labels",
+        x="",
+        y="",
+        height=560,
+        table=drawn,
         alt=f"A tree with {n_labels:,} labels in {n_leaves:,} leaves and {len(nodes):,} nodes{shown}.",
         margin={"l": 10, "r": 10, "t": 60, "b": 10},
-    )  # fmt: skip
+    )
 
 
 def head_grid_figure(
-    grid: np.ndarray, *, title: str = "Labels as pairs of codes", value: str = "value",
-    rows: str = "code of head 1", columns: str = "code of head 2",
-) -> go.Figure:  # fmt: skip
+    grid: np.ndarray,
+    *,
+    title: str = "Labels as pairs of codes",
+    value: str = "value",
+    rows: str = "code of head 1",
+    columns: str = "code of head 2",
+) -> go.Figure:
     """A heat map with one cell for each pair of codes of two heads; codes that no label uses are NaN and stay empty.
 
     Of a grid with more than two hundred rows or columns, cells are averaged over blocks.
@@ -102,21 +134,30 @@ def head_grid_figure(
     values, (high, wide) = _blocks(np.asarray(grid, float))
     figure = go.Figure()
     figure.add_heatmap(
-        z=values, colorscale=SCALE, colorbar={"title": {"text": plain(value)}}, hoverongaps=False,
-        y=(np.arange(values.shape[0]) * high).tolist(), x=(np.arange(values.shape[1]) * wide).tolist(),
+        z=values,
+        colorscale=SCALE,
+        colorbar={"title": {"text": plain(value)}},
+        hoverongaps=False,
+        y=(np.arange(values.shape[0]) * high).tolist(),
+        x=(np.arange(values.shape[1]) * wide).tolist(),
         hovertemplate=f"{plain(rows)} %{{y}}, {plain(columns)} %{{x}}: %{{z:.3g}}<extra></extra>",
-    )  # fmt: skip
+    )
     used = int(np.isfinite(grid).sum())
     spread = f", from {np.nanmin(grid):.3g} to {np.nanmax(grid):.3g}" if used else ""
     at = np.argwhere(np.isfinite(values))
     table = pd.DataFrame(
         {rows: at[:, 0] * high, columns: at[:, 1] * wide, value: values[np.isfinite(values)]}
-    ).sort_values(value, ascending=False, kind="stable")  # fmt: skip
+    ).sort_values(value, ascending=False, kind="stable")
     return styled(
-        figure, title=plain(title), x=plain(columns), y=plain(rows), height=520, table=table,
+        figure,
+        title=plain(title),
+        x=plain(columns),
+        y=plain(rows),
+        height=520,
+        table=table,
         alt=f"A grid of {grid.shape[0]:,} by {grid.shape[1]:,} codes of which {used:,} are used; {value}{spread}.",
         yaxis_autorange="reversed",
-    )  # fmt: skip
+    )
 
 
 def _blocks(grid: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:

@@ -28,9 +28,12 @@ def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> tuple[fl
 
 
 def growth_curves(
-    series: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, title: str = "Growth", x: str = "labels",
+    series: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *,
+    title: str = "Growth",
+    x: str = "labels",
     y: str = "seconds",
-) -> go.Figure:  # fmt: skip
+) -> go.Figure:
     """One line a series on two logarithmic axes, each with its fitted power law and exponent."""
     import pandas as pd
     import plotly.graph_objects as go
@@ -40,21 +43,36 @@ def growth_curves(
         exponent, factor = growth_exponent(sizes, values)
         ends = [min(sizes), max(sizes)]
         figure.add_scatter(
-            x=list(sizes), y=list(values), name=plain(name), mode="markers", legendgroup=str(position),
+            x=list(sizes),
+            y=list(values),
+            name=plain(name),
+            mode="markers",
+            legendgroup=str(position),
             marker={"symbol": marker(position), "color": colour(position), "size": 10},
             hovertemplate="%{x:,}: %{y:.4g}<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
+        )
         figure.add_scatter(
-            x=ends, y=[factor * end**exponent for end in ends], mode="lines", legendgroup=str(position),
-            name=f"size^{exponent:.2f}", line={"color": colour(position), "dash": dash(position)}, hoverinfo="skip",
-        )  # fmt: skip
+            x=ends,
+            y=[factor * end**exponent for end in ends],
+            mode="lines",
+            legendgroup=str(position),
+            name=f"size^{exponent:.2f}",
+            line={"color": colour(position), "dash": dash(position)},
+            hoverinfo="skip",
+        )
         told.append(f"{shortened(name)} grows like size to the power of {exponent:.2f}")
         rows += [(name, size, value, exponent) for size, value in zip(sizes, values, strict=True)]
     return styled(
-        figure, title=plain(title), x=plain(x), y=plain(y), xaxis_type="log", yaxis_type="log", showlegend=True,
+        figure,
+        title=plain(title),
+        x=plain(x),
+        y=plain(y),
+        xaxis_type="log",
+        yaxis_type="log",
+        showlegend=True,
         alt=f"{shortened(y)} against {shortened(x)}: {listed(told)}.",
         table=pd.DataFrame(rows, columns=["series", x, y, "exponent"]),
-    )  # fmt: skip
+    )
 
 
 def simulation_curves(
@@ -68,26 +86,43 @@ def simulation_curves(
     for position, (name, points) in enumerate(series.items()):
         across = points["x"].tolist()
         figure.add_scatter(
-            x=across + across[::-1], y=points["high"].tolist() + points["low"].tolist()[::-1], fill="toself",
-            fillcolor=_faint(colour(position)), line={"width": 0}, hoverinfo="skip", showlegend=False,
-            legendgroup=str(position), mode="lines",
-        )  # fmt: skip
+            x=across + across[::-1],
+            y=points["high"].tolist() + points["low"].tolist()[::-1],
+            fill="toself",
+            fillcolor=_faint(colour(position)),
+            line={"width": 0},
+            hoverinfo="skip",
+            showlegend=False,
+            legendgroup=str(position),
+            mode="lines",
+        )
         figure.add_scatter(
-            x=across, y=points["mean"].tolist(), name=plain(name), mode="lines+markers", legendgroup=str(position),
-            line={"color": colour(position), "dash": dash(position)}, marker={"symbol": marker(position), "size": 8},
+            x=across,
+            y=points["mean"].tolist(),
+            name=plain(name),
+            mode="lines+markers",
+            legendgroup=str(position),
+            line={"color": colour(position), "dash": dash(position)},
+            marker={"symbol": marker(position), "size": 8},
             customdata=points[["low", "high"]].to_numpy(),
             hovertemplate="%{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
+        )
         if len(points):
             first, last = points.iloc[0], points.iloc[-1]
-            told.append(f"{shortened(name)} from {first['mean']:.3g} at {first['x']:.3g} to {last['mean']:.3g} at "
-                        f"{last['x']:.3g}")  # fmt: skip
+            told.append(
+                f"{shortened(name)} from {first['mean']:.3g} at {first['x']:.3g} to {last['mean']:.3g} at "
+                f"{last['x']:.3g}"
+            )
     tables = [points[["x", "mean", "low", "high"]].assign(series=name) for name, points in series.items()]
     return styled(
-        figure, title=plain(title), x=plain(x), y=plain(y), showlegend=True,
+        figure,
+        title=plain(title),
+        x=plain(x),
+        y=plain(y),
+        showlegend=True,
         alt=f"{shortened(y)} against {shortened(x)}: {listed(told)}.",
         table=pd.concat(tables)[["series", "x", "mean", "low", "high"]] if tables else None,
-    )  # fmt: skip
+    )
 
 
 def image_grid(
@@ -115,14 +150,24 @@ def image_grid(
         figure.add_annotation(x=left + width / 2, y=top - room / 2, text=plain(name, 20), showarrow=False)
     figure.add_heatmap(z=mosaic, colorscale=SCALE, showscale=False, hoverinfo="skip")
     table = pd.DataFrame(
-        {"label": names, "smallest": images.min(axis=(1, 2)), "largest": images.max(axis=(1, 2)),
-         "mean": images.mean(axis=(1, 2))}
-    )  # fmt: skip
+        {
+            "label": names,
+            "smallest": images.min(axis=(1, 2)),
+            "largest": images.max(axis=(1, 2)),
+            "mean": images.mean(axis=(1, 2)),
+        }
+    )
     return styled(
-        figure, title=plain(title), x="", y="", height=max(260, 60 + 150 * n_rows), table=table,
+        figure,
+        title=plain(title),
+        x="",
+        y="",
+        height=max(260, 60 + 150 * n_rows),
+        table=table,
         alt=f"{n} label embeddings drawn as images of {width} by {height} pixels: {listed(list(map(str, names)), 10)}.",
-        xaxis={"visible": False}, yaxis={"visible": False, "autorange": "reversed", "scaleanchor": "x"},
-    )  # fmt: skip
+        xaxis={"visible": False},
+        yaxis={"visible": False, "autorange": "reversed", "scaleanchor": "x"},
+    )
 
 
 def _faint(colour: str) -> str:

@@ -24,25 +24,128 @@ from safetensors import SafetensorError
 Files = dict[str, bytes]
 
 NUMBERS = (
-    "0", "-1", "1", "2", "7", "255", "256", "65536", "2147483647", "2147483648", "4294967296", "9" * 19, "9" * 40,
-    "10000000000", "1e400", "-1e400", "nan", "inf", "1e-400", "0.5", "-0", "00", "+1", "1_000", "٣", "0x10", "",
-)  # fmt: skip
+    "0",
+    "-1",
+    "1",
+    "2",
+    "7",
+    "255",
+    "256",
+    "65536",
+    "2147483647",
+    "2147483648",
+    "4294967296",
+    "9" * 19,
+    "9" * 40,
+    "10000000000",
+    "1e400",
+    "-1e400",
+    "nan",
+    "inf",
+    "1e-400",
+    "0.5",
+    "-0",
+    "00",
+    "+1",
+    "1_000",
+    "٣",
+    "0x10",
+    "",
+)
 TOKENS = (
-    "", " ", "\t", "\n", "\r\n", "\r", "\0", ":", ",", ";", "|", '"', "'", "[", "]", "{", "}", "#", "%", "\\", "\ufeff",
-    "..", "../../etc/passwd", "/", "<script>alert(1)</script>", "=cmd()", "\x1b[31m", "\u00ed\u00a0\u0080",
-    "null", "true", "$array", "$object", "$csr", "__reduce__", "os.system", "{0,1}", "@data", "@attribute x {a,b}",
-    "<!DOCTYPE x>", "&lt;", "a" * 300,
-)  # fmt: skip
+    "",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\r",
+    "\0",
+    ":",
+    ",",
+    ";",
+    "|",
+    '"',
+    "'",
+    "[",
+    "]",
+    "{",
+    "}",
+    "#",
+    "%",
+    "\\",
+    "\ufeff",
+    "..",
+    "../../etc/passwd",
+    "/",
+    "<script>alert(1)</script>",
+    "=cmd()",
+    "\x1b[31m",
+    "\u00ed\u00a0\u0080",
+    "null",
+    "true",
+    "$array",
+    "$object",
+    "$csr",
+    "__reduce__",
+    "os.system",
+    "{0,1}",
+    "@data",
+    "@attribute x {a,b}",
+    "<!DOCTYPE x>",
+    "&lt;",
+    "a" * 300,
+)
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**31, 2**63, 2**70, 10**400, 1e308, float("nan"), float("inf"), "", "x", "\ud800",
-    "..", "../x", "\0", "=1", [], [1], ["a"], [[]], {}, {"$array": "x"}, {"$same": ""}, {"$object": "Method"},
-    {"": None},    {"$object": "os:system", "path": "", "state": {}}, [None] * 40, "9" * 30, "a" * 200,
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**63,
+    2**70,
+    10**400,
+    1e308,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "\ud800",
+    "..",
+    "../x",
+    "\0",
+    "=1",
+    [],
+    [1],
+    ["a"],
+    [[]],
+    {},
+    {"$array": "x"},
+    {"$same": ""},
+    {"$object": "Method"},
+    {"": None},
+    {"$object": "os:system", "path": "", "state": {}},
+    [None] * 40,
+    "9" * 30,
+    "a" * 200,
+)
 BROKEN = (
     TokenError,
-    ValueError, LookupError, TypeError, OverflowError, RecursionError, EOFError, OSError, NotImplementedError,
-    RuntimeError, zipfile.BadZipFile, zlib.error, struct.error, SafetensorError,
-)  # fmt: skip
+    ValueError,
+    LookupError,
+    TypeError,
+    OverflowError,
+    RecursionError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    SafetensorError,
+)
 DTYPES = ("int8", "uint8", "int32", "int64", "float32", "float64", "bool", "float16", "uint64")
 
 
@@ -246,9 +349,10 @@ def mutated_array(rng: random.Random, array: np.ndarray) -> np.ndarray:
         extreme = rng.choice((0, 1, -1, 2, 7, 100, 127, -128, 2**31 - 1, -(2**31), 2**62, -(2**62)))
         with np.errstate(all="ignore"):
             changed[spot] = np.array(
-                float(rng.choice(("nan", "inf", "-inf", "1e30"))) if array.dtype.kind == "f" and rng.random() < 0.5
+                float(rng.choice(("nan", "inf", "-inf", "1e30")))
+                if array.dtype.kind == "f" and rng.random() < 0.5
                 else extreme
-            ).astype(array.dtype)  # fmt: skip
+            ).astype(array.dtype)
         return changed.reshape(array.shape)
     if change == 3:
         with np.errstate(all="ignore"):

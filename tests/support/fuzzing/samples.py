@@ -25,10 +25,15 @@ BAGS = (
 )
 XC = b"3 4 5\n0,2 1:0.5 3:2\n 0:1e-3\n4,3 2:.25 1:3\n"
 SPLITS = {
-    "trn_X_Xf.txt": b"2 3\n0:1 2:0.5\n\n", "trn_X_Y.txt": b"2 2\n1:1\n0:1\n", "tst_X_Xf.txt": b"1 3\n1:2\n",
-    "tst_X_Y.txt": b"1 2\n0:1 1:1\n", "Xf.txt": b"one\ntwo\nthree\n", "Y.txt": b"a\nb\n", "trn_X.txt": b"x\ny\n",
+    "trn_X_Xf.txt": b"2 3\n0:1 2:0.5\n\n",
+    "trn_X_Y.txt": b"2 2\n1:1\n0:1\n",
+    "tst_X_Xf.txt": b"1 3\n1:2\n",
+    "tst_X_Y.txt": b"1 2\n0:1 1:1\n",
+    "Xf.txt": b"one\ntwo\nthree\n",
+    "Y.txt": b"a\nb\n",
+    "trn_X.txt": b"x\ny\n",
     "filter_labels_test.txt": b"0 1\n",
-}  # fmt: skip
+}
 CSV = b"id,text,tags\n" + b"".join(b'%d,"word%d, x","a|b"\n' % (i, i) for i in range(6))
 
 
@@ -72,8 +77,11 @@ def datasets() -> dict[str, Files]:
         "zestxml": {**SPLITS, "Y_Yf.txt": b"2 2\n0:1\n1:1\n", "Yf.txt": b"__label__0__x\ny\n"},
         "svmlight": {"train.svm": b"# c\n3,7 1:0.5 4:1\n7 2:1 # c\n", "test.svm": b"9 3:1\n"},
         "pecos": {
-            "X.trn.npz": npz([[0, 1], [2, 0]]), "Y.trn.npz": npz([[1, 0], [0, 1]]), "X.tst.npz": npz([[1, 1]]),
-            "Y.tst.npz": npz([[1, 0]]), "output-items.txt": b"a\nb\n",
+            "X.trn.npz": npz([[0, 1], [2, 0]]),
+            "Y.trn.npz": npz([[1, 0], [0, 1]]),
+            "X.tst.npz": npz([[1, 1]]),
+            "Y.tst.npz": npz([[1, 0]]),
+            "output-items.txt": b"a\nb\n",
         },
         "pecos texts": {"Y.trn.npz": npz([[1, 0], [0, 1]]), "X.trn.txt": b"some words\nmore words\n"},
         "mulan": {"a.arff": ARFF, "a.xml": b'<labels><label name="l"></label></labels>'},
@@ -84,7 +92,8 @@ def datasets() -> dict[str, Files]:
             "train-labels-idx1-ubyte": struct.pack(">4BI", 0, 0, 8, 1, 2) + b"\1\0",
         },
         "lf json": {
-            "trn.json.gz": gzip.compress(lines(TARGETS), mtime=0), "tst.json": lines(TARGETS[:2]),
+            "trn.json.gz": gzip.compress(lines(TARGETS), mtime=0),
+            "tst.json": lines(TARGETS[:2]),
             "lbl.json": lines(RECORDS[:3]),
         },
         "jsonl": {"train.jsonl": lines(RECORDS), "test.jsonl": lines(RECORDS[:2]), "labels.csv": b"uid,title\nl0,z\n"},
@@ -95,7 +104,7 @@ def datasets() -> dict[str, Files]:
         "csv gzipped": {"data.csv.gz": gzip.compress(CSV, mtime=0)},
         "parquet": {"data.parquet": parquet()},
         "options": {"data.csv": CSV, ".data.csv.options.json": b'{"text_column": "text", "labels_column": "tags"}'},
-    }  # fmt: skip
+    }
 
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -117,16 +126,19 @@ def _small(name: str) -> dict[str, Any]:
 @cache
 def corpus() -> Any:
     """Documents about red squares and black circles; a label that no training document carries is known by its text."""
-    from xcwork.data.text import text_dataset
+    from xcwork.data.build import text_dataset
 
     kinds = ("red square", "black circle")
     carried = [[f"L{label}" for label in range(i % 2, 8, 2)] for i in range(24)]
     return text_dataset(
-        "corpus", train_texts=[f"{kinds[i % 2]} {kinds[i % 2]} note{i}" for i in range(24)], train_labels=carried,
-        test_texts=["red square", "violet star"], test_labels=[carried[0], ["L8"]],
+        "corpus",
+        train_texts=[f"{kinds[i % 2]} {kinds[i % 2]} note{i}" for i in range(24)],
+        train_labels=carried,
+        test_texts=["red square", "violet star"],
+        test_labels=[carried[0], ["L8"]],
         label_names=[f"L{label}" for label in range(9)],
         label_texts=[*(kinds[label % 2] for label in range(8)), "violet star"],
-    )  # fmt: skip
+    )
 
 
 def model(name: str, folder: Path) -> Files:

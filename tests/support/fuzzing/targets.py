@@ -45,7 +45,7 @@ class Readers(Target):
         return mutated(rng, self.samples[rng.choice(sorted(self.samples))])
 
     def run(self, folder: Path, files: Files) -> None:
-        from xcwork.data.checks import describe
+        from xcwork.data.card import describe
         from xcwork.data.load import list_datasets, load_dataset
         from xcwork.data.readers import choose_reader, read
         from xcwork.data.readers.preview import preview
@@ -146,9 +146,14 @@ class Config(Target):
 
     OPTIONS = ("text_column", "test_share", "encoding", "one_based", "vectorizer", "label_file", "x")
     SPECS = (
-        "synthetic:n_labels=500,seed=1", "synthetic:n_documents=100,n_topics=3", "synthetic:labels_per_document=0.5",
-        "random:size=10,seed=1", "clusters:depth=5,noise=0.5", "names:level=module,aggregate=true", "pyseealso",
-    )  # fmt: skip
+        "synthetic:n_labels=500,seed=1",
+        "synthetic:n_documents=100,n_topics=3",
+        "synthetic:labels_per_document=0.5",
+        "random:size=10,seed=1",
+        "clusters:depth=5,noise=0.5",
+        "names:level=module,aggregate=true",
+        "pyseealso",
+    )
 
     def __init__(self, _: Path) -> None:
         from xcwork.methods.registry import METHODS, method_class
@@ -162,8 +167,12 @@ class Config(Target):
         if kind == 0:
             method, parameter = rng.choice(self.parameters)
             given = {parameter.name: rng.choice((parameter.default, rng.choice(VALUES), rng.choice(NUMBERS)))}
-            asked: Any = {"method": method, "text": self._text(rng, str(parameter.default)), "name": parameter.name,
-                          "params": mutated_tree(rng, given)}  # fmt: skip
+            asked: Any = {
+                "method": method,
+                "text": self._text(rng, str(parameter.default)),
+                "name": parameter.name,
+                "params": mutated_tree(rng, given),
+            }
         elif kind == 1:
             asked = {"options": [f"{rng.choice(self.OPTIONS)}={self._text(rng, 'both')}", self._text(rng, "a=b")]}
         elif kind == 2:
@@ -180,9 +189,9 @@ class Config(Target):
 
     def run(self, folder: Path, files: Files) -> None:
         from xcwork.cli.common import data_options, settings
-        from xcwork.data.grouping import parse_recipe
+        from xcwork.data.group_recipes import parse_recipe
         from xcwork.data.load import parse_synthetic
-        from xcwork.data.planted import Planted
+        from xcwork.data.planted_model import Planted
         from xcwork.methods.registry import create, method_class
         from xcwork.runs import RunStore
         from xcwork.runs.config import locate

@@ -20,9 +20,10 @@ from xcwork.progress import report, track
 
 ERRORS = {
     "memory": MemoryError("unable to allocate 8 TiB"),
-    "library": SystemError("error return without exception set"), "bug": ZeroDivisionError("by <nothing>"),
+    "library": SystemError("error return without exception set"),
+    "bug": ZeroDivisionError("by <nothing>"),
     "disk": OSError(errno.ENOSPC, "No space left on device"),
-}  # fmt: skip
+}
 
 
 @dataclass(kw_only=True, eq=False)

@@ -1,7 +1,7 @@
-"""Readers: one file a format, chosen by looking at the names of the files and then at their content.
+"""Readers: one file per format, chosen by looking at the names of the files and then at their content.
 
 A reader module has a `TITLE` for people, `recognises(path)` and `read(path, name, **options)`. A new format is a new
-module and a name in `FORMATS`.
+module and a line in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,32 @@ from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from xcwork.data.dataset import Dataset
-from xcwork.data.readers.files import bare_name, find_validation_files, zip_member
+from xcwork.core.dataset import Dataset
+from xcwork.data.readers.safe_files import bare_name, find_validation_files, zip_member
 from xcwork.data.self_links import check_choice, filter_self_links
 from xcwork.errors import ConfigError, DataError
-from xcwork.storage import links_out
+from xcwork.storage.atomic import links_out
 
 # The first that recognises a path reads it, so the special formats stand before the general ones.
-FORMATS = ("stored", "zestxml", "splits", "lf_json", "pecos", "idx", "mulan", "svmlight", "xc", "table")
+FORMATS = {
+    "stored": "native",
+    "zestxml": "zestxml",
+    "splits": "split_files",
+    "lf_json": "lf_json",
+    "pecos": "pecos",
+    "idx": "idx",
+    "mulan": "mulan",
+    "svmlight": "svmlight",
+    "xc": "xc",
+    "table": "tabular",
+}  # name of the format: module of its reader
 _NOT_OPTIONS = ("path", "name", "return")
 
 
 def reader_called(name: str) -> ModuleType:
     if name not in FORMATS:
         raise ConfigError(f"there is no format {name!r}; known are {', '.join(FORMATS)}")
-    return import_module(f"xcwork.data.readers.{name}")
+    return import_module(f"xcwork.data.readers.{FORMATS[name]}")
 
 
 def find_reader(path: Path) -> ModuleType | None:
@@ -112,7 +123,9 @@ def _as_data_errors(path: Path) -> Iterator[None]:
 
 
 def format_of(reader: ModuleType) -> str:
-    return reader.__name__.rpartition(".")[2]
+    """Return the name of the format that a reader reads."""
+    module = reader.__name__.rpartition(".")[2]
+    return next(name for name in FORMATS if FORMATS[name] == module)
 
 
 def _unknown(path: Path) -> DataError:

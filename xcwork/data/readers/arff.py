@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from xcwork.data.readers.files import read_lines
+from xcwork.data.readers.safe_files import read_lines
 from xcwork.errors import DataError
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\S+)\s+(.+)", re.IGNORECASE)
@@ -68,8 +68,10 @@ class Arff:
             if len(fields) != len(self.attributes):
                 raise DataError(
                     f"the row has {len(fields)} values for {len(self.attributes)} attributes",
-                    file=self.path, line=number, remedy="check commas and quotes; the file may be cut off",
-                )  # fmt: skip
+                    file=self.path,
+                    line=number,
+                    remedy="check commas and quotes; the file may be cut off",
+                )
             yield number, list(enumerate(fields))
 
     def _sparse_row(self, line: str, number: int) -> list[tuple[int, str]]:
@@ -85,8 +87,11 @@ class Arff:
             if int(index) >= len(self.attributes):
                 raise DataError(
                     f"the row speaks of attribute {index}, but only {len(self.attributes)} are declared (0 to "
-                    f"{len(self.attributes) - 1})", file=self.path, line=number, remedy="correct the number",
-                )  # fmt: skip
+                    f"{len(self.attributes) - 1})",
+                    file=self.path,
+                    line=number,
+                    remedy="correct the number",
+                )
             if int(index) in entries:
                 raise DataError(
                     f"attribute {index} occurs twice", file=self.path, line=number, remedy="keep one of the entries"
@@ -125,9 +130,11 @@ def read_arff(path: Path, encoding: str = "utf-8") -> Arff:
             return Arff(path, relation, tuple(attributes), encoding, number)
         else:
             raise DataError(
-                f"{line[:40]!r} is not an ARFF declaration", file=path, line=number,
+                f"{line[:40]!r} is not an ARFF declaration",
+                file=path,
+                line=number,
                 remedy="expected @relation, @attribute or @data",
-            )  # fmt: skip
+            )
     raise DataError("the file ends before @data", file=path, remedy="it may be cut off; download it again")
 
 

@@ -14,9 +14,12 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace, Split
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.data.hashing import document_hashes
-from xcwork.data.readers.files import read_lines
+from xcwork.data.readers.safe_files import read_lines
 from xcwork.errors import ConfigError, DataError
 
 TEST_SHARE = 0.2
@@ -35,10 +38,17 @@ class Part:
 
 
 def feature_dataset(
-    name: str, train: Part, test: Part | None, *, path: Path, source: str,
-    labels: LabelSpace | None = None, features: Features | None = None, test_share: float = TEST_SHARE,
+    name: str,
+    train: Part,
+    test: Part | None,
+    *,
+    path: Path,
+    source: str,
+    labels: LabelSpace | None = None,
+    features: Features | None = None,
+    test_share: float = TEST_SHARE,
     notes: Sequence[str] = (),
-) -> Dataset:  # fmt: skip
+) -> Dataset:
     """A dataset whose features are ready-made; without a test part, a share of the documents becomes one."""
     for what, part in (("training", train), ("test", test)):
         if part is not None and part.X.shape[0] == 0:
@@ -73,8 +83,9 @@ def choose_test(hashes: np.ndarray, share: float, path: Path) -> np.ndarray:
     if len(np.unique(hashes)) < 2:
         raise DataError(
             "there are not two different documents, so no test part can be held out",
-            file=path, remedy="give more documents, or a train and a test file",
-        )  # fmt: skip
+            file=path,
+            remedy="give more documents, or a train and a test file",
+        )
     chosen = hashes < np.uint64(share * 2.0**64)
     if not chosen.any():
         chosen = hashes == hashes.min()
@@ -89,8 +100,10 @@ def read_names(path: Path, expected: int, what: str) -> list[str]:
     if len(names) != expected:
         raise DataError(
             f"there are {len(names):,} names for {expected:,} {what}",
-            file=path, line=min(len(names), expected) + 1, remedy=f"give one line for each of the {what}",
-        )  # fmt: skip
+            file=path,
+            line=min(len(names), expected) + 1,
+            remedy=f"give one line for each of the {what}",
+        )
     return names
 
 

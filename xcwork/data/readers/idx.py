@@ -12,16 +12,28 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace
+from xcwork.compute.memory import check_memory
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
 from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset
-from xcwork.data.readers.files import bare_name, check_memory, read_bytes
+from xcwork.data.readers.safe_files import bare_name, read_bytes
 from xcwork.errors import DataError
 
 TITLE = "idx images: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-…, t10k-labels-…"
 IMAGES_AT_ONCE = 4096
 FASHION = (
-    "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
-)  # fmt: skip
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+)
 
 
 def recognises(path: Path) -> bool:
@@ -44,9 +56,15 @@ def read(path: Path, name: str, *, test_share: float = TEST_SHARE) -> Dataset:
     names = list(FASHION) if "fashion" in name.lower() and classes == len(FASHION) else None
     labels = LabelSpace(names or [str(number) for number in range(classes)])
     return feature_dataset(
-        name, parts[0], parts[1] if len(parts) > 1 else None, path=path, source="idx images, pixel / 255",
-        labels=labels, features=Features(train.X.shape[1], image_shape=shape), test_share=test_share,
-    )  # fmt: skip
+        name,
+        parts[0],
+        parts[1] if len(parts) > 1 else None,
+        path=path,
+        source="idx images, pixel / 255",
+        labels=labels,
+        features=Features(train.X.shape[1], image_shape=shape),
+        test_share=test_share,
+    )
 
 
 def _find(path: Path, prefix: str, what: str) -> Path | None:
@@ -68,8 +86,9 @@ def _read_part(path: Path, prefix: str) -> tuple[Part, tuple[int, ...], int]:
     if images.ndim < 2 or labels.ndim != 1 or len(images) != len(labels):
         raise DataError(
             f"{images.shape} images do not fit {labels.shape} labels in {label_file.name}",
-            file=image_file, remedy="use files that belong together",
-        )  # fmt: skip
+            file=image_file,
+            remedy="use files that belong together",
+        )
     check_memory(images.size * 8, "the images", image_file)
     flat = images.reshape(len(images), -1)
     # In blocks, because scipy turns a dense matrix into CSR through arrays of 8-byte coordinates.
@@ -96,6 +115,7 @@ def read_idx(path: Path) -> np.ndarray:
     if expected != found:
         raise DataError(
             f"the header promises {' × '.join(map(str, shape))} bytes, the file has {found:,}",
-            file=path, remedy="download it again",
-        )  # fmt: skip
+            file=path,
+            remedy="download it again",
+        )
     return np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions).reshape(shape)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.data.readers.assemble import TEST_SHARE
-from xcwork.data.readers.files import find
-from xcwork.data.readers.splits import read_filter
-from xcwork.data.readers.tables import Table, read_table
+from xcwork.data.readers.columns import Table, read_table
+from xcwork.data.readers.safe_files import find
+from xcwork.data.readers.split_files import read_filter
 from xcwork.data.readers.texts import Documents, Labels, build_text_dataset, check_text_choice, joined_text
 from xcwork.errors import DataError
 
@@ -29,9 +29,14 @@ def recognises(path: Path) -> bool:
 
 
 def read(
-    path: Path, name: str, *, text: str = "both", encoding: str = "utf-8", test_share: float = TEST_SHARE,
+    path: Path,
+    name: str,
+    *,
+    text: str = "both",
+    encoding: str = "utf-8",
+    test_share: float = TEST_SHARE,
     vectorizer: Mapping[str, Any] | None = None,
-) -> Dataset:  # fmt: skip
+) -> Dataset:
     check_text_choice(text)
     label_file = find(path, "lbl.json")
     if label_file is None:
@@ -44,9 +49,15 @@ def read(
     labels = Labels([title or uid for title, uid in zip(titles, uids, strict=True)], _texts(table, text), uids)
     parts = [_read_part(path, file, part, text, encoding, len(titles)) for file, part in _parts(path)]
     return build_text_dataset(
-        name, parts[0], parts[1] if len(parts) > 1 else None, path=path, source=f"raw LF JSON lines, text: {text}",
-        labels=labels, vectorizer=vectorizer, test_share=test_share,
-    )  # fmt: skip
+        name,
+        parts[0],
+        parts[1] if len(parts) > 1 else None,
+        path=path,
+        source=f"raw LF JSON lines, text: {text}",
+        labels=labels,
+        vectorizer=vectorizer,
+        test_share=test_share,
+    )
 
 
 def _parts(path: Path) -> list[tuple[Path, str]]:
@@ -77,8 +88,10 @@ def _label_matrix(table: Table, column: str, n_labels: int) -> sparse.csr_array:
             raise DataError(
                 f"{column} holds {min(targets) if min(targets) < 0 else max(targets)}, but there are "
                 f"{n_labels:,} labels, numbered from 0",
-                file=table.path, line=line, remedy="use the label file that belongs to these documents",
-            )  # fmt: skip
+                file=table.path,
+                line=line,
+                remedy="use the label file that belongs to these documents",
+            )
         rows.append(sorted(set(targets)))
     indptr = np.cumsum([0, *map(len, rows)])
     indices = np.fromiter((label for row in rows for label in row), np.int32, int(indptr[-1]))

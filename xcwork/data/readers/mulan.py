@@ -25,10 +25,12 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
 from xcwork.data.readers.arff import TRUTH, Arff, Attribute, no_features, read_arff, split_fields
 from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset
-from xcwork.data.readers.files import bare_name, read_bytes
+from xcwork.data.readers.safe_files import bare_name, read_bytes
 from xcwork.errors import ConfigError, DataError
 
 TITLE = "MULAN: name-train.arff, name-test.arff and name.xml, or one .arff file (also multi-instance)"
@@ -50,9 +52,11 @@ def read(
     for other in files[1:]:
         if [a.name for a in other.attributes] != [a.name for a in first.attributes]:
             raise DataError(
-                f"its attributes differ from those of {first.path.name}", file=other.path, line=other.data_line,
+                f"its attributes differ from those of {first.path.name}",
+                file=other.path,
+                line=other.data_line,
                 remedy="use files that belong together",
-            )  # fmt: skip
+            )
     labels, parents = _labels(first, n_labels)
     row_ids = _find_row_ids(files, labels)
     source = f"ARFF, {' and '.join(arff.path.name for arff in files)}"
@@ -106,9 +110,10 @@ def _labels(arff: Arff, n_labels: int | None) -> tuple[list[int], list[list[str]
             )
         if missing := [name for name in broader if name not in number]:
             raise DataError(
-                f"the label {missing[0]!r} is no attribute of {arff.path.name}", file=xml,
+                f"the label {missing[0]!r} is no attribute of {arff.path.name}",
+                file=xml,
                 remedy="use files that belong together",
-            )  # fmt: skip
+            )
         labels = [number[name] for name in broader]
         parents = list(broader.values()) if any(broader.values()) else None
     elif n_labels is not None:
@@ -121,15 +126,17 @@ def _labels(arff: Arff, n_labels: int | None) -> tuple[list[int], list[list[str]
         labels = list(range(count))[: int(match[1])] if int(match[1]) > 0 else list(range(count))[int(match[1]) :]
     else:
         raise DataError(
-            "nothing says which attributes are labels", file=arff.path,
+            "nothing says which attributes are labels",
+            file=arff.path,
             remedy=f"put {arff.path.stem}.xml beside it, or give n_labels if they are the last ones",
-        )  # fmt: skip
+        )
     for i in labels:
         if not arff.attributes[i].binary:
             raise DataError(
-                f"the label {arff.attributes[i].name!r} is not declared as {{0,1}}", file=arff.path,
+                f"the label {arff.attributes[i].name!r} is not declared as {{0,1}}",
+                file=arff.path,
                 remedy="correct the declaration",
-            )  # fmt: skip
+            )
     if not labels:
         raise DataError("there are no labels", file=arff.path, remedy="check the XML file or n_labels")
     return labels, parents
@@ -159,9 +166,10 @@ def _read_xml(path: Path) -> dict[str, list[str]]:
         name = element.get("name")
         if name is None or name in broader:
             raise DataError(
-                f"a label has {'no name' if name is None else f'the name {name!r}, which is taken'}", file=path,
+                f"a label has {'no name' if name is None else f'the name {name!r}, which is taken'}",
+                file=path,
                 remedy="correct the element",
-            )  # fmt: skip
+            )
         broader[name] = above
         pending += [(child, [name]) for child in reversed(element)]
     return broader
@@ -257,9 +265,10 @@ def _read_part(
     X, Y, groups = _Rows(), _Rows(), []
     for line, row in rows:
         relevant = sorted(
-            (label_number[i], _number(arff.attributes[i], value, arff.path, line)) for i, value in row
+            (label_number[i], _number(arff.attributes[i], value, arff.path, line))
+            for i, value in row
             if i in label_number
-        )  # fmt: skip
+        )
         if bag is None:
             numbered = [(feature_number[i], value) for i, value in row if i in feature_number]
             X.add(_entries(features, starts, numbered, arff.path, line))
@@ -270,9 +279,11 @@ def _read_part(
             fields = split_fields(instance)
             if len(fields) != len(features):
                 raise DataError(
-                    f"an instance has {len(fields)} values for {len(features)} attributes", file=arff.path, line=line,
+                    f"an instance has {len(fields)} values for {len(features)} attributes",
+                    file=arff.path,
+                    line=line,
                     remedy="correct the bag; the file may be cut off",
-                )  # fmt: skip
+                )
             X.add(_entries(features, starts, list(enumerate(fields)), arff.path, line))
             Y.add(relevant)
             groups.append(values.get(0, str(line)) if bag > 0 else str(line))

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset
+from xcwork.core.dataset import Dataset
 from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset, label_space, read_names
-from xcwork.data.readers.files import check_npz, find
-from xcwork.data.readers.header import MATRIX_NAMES, check_promises
+from xcwork.data.readers.safe_files import check_npz, find
+from xcwork.data.readers.sparse_header import MATRIX_NAMES, check_promises
 from xcwork.data.readers.texts import Documents, Labels, build_text_dataset
 from xcwork.errors import ConfigError, DataError
 from xcwork.sparse import fill_with_ones, make_canonical
-from xcwork.storage import sound_csr
+from xcwork.storage.state import sound_csr
 
 TITLE = "PECOS folder: X.trn.npz, Y.trn.npz, X.tst.npz, Y.tst.npz, optionally X.trn.txt and output-items.txt"
 
@@ -37,9 +37,14 @@ def recognises(path: Path) -> bool:
 
 
 def read(
-    path: Path, name: str, *, features: str = "given", allow_negative: bool = False, test_share: float = TEST_SHARE,
+    path: Path,
+    name: str,
+    *,
+    features: str = "given",
+    allow_negative: bool = False,
+    test_share: float = TEST_SHARE,
     vectorizer: Mapping[str, Any] | None = None,
-) -> Dataset:  # fmt: skip
+) -> Dataset:
     if features not in ("given", "text"):
         raise ConfigError(f"features must be 'given' or 'text', got {features!r}")
     from_text = features == "text" or _features_file(path, "trn") is None
@@ -54,9 +59,15 @@ def read(
     if from_text:
         labels = None if names is None else Labels(names, names, [str(label) for label in range(n_labels)])
         return build_text_dataset(
-            name, train, test, path=path, source="PECOS folder, features made from its texts", labels=labels,
-            vectorizer=vectorizer, test_share=test_share,
-        )  # fmt: skip
+            name,
+            train,
+            test,
+            path=path,
+            source="PECOS folder, features made from its texts",
+            labels=labels,
+            vectorizer=vectorizer,
+            test_share=test_share,
+        )
     return feature_dataset(
         name, train, test, path=path, source="PECOS folder", labels=label_space(names, n_labels), test_share=test_share
     )
@@ -87,8 +98,9 @@ def _read_features(path: Path, part: str, allow_negative: bool) -> Part:
     if X.shape[0] != Y.shape[0]:
         raise DataError(
             f"X has {X.shape[0]:,} rows but Y.{part}.npz has {Y.shape[0]:,}",
-            file=file, remedy="use files that belong together",
-        )  # fmt: skip
+            file=file,
+            remedy="use files that belong together",
+        )
     return Part(X, Y, _texts(path, part, X.shape[0]))
 
 
@@ -105,8 +117,9 @@ def _check_columns(path: Path, train: Part | Documents, test: Part | Documents) 
         if one.shape[1] != other.shape[1]:
             raise DataError(
                 f"the training part has {one.shape[1]:,} {what}, the test part {other.shape[1]:,}",
-                file=path, remedy="use files that belong together",
-            )  # fmt: skip
+                file=path,
+                remedy="use files that belong together",
+            )
 
 
 def _labels_of(part: Part | Documents) -> sparse.csr_array:
@@ -121,13 +134,26 @@ def read_npz(path: Path, allow_negative: bool = False) -> sparse.csr_array:
         check_npz(path)
         matrix = make_canonical(sparse.csr_array(_stored_matrix(path), dtype=np.float32))
     except (
-        zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError, NotImplementedError, RuntimeError,
-        TypeError, IndexError, AttributeError, SyntaxError, MemoryError, TokenError,
-    ) as damage:  # fmt: skip
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        KeyError,
+        ValueError,
+        OSError,
+        NotImplementedError,
+        RuntimeError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        SyntaxError,
+        MemoryError,
+        TokenError,
+    ) as damage:
         raise DataError(
             f"the file is damaged or no sparse matrix ({str(damage)[:100] or type(damage).__name__})",
-            file=path, remedy="store it with scipy.sparse.save_npz",
-        ) from damage  # fmt: skip
+            file=path,
+            remedy="store it with scipy.sparse.save_npz",
+        ) from damage
     if not np.isfinite(matrix.data).all():
         raise DataError("a value is not a finite number", file=path, remedy="remove or replace it")
     if not allow_negative and matrix.nnz and matrix.data.min() < 0:

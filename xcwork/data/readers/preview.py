@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from xcwork.data.readers.cells import split_labels
-from xcwork.data.readers.table import document_texts, find_labels_column, find_text_columns
-from xcwork.data.readers.tables import Table, read_table
+from xcwork.data.readers.columns import Table, read_table
+from xcwork.data.readers.label_cells import split_labels
+from xcwork.data.readers.tabular import document_texts, find_labels_column, find_text_columns
 from xcwork.errors import DataError
 
 RECORDS = 2000  # enough to tell how most label columns are separated

@@ -18,12 +18,13 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.readers.complaints import beyond_header, complaint
-from xcwork.data.readers.files import check_memory, open_bytes
-from xcwork.data.readers.header import LARGEST_ID, MATRIX_NAMES, read_header
+from xcwork.compute.cores import cpu_count
+from xcwork.compute.memory import check_memory
+from xcwork.data.readers.parse_errors import beyond_header, complaint
+from xcwork.data.readers.safe_files import open_bytes
+from xcwork.data.readers.sparse_header import LARGEST_ID, MATRIX_NAMES, read_header
 from xcwork.errors import ConfigError, DataError
-from xcwork.kernels import parse_codes as codes
-from xcwork.parallel import cpu_count
+from xcwork.kernels import text_codes as codes
 from xcwork.progress import track
 from xcwork.sparse import sort_entries
 
@@ -142,7 +143,7 @@ def _blocks(stream: BufferedReader) -> Iterator[bytes]:
 
 
 def _parse_block(block: bytes, layout: Layout) -> _Part:
-    from xcwork.kernels.parse import count_marks, parse_rows
+    from xcwork.kernels.text_parse import count_marks, parse_rows
 
     text = np.frombuffer(block, dtype=np.uint8)
     newlines, commas, colons = count_marks(text)
@@ -151,12 +152,21 @@ def _parse_block(block: bytes, layout: Layout) -> _Part:
     ids, values, ends = np.empty(colons, np.int32), np.empty(colons, np.float32), np.empty(newlines + 1, np.int64)
     seen = codes.empty_seen()
     error, at, rows = parse_rows(
-        text, layout.labelled,
-        layout.starts_at(layout.what), LARGEST_ID if layout.n_columns is None else layout.n_columns,
-        layout.starts_at("label"), LARGEST_ID if layout.n_labels is None else layout.n_labels,
-        layout.allow_negative, layout.comments,
-        labels, label_ends, ids, values, ends, seen,
-    )  # fmt: skip
+        text,
+        layout.labelled,
+        layout.starts_at(layout.what),
+        LARGEST_ID if layout.n_columns is None else layout.n_columns,
+        layout.starts_at("label"),
+        LARGEST_ID if layout.n_labels is None else layout.n_labels,
+        layout.allow_negative,
+        layout.comments,
+        labels,
+        label_ends,
+        ids,
+        values,
+        ends,
+        seen,
+    )
     if error != codes.OK:
         start = block.rfind(b"\n", 0, at) + 1
         line = block[start:].partition(b"\n")[0]
@@ -216,8 +226,10 @@ def _check_rows(parts: list[_Part], first_line: int, path: Path, layout: Layout)
     if found < layout.n_rows:
         raise DataError(
             f"the file ends after {found:,} of the {layout.n_rows:,} rows that the header promises",
-            file=path, line=first_line + found, remedy="complete the file or correct the header",
-        )  # fmt: skip
+            file=path,
+            line=first_line + found,
+            remedy="complete the file or correct the header",
+        )
     surplus = found - layout.n_rows
     for part in reversed(parts):
         if surplus <= 0:
@@ -227,8 +239,10 @@ def _check_rows(parts: list[_Part], first_line: int, path: Path, layout: Layout)
         if used != len(part.ids) or used_labels != len(part.labels):
             raise DataError(
                 f"there are more rows than the {layout.n_rows:,} that the header promises",
-                file=path, line=first_line + layout.n_rows, remedy="correct the header or remove the surplus",
-            )  # fmt: skip
+                file=path,
+                line=first_line + layout.n_rows,
+                remedy="correct the header or remove the surplus",
+            )
         surplus -= len(part.ends) - kept
         part.ends, part.label_ends = part.ends[:kept], part.label_ends[:kept]
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, LabelSpace
+from xcwork.core.dataset import Dataset
+from xcwork.core.labels import LabelSpace
 from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset
-from xcwork.data.readers.files import bare_name, head
+from xcwork.data.readers.safe_files import bare_name, head
 from xcwork.data.readers.sparse_text import Layout, Parsed, parse_file
 from xcwork.errors import DataError
 
@@ -38,9 +39,13 @@ def recognises(path: Path) -> bool:
 
 
 def read(
-    path: Path, name: str, *, one_based: bool | None = None, allow_negative: bool = False,
+    path: Path,
+    name: str,
+    *,
+    one_based: bool | None = None,
+    allow_negative: bool = False,
     test_share: float = TEST_SHARE,
-) -> Dataset:  # fmt: skip
+) -> Dataset:
     files = parts_of(path)
     layout = Layout(labelled=True, allow_negative=allow_negative, comments=True)
     parsed = [_without_blank_lines(parse_file(file, layout)) for file in files]
@@ -54,14 +59,19 @@ def read(
     if n_features > max(MOST_COLUMNS, *(file.stat().st_size for file in files)):
         raise DataError(
             f"the feature id {n_features - 1 + shift:,} is too large for so small a file",
-            file=path, remedy="number the features that occur, or hash them to fewer columns",
-        )  # fmt: skip
+            file=path,
+            remedy="number the features that occur, or hash them to fewer columns",
+        )
     parts = [_aligned(part, n_features, int(shift), labels) for part in parsed]
     return feature_dataset(
-        name, parts[0], parts[1] if len(parts) > 1 else None, path=path, test_share=test_share,
+        name,
+        parts[0],
+        parts[1] if len(parts) > 1 else None,
+        path=path,
+        test_share=test_share,
         source=f"svmlight, {' and '.join(file.name for file in files)}, feature ids from {int(shift)}",
         labels=LabelSpace([str(label) for label in labels]),
-    )  # fmt: skip
+    )
 
 
 def _without_blank_lines(parsed: Parsed) -> Parsed:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Dataset, take_pairs
+from xcwork.core.dataset import Dataset
+from xcwork.core.split import take_pairs
 from xcwork.data.hashing import document_hashes
 from xcwork.data.readers.assemble import TEST_SHARE, choose_test, label_numbers
 from xcwork.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from xcwork.data.text import TextVectorizer
+    from xcwork.text.vectorizer import TextVectorizer
 
 TEXT_CHOICES = ("both", "title", "content")
 
@@ -53,11 +54,19 @@ class Labels:
 
 
 def build_text_dataset(
-    name: str, train: Documents, test: Documents | None, *, path: Path, source: str, labels: Labels | None = None,
-    vectorizer: Mapping[str, Any] | None = None, test_share: float = TEST_SHARE, notes: Sequence[str] = (),
-) -> Dataset:  # fmt: skip
+    name: str,
+    train: Documents,
+    test: Documents | None,
+    *,
+    path: Path,
+    source: str,
+    labels: Labels | None = None,
+    vectorizer: Mapping[str, Any] | None = None,
+    test_share: float = TEST_SHARE,
+    notes: Sequence[str] = (),
+) -> Dataset:
     """Documents as tf-idf rows; without a test part, a share of them becomes one."""
-    from xcwork.data.text import text_dataset
+    from xcwork.data.build import text_dataset
 
     make_features = vectorizer_with(vectorizer)
     if test is None:
@@ -73,12 +82,24 @@ def build_text_dataset(
     if labels is None and sparse.issparse(train.labels):
         labels = Labels(label_numbers(train.labels.shape[1]), [""] * train.labels.shape[1])
     dataset = text_dataset(
-        name, train_texts=train.texts, train_labels=train.labels, test_texts=test.texts, test_labels=test.labels,
-        label_names=labels and labels.names, label_texts=labels and labels.texts, label_uids=labels and labels.uids,
-        label_parents=labels and labels.parents, train_uids=train.uids, test_uids=test.uids,
-        train_groups=train.groups, test_groups=test.groups, train_filter=train.filter_pairs,
-        test_filter=test.filter_pairs, vectorizer=make_features, source=source,
-    )  # fmt: skip
+        name,
+        train_texts=train.texts,
+        train_labels=train.labels,
+        test_texts=test.texts,
+        test_labels=test.labels,
+        label_names=labels and labels.names,
+        label_texts=labels and labels.texts,
+        label_uids=labels and labels.uids,
+        label_parents=labels and labels.parents,
+        train_uids=train.uids,
+        test_uids=test.uids,
+        train_groups=train.groups,
+        test_groups=test.groups,
+        train_filter=train.filter_pairs,
+        test_filter=test.filter_pairs,
+        vectorizer=make_features,
+        source=source,
+    )
     if not len(dataset.labels):
         raise DataError("no document has a label", file=path, remedy="name the right labels column")
     if not dataset.features.size:
@@ -88,7 +109,7 @@ def build_text_dataset(
 
 def vectorizer_with(options: Mapping[str, Any] | None) -> TextVectorizer:
     """The vectoriser with these options, a typing mistake in which is named."""
-    from xcwork.data.text import TextVectorizer
+    from xcwork.text.vectorizer import TextVectorizer
 
     known = [field.name for field in fields(TextVectorizer)]
     if unknown := sorted(set(options or ()) - set(known)):

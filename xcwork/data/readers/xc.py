@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xcwork.data.dataset import Dataset, Features
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
 from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset, label_space, read_names
-from xcwork.data.readers.files import bare_name, find, head
-from xcwork.data.readers.header import XC_NAMES, agree, read_header
+from xcwork.data.readers.safe_files import bare_name, find, head
+from xcwork.data.readers.sparse_header import XC_NAMES, agree, read_header
 from xcwork.data.readers.sparse_text import Layout, one_based_option, parse_file
-from xcwork.data.readers.splits import read_filter
+from xcwork.data.readers.split_files import read_filter
 from xcwork.data.readers.svmlight import looks_like_svmlight
 
 TITLE = "XC-repository text (header `N F L`): a .txt file, or train.txt and test.txt"
@@ -27,9 +28,13 @@ def recognises(path: Path) -> bool:
 
 
 def read(
-    path: Path, name: str, *, one_based: bool | str = False, allow_negative: bool = False,
+    path: Path,
+    name: str,
+    *,
+    one_based: bool | str = False,
+    allow_negative: bool = False,
     test_share: float = TEST_SHARE,
-) -> Dataset:  # fmt: skip
+) -> Dataset:
     files = parts_of(path)
     headers = [read_header(file, XC_NAMES) for file in files]
     for file, header in zip(files, headers, strict=True):
@@ -37,9 +42,13 @@ def read(
     parts = []
     for part, file, (n_documents, n_features, n_labels) in zip(("train", "test"), files, headers, strict=False):
         layout = Layout(
-            labelled=True, n_rows=n_documents, n_columns=n_features, n_labels=n_labels,
-            one_based=one_based_option(one_based), allow_negative=allow_negative,
-        )  # fmt: skip
+            labelled=True,
+            n_rows=n_documents,
+            n_columns=n_features,
+            n_labels=n_labels,
+            one_based=one_based_option(one_based),
+            allow_negative=allow_negative,
+        )
         parsed = parse_file(file, layout)
         pairs = read_filter(file.parent, part, n_documents, n_labels) if path.is_dir() else None
         parts.append(Part(parsed.X, parsed.Y, filter_pairs=pairs))
@@ -47,11 +56,15 @@ def read(
     folder = files[0].parent
     label_names, feature_names = find(folder, "Y.txt"), find(folder, "Xf.txt")
     return feature_dataset(
-        name, parts[0], parts[1] if len(parts) > 1 else None, path=path, test_share=test_share,
+        name,
+        parts[0],
+        parts[1] if len(parts) > 1 else None,
+        path=path,
+        test_share=test_share,
         source=f"XC-repository text, {' and '.join(file.name for file in files)}",
         labels=label_space(label_names and read_names(label_names, n_labels, "labels"), n_labels),
         features=Features(n_features, feature_names and read_names(feature_names, n_features, "features")),
-    )  # fmt: skip
+    )
 
 
 def parts_of(path: Path) -> list[Path]:

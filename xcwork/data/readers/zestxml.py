@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from xcwork.data.dataset import Dataset, Features, LabelSpace
+from xcwork.core.dataset import Dataset
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
 from xcwork.data.readers.assemble import TEST_SHARE, feature_dataset, label_numbers, read_names
-from xcwork.data.readers.files import find
+from xcwork.data.readers.safe_files import find
 from xcwork.data.readers.sparse_text import one_based_option, read_matrix
-from xcwork.data.readers.splits import feature_names, label_names, read_parts
+from xcwork.data.readers.split_files import feature_names, label_names, read_parts
 from xcwork.errors import DataError
 
 TITLE = "ZestXML folder: split files with Y_Yf.txt, Yf.txt and Xf.txt"
@@ -26,9 +28,13 @@ def recognises(path: Path) -> bool:
 
 
 def read(
-    path: Path, name: str, *, one_based: bool | str = False, allow_negative: bool = False,
+    path: Path,
+    name: str,
+    *,
+    one_based: bool | str = False,
+    allow_negative: bool = False,
     test_share: float = TEST_SHARE,
-) -> Dataset:  # fmt: skip
+) -> Dataset:
     rules = {"one_based": one_based_option(one_based), "allow_negative": allow_negative}
     train, test = read_parts(path, rules)
     n_labels = train.Y.shape[1]
@@ -38,8 +44,10 @@ def read(
     if Z.shape[0] != n_labels:
         raise DataError(
             f"the header promises {Z.shape[0]:,} labels but trn_X_Y.txt has {n_labels:,}",
-            file=label_file, line=1, remedy="use files that belong together",
-        )  # fmt: skip
+            file=label_file,
+            line=1,
+            remedy="use files that belong together",
+        )
     names_file = find(path, "Yf.txt")
     own = Features(Z.shape[1], None if names_file is None else read_names(names_file, Z.shape[1], "label features"))
     names = label_names(path, n_labels) or _names_among(own, n_labels)

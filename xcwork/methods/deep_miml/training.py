@@ -13,9 +13,9 @@ import torch
 from scipy import sparse
 
 from xcwork.data.groups import Groups
+from xcwork.methods.common.grlr import Assigned, cosines
+from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.deep_miml.network import NOBODY, Weights, instance_logits, log_probabilities, loss_of, pooled
-from xcwork.methods.eagle.grlr import Assigned, cosines
-from xcwork.methods.siamesexml.adam import RowAdam
 
 MOST_AFFINITIES = 2**25  # of documents and labels that are computed once
 BLOCK = 8192  # documents
@@ -36,12 +36,18 @@ class Settings:
 
 
 class BagTrainer:
-    """A training in the sense of `xcwork.training`."""
+    """A training in the sense of `xcwork.methods.common.epochs`."""
 
     def __init__(
-        self, X: sparse.csr_array, mean: np.ndarray | None, groups: Groups, embedded: Assigned | None,
-        weights: Weights, settings: Settings, device: torch.device,
-    ) -> None:  # fmt: skip
+        self,
+        X: sparse.csr_array,
+        mean: np.ndarray | None,
+        groups: Groups,
+        embedded: Assigned | None,
+        weights: Weights,
+        settings: Settings,
+        device: torch.device,
+    ) -> None:
         self._X, self._mean, self._groups, self._settings, self._device = X, mean, groups, settings, device
         self._embedded = embedded
         self.learned = Weights(*(part.to(device) for part in vars(weights).values()))

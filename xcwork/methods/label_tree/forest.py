@@ -16,7 +16,7 @@ from scipy import sparse
 
 from xcwork.errors import DataError
 from xcwork.kernels.tree_search import Trees
-from xcwork.kernels.trees import copy_rows, next_places
+from xcwork.kernels.tree_training import copy_rows, next_places
 
 NO_WAY = -1  # into a root
 
@@ -96,10 +96,12 @@ class Forest:
             for node, one in enumerate(classifiers)
         ]
         return cls(
-            roots=np.zeros(1, np.int32), first_slot=shape.first_slot, targets=shape.targets,
+            roots=np.zeros(1, np.int32),
+            first_slot=shape.first_slot,
+            targets=shape.targets,
             bias=np.concatenate([one.bias for one in classifiers]),
             **_by_feature(parts, n_features, shape.first_slot[-1]),
-        )  # fmt: skip
+        )
 
     @classmethod
     def joined(cls, trees: Sequence[Forest]) -> Forest:
@@ -116,7 +118,7 @@ class Forest:
             targets=np.concatenate(targets).astype(np.int32),
             bias=np.concatenate([tree.bias for tree in trees]),
             **_by_feature(parts, trees[0].n_features, slots[-1]),
-        )  # fmt: skip
+        )
 
     @property
     def n_trees(self) -> int:
@@ -226,12 +228,16 @@ class Forest:
         """The arrays as kernels take them."""
         w = self.weights
         return Trees(
-            self.roots.astype(np.int32, copy=False), self.first_slot.astype(np.int64, copy=False),
-            self.targets.astype(np.int32, copy=False), self.bias.astype(np.float32, copy=False),
-            self.first_row.astype(np.int64, copy=False), self.nodes.astype(np.int32, copy=False),
-            w.indptr.astype(np.int64, copy=False), w.indices.astype(np.int32, copy=False),
+            self.roots.astype(np.int32, copy=False),
+            self.first_slot.astype(np.int64, copy=False),
+            self.targets.astype(np.int32, copy=False),
+            self.bias.astype(np.float32, copy=False),
+            self.first_row.astype(np.int64, copy=False),
+            self.nodes.astype(np.int32, copy=False),
+            w.indptr.astype(np.int64, copy=False),
+            w.indices.astype(np.int32, copy=False),
             w.data.astype(np.float32, copy=False),
-        )  # fmt: skip
+        )
 
 
 def _within(values: np.ndarray, low: int, high: int) -> bool:

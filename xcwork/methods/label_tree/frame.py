@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xcwork.data.dataset import Features, LabelSpace
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
 from xcwork.methods.label_tree.forest import Forest, labels_below
 
 if TYPE_CHECKING:
@@ -35,13 +36,18 @@ def tree_frame(
         levels[node] = 0 if way_in is None else levels[parent] + 1
         members = below[node]
         frequent = members[np.lexsort((members, -frequencies[members]))][:names]
-        rows.append({
-            "node": node, "parent": parent, "level": levels[node],
-            "slots": int(forest.first_slot[node + 1] - forest.first_slot[node]), "labels": len(members),
-            "documents": int(frequencies[members].sum()),
-            "terms": [] if way_in is None else _terms(forest, way_in, features, terms),
-            "some_labels": [labels.names[label] for label in frequent.tolist()],
-        })  # fmt: skip
+        rows.append(
+            {
+                "node": node,
+                "parent": parent,
+                "level": levels[node],
+                "slots": int(forest.first_slot[node + 1] - forest.first_slot[node]),
+                "labels": len(members),
+                "documents": int(frequencies[members].sum()),
+                "terms": [] if way_in is None else _terms(forest, way_in, features, terms),
+                "some_labels": [labels.names[label] for label in frequent.tolist()],
+            }
+        )
     return pd.DataFrame(rows)
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xcwork.data.dataset import LabelSpace
+from xcwork.compute.parallel import block_map
+from xcwork.core.labels import LabelSpace
 from xcwork.errors import DataError
-from xcwork.kernels.trees import cluster
+from xcwork.kernels.tree_training import cluster
 from xcwork.methods.label_tree.forest import Shape
-from xcwork.parallel import block_map
 from xcwork.sparse import Rows
 
 LEAST_GAIN = 1e-4  # in mean similarity, for another round of k-means

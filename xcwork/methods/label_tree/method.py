@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Split
+from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
-from xcwork.methods.label_tree.explaining import parts_of_tree
+from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.label_tree.explanation import parts_of_tree
 from xcwork.methods.label_tree.forest import Forest, Shape
 from xcwork.methods.label_tree.frame import tree_frame
 from xcwork.methods.label_tree.growing import Clustering, given_tree
-from xcwork.methods.label_tree.searching import Searcher
+from xcwork.methods.label_tree.prediction import Searcher
 from xcwork.methods.label_tree.training import Trainer
 from xcwork.methods.layout import array, matrix, record, stored
-from xcwork.methods.resume import Progress
 from xcwork.sparse import normalise_rows
 
 if TYPE_CHECKING:
@@ -33,8 +33,11 @@ DEPTH = {"parabel": 100, "bonsai": 2}  # splits; a balanced tree ends by itself
 class LabelTree(Method):
     """Labels found by going down trees of similar labels, with linear classifiers at every node."""
 
-    kind: str = param("parabel", "balanced halves, wide clusters, or the dataset's own hierarchy",
-                      choices=("parabel", "bonsai", "given"))  # fmt: skip
+    kind: str = param(
+        "parabel",
+        "balanced halves, wide clusters, or the dataset's own hierarchy",
+        choices=("parabel", "bonsai", "given"),
+    )
     trees: int = param(3, "trees whose probabilities are averaged (kind=given has one)", low=1, high=100)
     leaf_size: int = param(100, "most labels that are not split any further", low=1)
     branching: int | None = param(None, "parts of a split; 2 for parabel and 100 for bonsai if not given", low=2)
@@ -51,11 +54,15 @@ class LabelTree(Method):
     capabilities = Capabilities(exact_explanations=True, resumable=True)
     layout = stored(  # kind=given grows one tree, whatever `trees` says
         forest_=record(
-            roots=array("grown", kind="i"), first_slot=array("nodes_and_end", kind="i"),
-            targets=array("slots", kind="i"), bias=array("slots"), first_row=array("features+1", kind="i"),
-            nodes=array("rows", kind="i"), weights=matrix("rows", "slots"),
+            roots=array("grown", kind="i"),
+            first_slot=array("nodes_and_end", kind="i"),
+            targets=array("slots", kind="i"),
+            bias=array("slots"),
+            first_row=array("features+1", kind="i"),
+            nodes=array("rows", kind="i"),
+            weights=matrix("rows", "slots"),
         )
-    )  # fmt: skip
+    )
 
     def validate(self) -> None:
         super().validate()
@@ -88,9 +95,13 @@ class LabelTree(Method):
         if self.kind == "given":
             return lambda number, phase: given_tree(self.labels_, labels)
         clustering = Clustering(
-            trainer.centroids(), self.features_.size, self.branching or BRANCHING[self.kind],
-            self.kind == "parabel", self.leaf_size, DEPTH[self.kind] if self.max_depth is None else self.max_depth,
-        )  # fmt: skip
+            trainer.centroids(),
+            self.features_.size,
+            self.branching or BRANCHING[self.kind],
+            self.kind == "parabel",
+            self.leaf_size,
+            DEPTH[self.kind] if self.max_depth is None else self.max_depth,
+        )
         return lambda number, phase: clustering.grow(labels, (self.seed, number), phase)
 
     def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:

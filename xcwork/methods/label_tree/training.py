@@ -2,7 +2,7 @@
 
 A document is at a node if it carries a label below; all documents are at the root. At a node, the classifier of a slot
 tells the documents with a label below that slot from the others at the node, with the support vector machine of
-`xcwork.kernels.linear`. Nodes are independent of each other. Each copies its documents, with their features renumbered,
+`xcwork.kernels.svm`. Nodes are independent of each other. Each copies its documents, with their features renumbered,
 and solves the problems of all its slots on that copy.
 """
 
@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Split
-from xcwork.kernels import trees
-from xcwork.kernels.machines import by_inner_products, from_negatives, one_by_one
+from xcwork.compute.parallel import block_map
+from xcwork.core.split import Split
+from xcwork.kernels import tree_training
+from xcwork.kernels.svm_batch import by_inner_products, from_negatives, one_by_one
 from xcwork.methods.label_tree.forest import Classifiers, Forest, Shape, labels_below
-from xcwork.parallel import block_map
 from xcwork.sparse import Rows, keep_entries, normalise_rows, order_by_frequency, to_rows
 
 LEAST_ENTRY = 0.01  # smaller entries of a unit centroid are most of its entries and hardly change a similarity
@@ -92,7 +92,7 @@ class Trainer:
         positives = [self._documents(labels) for labels in node.labels]
         everyone = np.arange(self.n_documents)
         documents = everyone if node.is_root else self._documents(np.concatenate(node.labels))
-        local, features = trees.gather(self.rows, len(self.columns), documents)
+        local, features = tree_training.gather(self.rows, len(self.columns), documents)
         weights, biases = [], []
         for start in range(0, len(positives), MOST_SLOTS):
             some = positives[start : start + MOST_SLOTS]
@@ -100,7 +100,7 @@ class Trainer:
             for slot, carrying in enumerate(some):
                 positive[slot, np.searchsorted(documents, carrying)] = True
             dense, bias = self._solve(local, len(features), positive, node.random | np.uint64(1))
-            starts, slots, values = trees.by_feature(dense, np.float32(self.prune))
+            starts, slots, values = tree_training.by_feature(dense, np.float32(self.prune))
             weights.append(sparse.csr_array((values, slots, starts), shape=(len(features), len(some))))
             biases.append(bias)
         rows = sparse.csr_array(sparse.hstack(weights)) if len(weights) > 1 else weights[0]

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.device import resolve
+from xcwork.compute.device import resolve
 from xcwork.errors import ConfigError
 from xcwork.methods.landmarks.affinity import Combination, with_landmarks
 from xcwork.progress import report, track
@@ -75,10 +75,17 @@ class History:
 
 
 def admm_affinity(
-    Y: sparse.csr_array, alpha: float, *, landmarks: np.ndarray | None = None, sigma: float = 0.01,
-    growth: float = 1.1, ceiling: float | None = 3.0, tolerance: float = 1e-6, max_rounds: int = 3000,
+    Y: sparse.csr_array,
+    alpha: float,
+    *,
+    landmarks: np.ndarray | None = None,
+    sigma: float = 0.01,
+    growth: float = 1.1,
+    ceiling: float | None = 3.0,
+    tolerance: float = 1e-6,
+    max_rounds: int = 3000,
     device: str = "cpu",
-) -> tuple[Combination, History]:  # fmt: skip
+) -> tuple[Combination, History]:
     """Every label as a combination of the landmarks, or of all other labels when there are none given."""
     import torch
 
@@ -108,9 +115,18 @@ def admm_affinity(
 
 
 def _rounds(
-    A: torch.Tensor, factor: torch.Tensor, Y: torch.Tensor, free: torch.Tensor, alpha: float, history: History,
-    sigma: float, growth: float, ceiling: float | None, tolerance: float, max_rounds: int,
-) -> torch.Tensor:  # fmt: skip
+    A: torch.Tensor,
+    factor: torch.Tensor,
+    Y: torch.Tensor,
+    free: torch.Tensor,
+    alpha: float,
+    history: History,
+    sigma: float,
+    growth: float,
+    ceiling: float | None,
+    tolerance: float,
+    max_rounds: int,
+) -> torch.Tensor:
     """The J at which both residuals are within the tolerance, or the last one."""
     import torch
 

@@ -19,7 +19,7 @@ which is the *square-root lasso*. Three facts make it cheap:
 - A candidate with n_j ≤ 1/α² is never used, since |y_j · e| ≤ √n_j ‖e‖ ≤ ‖e‖/α. And a label with n_l ≤ 1/α² is a pure
   outlier whatever happens beside it, since n_jl ≤ n_l. With α = 1 all labels of a single document drop out unseen.
 
-`xcwork.kernels.landmarks` solves the rest and certifies each column by its duality gap. The classical solver for the
+`xcwork.kernels.sqrt_lasso` solves the rest and certifies each column by its duality gap. The classical solver for the
 same problem is in `xcwork.methods.landmarks.admm`; both give the same Z.
 
 Cost: counting takes O(sum_i |y_i|²); a column takes a few passes over the co-occurrences of its active labels. Memory
@@ -35,9 +35,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.parallel import block_map
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.landmarks import Columns, Counts, Targets, solve_columns
-from xcwork.parallel import block_map
+from xcwork.kernels.sqrt_lasso import Columns, Counts, Targets, solve_columns
 from xcwork.sparse import drop_zeros, replace_values, sort_entries
 
 log = logging.getLogger(__name__)
@@ -106,9 +106,15 @@ def reconstruction(Y: sparse.csr_array, landmarks: np.ndarray, alpha: float, *, 
     chosen = Y[:, landmarks]
     others = np.setdiff1d(np.flatnonzero(documents), landmarks)
     solved = _solve(
-        cooccurrences(chosen), cooccurrences(Y[:, others], chosen), documents[landmarks], documents[others],
-        np.full(len(others), -1), alpha, tolerance, "decoding labels",
-    )  # fmt: skip
+        cooccurrences(chosen),
+        cooccurrences(Y[:, others], chosen),
+        documents[landmarks],
+        documents[others],
+        np.full(len(others), -1),
+        alpha,
+        tolerance,
+        "decoding labels",
+    )
     placed = _placed(solved, np.arange(len(landmarks)), others, documents, n_candidates=len(landmarks))
     return with_landmarks(placed, landmarks)
 
@@ -134,15 +140,24 @@ def _affordable(Y: sparse.csr_array, max_pairs: int, seed: int) -> sparse.csr_ar
     kept = np.sort(order[: max(1, np.searchsorted(np.cumsum(pairs[order]), max_pairs))])
     log.info(
         "the documents have %d pairs of labels, more than %d: affinities come from %d of %d documents",
-        pairs.sum(), max_pairs, len(kept), Y.shape[0],
-    )  # fmt: skip
+        pairs.sum(),
+        max_pairs,
+        len(kept),
+        Y.shape[0],
+    )
     return Y[kept]
 
 
 def _solve(
-    counts: sparse.csr_array, together: sparse.csr_array, candidate_documents: np.ndarray, documents: np.ndarray,
-    own: np.ndarray, alpha: float, tolerance: float, phase: str,
-) -> Combination:  # fmt: skip
+    counts: sparse.csr_array,
+    together: sparse.csr_array,
+    candidate_documents: np.ndarray,
+    documents: np.ndarray,
+    own: np.ndarray,
+    alpha: float,
+    tolerance: float,
+    phase: str,
+) -> Combination:
     """The columns for the targets that are the rows of `together`: pure outliers by counting, the others by blocks."""
     hopeless = pure_outliers(together, documents, alpha, own)
     if hopeless.any():
@@ -181,9 +196,12 @@ def _solve_block(problem: _Problem, targets: Targets) -> tuple[np.ndarray, ...]:
     """Candidates and coefficients of all targets, one after the other; sizes, residuals and gaps of each."""
     n_targets, width = len(targets.squares), problem.width
     columns = Columns(
-        np.zeros((n_targets, width), np.int32), np.zeros((n_targets, width)), np.zeros(n_targets, np.int64),
-        np.zeros(n_targets), np.zeros(n_targets),
-    )  # fmt: skip
+        np.zeros((n_targets, width), np.int32),
+        np.zeros((n_targets, width)),
+        np.zeros(n_targets, np.int64),
+        np.zeros(n_targets),
+        np.zeros(n_targets),
+    )
     with one_at_a_time:
         solve_columns(problem.gram, targets, problem.alpha, problem.tolerance, columns)
     filled = np.arange(width) < columns.sizes[:, None]

@@ -15,7 +15,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     import pandas as pd
 
-    from xcwork.methods.landmarks import Landmarks
+    from xcwork.methods.landmarks.method import Landmarks
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,17 +23,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import LabelSpace, Split
+from xcwork.compute.parallel import block_map
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.landmarks import largest_of_columns
+from xcwork.kernels.sqrt_lasso import largest_of_columns
+from xcwork.methods.common.checkpoints import Blocks, Progress
+from xcwork.methods.common.one_vs_all_svm import SvmSettings, train_one_vs_all
 from xcwork.methods.landmarks.ridge import Ridge
-from xcwork.methods.resume import Blocks, Progress
-from xcwork.parallel import block_map
 from xcwork.progress import track
 from xcwork.sparse import normalise_rows
 
 if TYPE_CHECKING:
-    from xcwork.storage import Checkpoint
+    from xcwork.methods.common.checkpoints import Checkpoint
 
 MOST_WEIGHTS = 16_000_000  # about 128 MB
 SMALL_WEIGHT = 0.005  # dropped where not all weights fit
@@ -88,18 +90,32 @@ def weights_kept(n_features: int, n_labels: int, wanted: int | None) -> int:
 
 
 def train_ridge(
-    X: sparse.csr_array, Y: sparse.csr_array, labels: np.ndarray, *, strength: float, solver: str, tolerance: float,
-    keep: int, device: str, seed: int, progress: Progress,
-) -> Regressors:  # fmt: skip
+    X: sparse.csr_array,
+    Y: sparse.csr_array,
+    labels: np.ndarray,
+    *,
+    strength: float,
+    solver: str,
+    tolerance: float,
+    keep: int,
+    device: str,
+    seed: int,
+    progress: Progress,
+) -> Regressors:
     """Ridge regressors of `labels` on `X` (with its bias column), going on from what `progress` remembers."""
     ridge = Ridge(X, strength, len(labels), solver=solver, device=device, tolerance=tolerance, seed=seed)
     columns, trained = sparse.csc_array(Y, dtype=np.float64), Blocks(progress, "predictors")
     starts = range(0, len(labels), ridge.block)
     left = [columns[:, labels[start : start + ridge.block]] for start in starts if start >= len(trained)]
     blocks = block_map(
-        _solve_block, _RidgeWork(ridge, keep), left, "training predictors", n_jobs=1, done=len(starts) - len(left),
+        _solve_block,
+        _RidgeWork(ridge, keep),
+        left,
+        "training predictors",
+        n_jobs=1,
+        done=len(starts) - len(left),
         here=ridge.device.type != "cpu",
-    )  # fmt: skip
+    )
     for rows, errors in blocks:
         trained.add(rows, errors)
     return Regressors(labels, *trained.joined())
@@ -122,17 +138,15 @@ def train_svm(
     train: Split, labels: np.ndarray, *, C: float, keep: int, seed: int, checkpoint: Checkpoint | None
 ) -> Regressors:
     """Support vector machines of `labels`, rescaled to predict 0 and 1."""
-    from xcwork.methods.one_vs_all import OneVsAll
-
     names = LabelSpace([train.labels.names[label] for label in labels])
     part = replace(train, Y=sparse.csr_array(train.Y[:, labels]), labels=names, filter_pairs=None)
     prune = 0.0 if keep > train.X.shape[1] else SMALL_WEIGHT
-    machines = OneVsAll(C=C, prune=prune, seed=seed).fit(part, checkpoint=checkpoint)
+    weights, bias = train_one_vs_all(part, SvmSettings(C=C, prune=prune, seed=seed), checkpoint)
     X, Y = with_bias(train.X), sparse.csc_array(part.Y)
     rows, errors = [], []
     for start in track(range(0, len(labels), 128), "rating predictors"):
         block = slice(start, start + 128)
-        margins = np.vstack([machines.weights_[:, block].toarray(), machines.bias_[None, block] + 1]) / 2
+        margins = np.vstack([weights[:, block].toarray(), bias[None, block] + 1]) / 2
         rows.append(largest(margins, keep, SMALL_WEIGHT))
         errors.append(np.square(Y[:, block].toarray() - X @ margins).sum(axis=0))
     return Regressors(labels, sparse.csr_array(sparse.vstack(rows)), np.concatenate(errors))

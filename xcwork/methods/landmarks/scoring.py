@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Split
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
 from xcwork.kernels import cores_for
-from xcwork.kernels.landmarks import score_rows
-from xcwork.methods.landmarks.ridge import Product, accelerator
+from xcwork.kernels.sqrt_lasso import score_rows
+from xcwork.methods.common.sparse_torch import Product, accelerator
 from xcwork.metrics.ranking import document_ratios, place
 from xcwork.progress import batches
-from xcwork.results import TopK
 from xcwork.search import top_k_rows
 from xcwork.sparse import to_rows
 

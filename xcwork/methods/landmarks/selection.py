@@ -120,9 +120,17 @@ def _meets_condition(W: sparse.csr_array, alone: np.ndarray, landmarks: list[int
 
 
 def choose(
-    strategy: str, k: int, Y: sparse.csr_array, *, affinity: Combination | None, r2: np.ndarray | None,
-    score_weight: float, redundancy: float, fill: bool, seed: int,
-) -> Selection:  # fmt: skip
+    strategy: str,
+    k: int,
+    Y: sparse.csr_array,
+    *,
+    affinity: Combination | None,
+    r2: np.ndarray | None,
+    score_weight: float,
+    redundancy: float,
+    fill: bool,
+    seed: int,
+) -> Selection:
     """k landmarks (fewer when fewer labels have documents) by one of STRATEGIES."""
     documents = np.bincount(Y.indices, minlength=Y.shape[1])
     eligible = np.flatnonzero(documents)

@@ -17,6 +17,6 @@ geometrically, because every label keeps an embedding. The theorems about produc
 Reference: Liang, Zhang, Yuan, Zhang, Multi-head encoding for extreme label classification, TPAMI 2025.
 """
 
-from xcwork.methods.multihead.variants import MHC, MHP, MHS, Flat
+from xcwork.methods.multihead.method import MHC, MHP, MHS, Flat
 
 __all__ = ["MHC", "MHP", "MHS", "Flat"]

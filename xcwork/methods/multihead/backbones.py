@@ -22,9 +22,9 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
-from xcwork.data.dataset import Features
+from xcwork.core.features import Features
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.multihead.tables import Bags, Table
+from xcwork.methods.multihead.row_table import Bags, Table
 
 BACKBONES = ("auto", "text", "dense", "image", "sentence")
 WIDEST_DENSE, DENSE_SHARE = 4096, 0.25  # features and share of non-zeros from which `auto` takes the dense backbone

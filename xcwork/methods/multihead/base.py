@@ -19,14 +19,16 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.data.dataset import Split
+from xcwork.compute.device import CHOICES as DEVICES
+from xcwork.compute.device import resolve
+from xcwork.compute.ranks import alone
+from xcwork.core.held_out import keep_groups_whole
+from xcwork.core.split import Split
 from xcwork.data.groups import groups_sharing_labels
-from xcwork.data.held_out import keep_groups_whole
-from xcwork.device import CHOICES as DEVICES
-from xcwork.device import resolve
-from xcwork.distributed import alone
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
+from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.epochs import PATIENCE_HELP, train_epochs
 from xcwork.methods.inputs import Documents, read_documents
 from xcwork.methods.layout import Check, Misfit, array, arrays, history, listing, text, whole
 from xcwork.methods.multihead.backbones import BACKBONES, choose_backbone, contributions, make_backbone
@@ -34,10 +36,8 @@ from xcwork.methods.multihead.encoders import encode
 from xcwork.methods.multihead.heads import Heads
 from xcwork.methods.multihead.network import FEWEST_ROWS, Network, NetworkTraining, Schedule
 from xcwork.methods.multihead.order import ORDERS, label_order
-from xcwork.methods.resume import Progress
 from xcwork.metrics.ranking import curves, place
 from xcwork.progress import batches
-from xcwork.training import PATIENCE_HELP, train_epochs
 
 FLOATS_AT_ONCE = 2**25  # of ranking a batch
 MOST_DOCUMENTS = 1024  # ranked at once
@@ -72,9 +72,13 @@ class MultiHead(Method):
     paper: ClassVar[str] = "Liang et al., Multi-head encoding, TPAMI 2025"
     capabilities: ClassVar[Capabilities] = Capabilities(exact_explanations=True, gpu=True, resumable=True)
     layout: ClassVar[Mapping[str, Check]] = {
-        "heads_": listing(whole), "order_": array("labels", kind="i", below="labels"), "backbone_": text,
-        "n_inputs_": whole, "curve_": history, "weights_": arrays,
-    }  # fmt: skip
+        "heads_": listing(whole),
+        "order_": array("labels", kind="i", below="labels"),
+        "backbone_": text,
+        "n_inputs_": whole,
+        "curve_": history,
+        "weights_": arrays,
+    }
 
     _ready: ClassVar[tuple[Any, ...]] = (None, None, None)  # of an instance: weights, device, and their network
 
@@ -108,9 +112,12 @@ class MultiHead(Method):
             network.initialise(Y)
         network.to(resolve(self.device))
         training = NetworkTraining(
-            network, X if len(held) == 0 else X[kept], Y, self._schedule(len(kept)),
+            network,
+            X if len(held) == 0 else X[kept],
+            Y,
+            self._schedule(len(kept)),
             lambda: self._measured(network, X[held], train.Y[held]),
-        )  # fmt: skip
+        )
         progress = Progress(self._checkpoint, train, self.get_params())
         epochs = training.schedule.epochs
         self.curve_ = train_epochs(training, "training", progress, epochs=epochs, patience=self.patience)
@@ -127,9 +134,15 @@ class MultiHead(Method):
         batch = min(self.batch, max(SMALLEST_BATCH, n_documents // 4))  # a small split still gives several steps
         epochs = max(self.epochs, -(-self.least_steps // -(-n_documents // batch)))
         return Schedule(
-            epochs=epochs, batch=batch, rate=self.rate, word_rate=self.word_rate, label_rate=self.label_rate,
-            weight_decay=self.weight_decay, swa=min(self.swa, epochs), seed=self.seed,
-        )  # fmt: skip
+            epochs=epochs,
+            batch=batch,
+            rate=self.rate,
+            word_rate=self.word_rate,
+            label_rate=self.label_rate,
+            weight_decay=self.weight_decay,
+            swa=min(self.swa, epochs),
+            seed=self.seed,
+        )
 
     def _skeleton(self) -> Network:
         """The network without meaningful weights."""
@@ -211,9 +224,11 @@ class MultiHead(Method):
             parts.append(Part(ANY, f"{reading.head}: normalisation", float(rest)))
         score = sum(reading.log_probability for reading in readings)
         return Explanation.of(
-            parts, score=score, predicted=float(np.exp(score)),
+            parts,
+            score=score,
+            predicted=float(np.exp(score)),
             link="the probability is exp(score); the heads' log-probabilities add up to the score",
-        )  # fmt: skip
+        )
 
     def _term_parts(self, x: sparse.csr_array, terms: np.ndarray, head: str) -> list[Part]:
         if self.backbone_ == "sentence":  # the dimensions of an encoder have no meaning of their own

@@ -34,6 +34,7 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import MixedRadix
 from xcwork.methods.multihead.heads import (
     Heads,
@@ -45,8 +46,7 @@ from xcwork.methods.multihead.heads import (
     slot_of,
     with_one,
 )
-from xcwork.methods.multihead.tables import Table
-from xcwork.results import TopK
+from xcwork.methods.multihead.row_table import Table
 from xcwork.search import top_k_rows
 
 FEW_ROWS = 16  # as many times more distinct candidates than candidates a document are multiplied as one matrix

@@ -31,6 +31,7 @@ from scipy import sparse
 from scipy.special import expit
 from torch.nn import functional as F
 
+from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import Lengths
 from xcwork.methods.multihead.heads import (
     Heads,
@@ -44,8 +45,7 @@ from xcwork.methods.multihead.heads import (
     slot_of,
     with_one,
 )
-from xcwork.methods.multihead.tables import Table
-from xcwork.results import TopK
+from xcwork.methods.multihead.row_table import Table
 from xcwork.search import top_k_rows
 
 ARC_SCALE = 64.0

@@ -15,9 +15,9 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
-from xcwork.distributed import Shard
-from xcwork.methods.multihead.tables import Table
-from xcwork.results import MISSING, TopK
+from xcwork.compute.ranks import Shard
+from xcwork.core.topk import MISSING, TopK
+from xcwork.methods.multihead.row_table import Table
 
 LEAST = 0.1  # documents that a label without any counts as, in first biases
 LABEL_SCALE = 0.5  # of the first weights of labels, over the root of their number

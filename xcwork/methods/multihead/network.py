@@ -1,7 +1,7 @@
 """Backbone and heads as one network, its training, and how trained weights are kept.
 
-The training is a `xcwork.training.Trainer`. Dense parameters take steps of AdamW, tables those of `kernels.descent` on
-the rows in use; all rates fall linearly to zero. What is random in an epoch follows from the seed and its number.
+The training is a `common.epochs.Trainer`. Dense parameters take steps of AdamW, tables those of `kernels.row_sgd`
+on the rows in use; all rates fall linearly to zero. What is random in an epoch follows from the seed and its number.
 
 Stochastic weight averaging: from a given epoch on the weights at the end of epochs are averaged, and the average is
 what is validated, kept and used, while training goes on from the latest weights.
@@ -18,10 +18,10 @@ import torch
 from scipy import sparse
 from torch import nn
 
-from xcwork.mapped import release
 from xcwork.methods.multihead.backbones import Backbone, Dropout
 from xcwork.methods.multihead.heads import Heads, Targets
-from xcwork.methods.multihead.tables import Table
+from xcwork.methods.multihead.row_table import Table
+from xcwork.storage.mapped_arrays import release
 
 FEWEST_ROWS = 16  # a product of fewer rows takes another path, whose last bits differ
 SHARED = "heads.labels.weight"  # the rows that ranks share
@@ -110,12 +110,16 @@ class Schedule:
 
 
 class NetworkTraining:
-    """Steps of one network over the documents of one split; a `xcwork.training.Trainer`."""
+    """Steps of one network over the documents of one split; a `xcwork.methods.common.epochs.Trainer`."""
 
     def __init__(
-        self, network: Network, X: sparse.csr_array, Y: sparse.csr_array, schedule: Schedule,
+        self,
+        network: Network,
+        X: sparse.csr_array,
+        Y: sparse.csr_array,
+        schedule: Schedule,
         measure: Callable[[], dict[str, float]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.network, self.X, self.Y, self.schedule, self._measure = network, X, Y, schedule, measure
         self.steps = -(-X.shape[0] // schedule.batch)
         self.average: dict[str, np.ndarray] | None = None

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Split
+from xcwork.core.split import Split
 from xcwork.sparse import normalise_rows
 
 ORDERS = ("random", "cluster", "alphabetical", "given")

@@ -3,7 +3,7 @@
     log p(y) = Σ_h log p_h(y_h),      p_h ∝ exp(z_h)  with cross-entropy,  p_h ∝ σ(z_h)  with binary cross-entropy
 
 One linear layer of Σ h outputs stands for Π h labels. The best label is the best digit of every head; the best k are
-found best first over the grid (`xcwork.kernels.grid`), exactly, and codes without a label are skipped. Taking the
+found best first over the grid (`xcwork.kernels.best_sums`), exactly, and codes without a label are skipped. Taking the
 product of probabilities matters: with raw outputs theorem 1 of the paper is false, O¹ = O² = (-3, 1) has its largest
 product at (0, 0).
 
@@ -24,11 +24,11 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.core.topk import MISSING, TopK
 from xcwork.kernels import cores_for
-from xcwork.kernels.grid import grid_top_k
+from xcwork.kernels.best_sums import grid_top_k
 from xcwork.methods.multihead.codes import BitSlices, MixedRadix
 from xcwork.methods.multihead.heads import Heads, Reading, Targets, binary_loss, carriers, first_biases, ranked
-from xcwork.results import MISSING, TopK
 from xcwork.search import top_k_rows
 
 FEW = 2000  # allowed labels up to which each is simply scored
@@ -84,9 +84,14 @@ class ProductHeads(Heads):
         sums = np.full(found.ids.shape, -np.inf)
         with cores_for(values.size):
             grid_top_k(
-                values, np.hstack(order), self.starts, self.radix.places,
-                np.where(allowed, label_of, MISSING).astype(np.int64), found.ids, sums,
-            )  # fmt: skip
+                values,
+                np.hstack(order),
+                self.starts,
+                self.radix.places,
+                np.where(allowed, label_of, MISSING).astype(np.int64),
+                found.ids,
+                sums,
+            )
         return ranked(found.ids, np.exp(sums))
 
     def _scored(self, heads: list[np.ndarray], codes: np.ndarray, k: int, label_of: np.ndarray) -> TopK:
@@ -103,11 +108,13 @@ class ProductHeads(Heads):
         log_probabilities = self.log_probabilities(features)
         return [
             Reading(
-                f"head {h + 1}, digit {digit}", self.linear.weight[row], float(self.linear.bias[row]),
+                f"head {h + 1}, digit {digit}",
+                self.linear.weight[row],
+                float(self.linear.bias[row]),
                 float(log_probabilities[h][0, digit]),
             )
             for h, (digit, row) in enumerate(zip(digits, rows, strict=True))
-        ]  # fmt: skip
+        ]
 
     def head_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
         """The share of documents whose digit each head gets right, and last that of all heads at once."""

@@ -27,15 +27,15 @@ import torch
 from scipy import sparse
 from scipy.special import expit
 
-from xcwork.distributed import Group, Shard
+from xcwork.compute.ranks import Group, Shard
+from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError
 from xcwork.methods.multihead.flat import FlatHeads, batch_heads
 from xcwork.methods.multihead.heads import LABEL_SCALE, Reading, Targets, binary_loss, carriers, first_biases, ranked
-from xcwork.results import MISSING, TopK
 from xcwork.search import top_k_rows
 
 ROWS_AT_ONCE = 4096  # first weights drawn together; a multiple of 16 keeps the numbers those of one large draw
-WHOLE_MODEL = "explanations and embeddings need the whole model; use it outside of xcwork.distributed.joined"
+WHOLE_MODEL = "explanations and embeddings need the whole model; use it outside of xcwork.compute.ranks.joined"
 
 
 class ShardedHeads(FlatHeads):

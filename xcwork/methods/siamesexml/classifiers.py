@@ -22,10 +22,11 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.methods.siamesexml.adam import RowAdam
-from xcwork.methods.siamesexml.encoder import Bags, Encoder, normalised
+from xcwork.core.topk import MISSING
+from xcwork.methods.common.row_adam import RowAdam
+from xcwork.methods.common.token_bags import Bags
+from xcwork.methods.siamesexml.encoder import Encoder, normalised
 from xcwork.methods.siamesexml.likelihood import Likelihood, Logistic
-from xcwork.results import MISSING
 from xcwork.sparse import replace_values
 
 MOST_POSITIVES = 20  # labels of a document in one batch
@@ -57,13 +58,20 @@ class Classifiers:
 
 
 class ClassifierTraining:
-    """Trains classifiers and residual block, with `plus` the tokens too; a `xcwork.training.Trainer`."""
+    """Trains classifiers and residual block, with `plus` the tokens too; a `xcwork.methods.common.epochs.Trainer`."""
 
     def __init__(
-        self, encoder: Encoder, classifiers: Classifiers, X: sparse.csr_array, Y: sparse.csr_array,
-        negatives: np.ndarray, likelihood: Likelihood | Logistic, settings: Any, seed: int,
+        self,
+        encoder: Encoder,
+        classifiers: Classifiers,
+        X: sparse.csr_array,
+        Y: sparse.csr_array,
+        negatives: np.ndarray,
+        likelihood: Likelihood | Logistic,
+        settings: Any,
+        seed: int,
         measure: Callable[[], dict[str, float]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.encoder, self.classifiers, self.likelihood = encoder, classifiers, likelihood
         self.X, self.Y, self.negatives = X, Y, negatives
         self.settings, self.seed, self.measure = settings, seed, measure

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Split
+from xcwork.core.split import Split
+from xcwork.core.topk import MISSING
 from xcwork.methods.siamesexml.likelihood import Likelihood
 from xcwork.methods.siamesexml.scores import lookup
-from xcwork.results import MISSING
 from xcwork.sparse import enlarge
 
 if TYPE_CHECKING:
-    from xcwork.methods.siamesexml import SiameseXML
+    from xcwork.methods.siamesexml.method import SiameseXML
 
 DOCUMENTS, LABELS = 500, 2000  # sampled at most
 RIVALS = 5  # irrelevant candidates of a document, by cosine
@@ -62,11 +62,14 @@ def norms(method: SiameseXML) -> dict[str, float]:
     R *= float(residual["radius"][0]) / np.linalg.norm(R, 2)  # the matrix that really acts
     size_E, size_R = np.abs(E.T), np.abs(R)  # the paper's E is (dimension, n_tokens)
     return {
-        "‖E‖₁,₁": float(size_E.sum()), "‖E‖∞,₁": float(size_E.max(axis=1).sum()),
-        "‖R‖₁,₁": float(size_R.sum()), "‖R‖∞,₁": float(size_R.max(axis=1).sum()),
+        "‖E‖₁,₁": float(size_E.sum()),
+        "‖E‖∞,₁": float(size_E.max(axis=1).sum()),
+        "‖R‖₁,₁": float(size_R.sum()),
+        "‖R‖∞,₁": float(size_R.max(axis=1).sum()),
         "‖R‖σ": float(np.linalg.norm(R, 2)),
-        "‖η‖₁,₁": float(member["eta_norms"][0]), "‖η‖₁,∞": float(member["eta_norms"][1]),
-    }  # fmt: skip
+        "‖η‖₁,₁": float(member["eta_norms"][0]),
+        "‖η‖₁,∞": float(member["eta_norms"][1]),
+    }
 
 
 def _sample(split: Split, seed: int) -> Split:

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from xcwork.core.topk import MISSING
 from xcwork.methods.siamesexml.graphs import graphs_of
 from xcwork.methods.siamesexml.scores import NAMES, LabelWeights, Scored, lookup
-from xcwork.results import MISSING
 from xcwork.search import top_k_rows
 
 USUAL = dict(zip(NAMES, (0.3, 0.1, 0.1, 0.1, 0.1, 0.3), strict=True))
@@ -73,16 +73,19 @@ class Fusion:
         weights = self.of_labels(np.array([*kinds.values()])).of_scores
         return {
             f"{name} ({kind})": float(weights[place, column])
-            for place, name in enumerate(NAMES) for column, kind in enumerate(kinds)
-        }  # fmt: skip
+            for place, name in enumerate(NAMES)
+            for column, kind in enumerate(kinds)
+        }
 
 
 def available(settings: Any) -> list[int]:
     """Places of the scores that `settings` provide for."""
     missing = {
-        "classifier": settings.classifier_epochs == 0, "terms": not settings.terms,
-        "documents": "documents" not in graphs_of(settings), "centroid": "centroids" not in graphs_of(settings),
-    }  # fmt: skip
+        "classifier": settings.classifier_epochs == 0,
+        "terms": not settings.terms,
+        "documents": "documents" not in graphs_of(settings),
+        "centroid": "centroids" not in graphs_of(settings),
+    }
     return [place for place, name in enumerate(NAMES) if not missing.get(name, False)]
 
 

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import DataError
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.walks import most_visited
-from xcwork.results import MISSING, TopK
+from xcwork.kernels.random_walks import most_visited
 from xcwork.search import ExactIndex, Index, load_index, make_index, top_k_rows
 from xcwork.sparse import normalise_rows
 
@@ -52,9 +52,17 @@ def label_correlation(Y: sparse.csr_array, keep: int, seed: int) -> sparse.csr_a
         random = np.random.default_rng((seed, 2)).integers(1, 2**63, len(walkers), dtype=np.uint64)
         with one_at_a_time:
             most_visited(
-                carriers.indices, carriers.indptr, Y.indices, Y.indptr, walkers, random, STEPS, RESTART,
-                found.ids, found.scores,
-            )  # fmt: skip
+                carriers.indices,
+                carriers.indptr,
+                Y.indices,
+                Y.indptr,
+                walkers,
+                random,
+                STEPS,
+                RESTART,
+                found.ids,
+                found.scores,
+            )
     present = found.ids != MISSING
     row = np.repeat(walkers, present.sum(axis=1))
     visits = sparse.csr_array((found.scores[present] / STEPS, (row, found.ids[present])), shape=(n_labels, n_labels))

@@ -28,7 +28,7 @@ import torch
 from scipy import sparse
 from torch.nn import functional as F
 
-from xcwork.methods.siamesexml.adam import RowAdam
+from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.likelihood import ENCODER, Likelihood
 from xcwork.search import make_index
@@ -88,12 +88,18 @@ def contrast(
 
 
 class EncoderTraining:
-    """Trains the token table of an encoder; a `xcwork.training.Trainer`."""
+    """Trains the token table of an encoder; a `xcwork.methods.common.epochs.Trainer`."""
 
     def __init__(
-        self, encoder: Encoder, X: sparse.csr_array, Z: sparse.csr_array, sampler: Sampler, settings: Any, seed: int,
+        self,
+        encoder: Encoder,
+        X: sparse.csr_array,
+        Z: sparse.csr_array,
+        sampler: Sampler,
+        settings: Any,
+        seed: int,
         measure: Callable[[], dict[str, float]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.encoder, self.X, self.Z, self.sampler = encoder, X, Z, sampler
         self.settings, self.seed, self.measure = settings, seed, measure
         self.draws = max(len(sampler.labels), X.shape[0])

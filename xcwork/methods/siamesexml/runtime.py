@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.device import resolve
+from xcwork.compute.device import resolve
+from xcwork.core.topk import MISSING, TopK
 from xcwork.methods.layout import compact
 from xcwork.methods.siamesexml.fusion import Fusion
 from xcwork.methods.siamesexml.scores import LabelWeights, Member, Scored, score
 from xcwork.methods.siamesexml.terms import Terms
-from xcwork.results import MISSING, TopK
 from xcwork.search import top_k_rows
 
 if TYPE_CHECKING:
-    from xcwork.methods.siamesexml import SiameseXML
+    from xcwork.methods.siamesexml.method import SiameseXML
 
 
 def _as_compiled(matrix: sparse.csr_array) -> sparse.csr_array:
@@ -48,9 +48,15 @@ class Runtime:
         """Candidates of the rows of `X` (n, n_features) and their scores."""
         m = self.method
         return score(
-            self.members, self.tokens.of_documents(X), self.Z, self.terms, size=max(m.shortlist, k),
-            neighbours=m.neighbours, among=among, needs=self.weights.needs,
-        )  # fmt: skip
+            self.members,
+            self.tokens.of_documents(X),
+            self.Z,
+            self.terms,
+            size=max(m.shortlist, k),
+            neighbours=m.neighbours,
+            among=among,
+            needs=self.weights.needs,
+        )
 
     def best(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         """The k best labels of every row."""

@@ -28,12 +28,12 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork.core.topk import MISSING
 from xcwork.kernels import cores_for
-from xcwork.kernels.pairs import pair_dots, pair_matches
+from xcwork.kernels.pair_scores import pair_dots, pair_matches
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.graphs import Neighbourhood, graphs_of, united
 from xcwork.methods.siamesexml.terms import Terms
-from xcwork.results import MISSING
 from xcwork.sparse import sort_entries
 
 NAMES = ("classifier", "text", "centroid", "documents", "words", "terms")
@@ -51,8 +51,13 @@ class Member:
     def state(self) -> dict[str, Any]:
         """Arrays that `from_state` understands."""
         around = {name: getattr(self.around, name) for name in ("text", "centroids", "documents", "correlation")}
-        return {"encoder": self.encoder.state(), "classifiers": self.classifiers, "eta_norms": self.eta_norms, **around,
-                "indices": self.around.indices()}  # fmt: skip
+        return {
+            "encoder": self.encoder.state(),
+            "classifiers": self.classifiers,
+            "eta_norms": self.eta_norms,
+            **around,
+            "indices": self.around.indices(),
+        }
 
     @classmethod
     def from_state(
@@ -74,8 +79,12 @@ class Member:
         classifiers = np.vstack([self.classifiers, self.encoder.finish(f)])
         alone = sparse.eye_array(len(f), format="csr", dtype=np.float32)
         correlation = sparse.csr_array(sparse.block_diag([self.around.correlation, alone]))
-        return self.state() | {"text": text, "centroids": centroids, "classifiers": classifiers,
-                               "correlation": correlation}  # fmt: skip
+        return self.state() | {
+            "text": text,
+            "centroids": centroids,
+            "classifiers": classifiers,
+            "correlation": correlation,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +117,16 @@ class Scored:
 
 
 def score(
-    members: Sequence[Member], x: sparse.csr_array, Z: sparse.csr_array, terms: Terms, *, size: int,
-    neighbours: int, among: np.ndarray | None = None, needs: Sequence[bool] = (True,) * len(NAMES),
-) -> Scored:  # fmt: skip
+    members: Sequence[Member],
+    x: sparse.csr_array,
+    Z: sparse.csr_array,
+    terms: Terms,
+    *,
+    size: int,
+    neighbours: int,
+    among: np.ndarray | None = None,
+    needs: Sequence[bool] = (True,) * len(NAMES),
+) -> Scored:
     """Candidates of the rows of `x` (n, n_tokens) and their scores, averaged over `members`.
 
     `needs` says which scores will be used; the others are left at 0.

@@ -3,7 +3,7 @@
     score(x, l) = w_l · x + b_l,   min over w, b of  ½‖w‖² + ½b² + C Σ_i max(0, 1 - y_i (w·x_i + b))²
 
 over the documents that carry the label and those for which the searches of module II take it to be near: the same hard
-negatives that teach the dense classifiers, the same solver as ZestXML's own weights (`xcwork.methods.zestxml.own`). A
+negatives that teach the dense classifiers, the same solver as ZestXML's own weights (`methods.common.pair_svm`). A
 dense classifier generalises from similar words, a sparse one is exact about each of them; their errors differ, and
 `fusion` learns how far to trust either. A label that no document carries, or that was added later, has margin -1.
 
@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from xcwork.core.topk import TopK
 from xcwork.kernels import cores_for
-from xcwork.kernels.pairs import pair_products
-from xcwork.methods.resume import Progress
-from xcwork.methods.zestxml.own import OwnProblem
-from xcwork.methods.zestxml.pairs import training_pairs
-from xcwork.results import TopK
+from xcwork.kernels.pair_scores import pair_products
+from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.pair_svm import OwnProblem
+from xcwork.methods.common.training_pairs import training_pairs
 from xcwork.sparse import enlarge
 
 PRIOR = -1.0  # the margin of a label that nothing speaks for
@@ -66,9 +66,17 @@ def learn_terms(
     """
     pairs = training_pairs(TopK(near, np.zeros(near.shape, np.float32)), Y, add_missed=True)
     problem = OwnProblem(
-        X, pairs, np.full(pairs.nnz, PRIOR, np.float32), logistic=False, C=settings.C, passes=PASSES,
-        tolerance=TOLERANCE, smallest=SMALLEST, keep=MOST, seed=settings.seed,
-    )  # fmt: skip
+        X,
+        pairs,
+        np.full(pairs.nnz, PRIOR, np.float32),
+        logistic=False,
+        C=settings.C,
+        passes=PASSES,
+        tolerance=TOLERANCE,
+        smallest=SMALLEST,
+        keep=MOST,
+        seed=settings.seed,
+    )
     labels = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
     weights, bias = problem.solve(labels, progress, name)
     return Terms(weights, (bias + PRIOR).astype(np.float32))

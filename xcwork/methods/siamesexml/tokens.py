@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Features
+from xcwork.core.features import Features
 from xcwork.sparse import enlarge, normalise_rows, renumber_columns
 
 log = logging.getLogger(__name__)

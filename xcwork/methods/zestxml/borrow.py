@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from xcwork.core.topk import TopK
 from xcwork.progress import track
-from xcwork.results import TopK
 from xcwork.search import top_k_product
 from xcwork.sparse import fill_with_ones, keep_entries, normalise_rows, replace_values
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Features, LabelSpace
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
 from xcwork.sparse import drop_zeros, enlarge, normalise_rows, renumber_columns
 
 log = logging.getLogger(__name__)
@@ -37,9 +38,15 @@ class LabelFeatures:
 
     @classmethod
     def of(
-        cls, labels: LabelSpace, features: Features, frequencies: np.ndarray, idf: np.ndarray, *,
-        identity_weight: float, parent_weight: float,
-    ) -> LabelFeatures:  # fmt: skip
+        cls,
+        labels: LabelSpace,
+        features: Features,
+        frequencies: np.ndarray,
+        idf: np.ndarray,
+        *,
+        identity_weight: float,
+        parent_weight: float,
+    ) -> LabelFeatures:
         own = normalise_rows(labels.Z)
         if parent_weight > 0 and labels.parents is not None:
             own = normalise_rows(own + parent_weight * (_parents(labels) @ own))

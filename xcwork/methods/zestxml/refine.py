@@ -7,7 +7,7 @@ Minimises, over the weights W of (document feature, label term) pairs,
 summed over the shortlisted labels l of every document x, with Adagrad over batches of documents. Nothing of the size
 (pairs × support) ever exists: a document is projected once and its gradient is an outer product (see
 `xcwork.kernels.bilinear_training`). The loss on held-out documents decides when to stop and which epoch counts
-(`xcwork.training`), which is what keeps the weights small.
+(`xcwork.methods.common.epochs`), which is what keeps the weights small.
 
 Cost: O(nnz(x) * K) a document and epoch. Memory: four numbers for each support entry. The reference program solves the
 same problem by dual coordinate descent over pair features that it writes out: 16 GB on EURLEX.
@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.parallel import on_all_threads
 from xcwork.kernels.bilinear_training import Pairs, Shared, shared_slopes, shared_step
-from xcwork.methods.resume import Progress
-from xcwork.methods.zestxml.arrays import on_all_threads
+from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.epochs import train_epochs
 from xcwork.sparse import Rows, replace_values, to_rows
-from xcwork.training import train_epochs
 
 PHASE = "refining shared pairs"
 
@@ -60,9 +60,16 @@ class SharedProblem:
             some = order[at : at + self.batch]
             total += self._slopes(shared, some, slopes)
             on_all_threads(
-                shared_step, some, self.documents, shared, self.labels, self.n_label_features, self.pairs, slopes,
+                shared_step,
+                some,
+                self.documents,
+                shared,
+                self.labels,
+                self.n_label_features,
+                self.pairs,
+                slopes,
                 np.float32(self.rate),
-            )  # fmt: skip
+            )
         return total / max(1, len(order))
 
     def held_out_loss(self, shared: Shared) -> float:
@@ -72,14 +79,22 @@ class SharedProblem:
     def _slopes(self, shared: Shared, rows: np.ndarray, slopes: np.ndarray) -> float:
         losses = np.zeros(len(rows))
         on_all_threads(
-            shared_slopes, rows, self.documents, shared, self.labels, self.n_label_features, self.pairs, self.logistic,
-            slopes, losses,
-        )  # fmt: skip
+            shared_slopes,
+            rows,
+            self.documents,
+            shared,
+            self.labels,
+            self.n_label_features,
+            self.pairs,
+            self.logistic,
+            slopes,
+            losses,
+        )
         return float(losses.sum())
 
 
 class SharedTraining:
-    """Epochs over the documents of a `SharedProblem`; a `xcwork.training.Trainer`."""
+    """Epochs over the documents of a `SharedProblem`; a `xcwork.methods.common.epochs.Trainer`."""
 
     steps = 1
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.parallel import by_blocks
+from xcwork.core.topk import MISSING, TopK
 from xcwork.kernels.bilinear import Documents, Terms, Votes, Weights, rank_candidates, score_candidates
-from xcwork.methods.zestxml.arrays import by_blocks
 from xcwork.methods.zestxml.shortlist import damped
-from xcwork.results import MISSING, TopK
 from xcwork.sparse import Rows, to_rows
 
 SEEN, UNSEEN = 0, 1
@@ -51,9 +51,16 @@ class Scorer:
 
     @classmethod
     def of(
-        cls, shared: sparse.csr_array, matches: sparse.csr_array, Z: sparse.csr_array, *,
-        own: sparse.csr_array, bias: np.ndarray, is_seen: np.ndarray, factors: np.ndarray,
-    ) -> Scorer:  # fmt: skip
+        cls,
+        shared: sparse.csr_array,
+        matches: sparse.csr_array,
+        Z: sparse.csr_array,
+        *,
+        own: sparse.csr_array,
+        bias: np.ndarray,
+        is_seen: np.ndarray,
+        factors: np.ndarray,
+    ) -> Scorer:
         kind = np.where(is_seen, SEEN, UNSEEN).astype(np.uint8)
         terms = Terms(to_rows(own), bias.astype(np.float32), kind, factors.astype(np.float32))
         return cls(Weights(to_rows(shared), to_rows(matches)), to_rows(Z), Z.shape[1], terms)
@@ -64,9 +71,16 @@ class Scorer:
         """The scores of the listed labels of each document, parallel to `labels`."""
         scores = np.zeros(len(labels), np.float32)
         score_candidates(
-            documents, self.weights, self.labels, self.n_label_features, self.terms, votes,
-            indptr.astype(np.int64), labels.astype(np.int32), scores,
-        )  # fmt: skip
+            documents,
+            self.weights,
+            self.labels,
+            self.n_label_features,
+            self.terms,
+            votes,
+            indptr.astype(np.int64),
+            labels.astype(np.int32),
+            scores,
+        )
         return scores
 
     def of_pairs(

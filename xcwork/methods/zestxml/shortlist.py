@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from xcwork.core.topk import TopK
 from xcwork.kernels.bilinear import Documents, Weights, exact_shortlist, lazy_shortlist
-from xcwork.results import TopK
 from xcwork.sparse import Rows, fill_with_ones, sort_entries, to_rows
 
 LAZY_FROM = 10_000  # candidate labels from which `auto` is lazy: it takes about as long as visiting this many
@@ -39,9 +39,14 @@ class Shortlister:
 
     @classmethod
     def of(
-        cls, pairs: sparse.csr_array, matches: sparse.csr_array, Z: sparse.csr_array, candidates: np.ndarray,
-        kind: str = "auto", overfetch: int = 10,
-    ) -> Shortlister:  # fmt: skip
+        cls,
+        pairs: sparse.csr_array,
+        matches: sparse.csr_array,
+        Z: sparse.csr_array,
+        candidates: np.ndarray,
+        kind: str = "auto",
+        overfetch: int = 10,
+    ) -> Shortlister:
         weights, labels, ids = Weights(to_rows(pairs), to_rows(matches)), to_rows(Z), candidates.astype(np.int32)
         return cls(weights, labels, Z.shape[1], ids, _postings(labels, Z.shape[1], ids, kind), kind, overfetch)
 
@@ -73,9 +78,10 @@ def _postings(labels: Rows, n_label_features: int, candidates: np.ndarray, kind:
     feature = np.repeat(np.arange(columns.shape[0]), np.diff(columns.indptr))
     order = np.lexsort((columns.indices, -columns.data, feature))
     return Rows(
-        columns.data[order].astype(np.float32), candidates[columns.indices[order]].astype(np.int32),
+        columns.data[order].astype(np.float32),
+        candidates[columns.indices[order]].astype(np.int32),
         columns.indptr.astype(np.int64),
-    )  # fmt: skip
+    )
 
 
 def damped(X: sparse.csr_array) -> Documents:

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.data.dataset import Split
+from xcwork.compute.parallel import by_blocks
+from xcwork.core.held_out import keep_groups_whole
+from xcwork.core.split import Split
 from xcwork.data.groups import groups_sharing_labels
-from xcwork.data.held_out import keep_groups_whole
 from xcwork.kernels.bilinear_training import Pairs
-from xcwork.methods.resume import Progress
-from xcwork.methods.zestxml.arrays import by_blocks
+from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.pair_svm import OwnProblem
+from xcwork.methods.common.training_pairs import training_pairs, without_labels
 from xcwork.methods.zestxml.label_features import LabelFeatures
-from xcwork.methods.zestxml.own import OwnProblem
-from xcwork.methods.zestxml.pairs import training_pairs, without_labels
 from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.methods.zestxml.scorer import Scorer, Voted
 from xcwork.methods.zestxml.shortlist import Shortlister, damped, n_found
@@ -34,7 +34,7 @@ from xcwork.progress import report
 from xcwork.sparse import keep_entries, to_rows
 
 if TYPE_CHECKING:
-    from xcwork.methods.zestxml import ZestXML
+    from xcwork.methods.zestxml.method import ZestXML
 
 MOST_HIDDEN, MOST_HELD_OUT = 500, 10_000  # more would not make the calibration any better
 PRIOR = {"squared hinge": -1.0, "logistic": -3.0}  # the score of a label that nothing speaks for
@@ -118,16 +118,23 @@ class Tuning:
         return PRIOR[self.method.loss]
 
     def _scorer(
-        self, shared: sparse.csr_array, own: sparse.csr_array | None = None, bias: np.ndarray | float = 0.0,
-        factors: tuple[float, float] | None = None, Z: sparse.csr_array | None = None,
-    ) -> Scorer:  # fmt: skip
+        self,
+        shared: sparse.csr_array,
+        own: sparse.csr_array | None = None,
+        bias: np.ndarray | float = 0.0,
+        factors: tuple[float, float] | None = None,
+        Z: sparse.csr_array | None = None,
+    ) -> Scorer:
         n_labels = self.Y.shape[1]
         return Scorer.of(
-            shared, self.features.matches, self.features.Z if Z is None else Z,
+            shared,
+            self.features.matches,
+            self.features.Z if Z is None else Z,
             own=sparse.csr_array((self.X.shape[1], n_labels), dtype=np.float32) if own is None else own,
-            bias=np.broadcast_to(np.asarray(bias, np.float32), n_labels), is_seen=np.ones(n_labels, bool),
+            bias=np.broadcast_to(np.asarray(bias, np.float32), n_labels),
+            is_seen=np.ones(n_labels, bool),
             factors=np.array([factors or (1.0, self.method.match_weight)] * 2),
-        )  # fmt: skip
+        )
 
     def _refine(self, pairs: sparse.csr_array, start: sparse.csr_array) -> sparse.csr_array:
         visible = without_labels(pairs, self.roles.hidden)
@@ -135,11 +142,17 @@ class Tuning:
         offsets = self._scorer(nothing, bias=self._prior).of_pairs(self.X, pairs, "matching")
         held_out = self.roles.held_out
         problem = SharedProblem(
-            to_rows(self.X), to_rows(self.features.Z), self.features.Z.shape[1],
+            to_rows(self.X),
+            to_rows(self.features.Z),
+            self.features.Z.shape[1],
             Pairs(to_rows(keep_entries(pairs, visible)), offsets[visible]),
-            learn_from=np.flatnonzero(~held_out & ~self.roles.carries_hidden), stop_by=np.flatnonzero(held_out),
-            logistic=self._logistic, rate=self.method.rate, batch=self.method.batch, seed=self.method.seed,
-        )  # fmt: skip
+            learn_from=np.flatnonzero(~held_out & ~self.roles.carries_hidden),
+            stop_by=np.flatnonzero(held_out),
+            logistic=self._logistic,
+            rate=self.method.rate,
+            batch=self.method.batch,
+            seed=self.method.seed,
+        )
         return problem.refine(start, self.method.epochs, self.method.patience, self.progress)
 
     def _own(
@@ -149,16 +162,28 @@ class Tuning:
         offsets = self._scorer(shared, bias=self._prior).of_pairs(self.X, pairs, "scoring shared pairs", voted)
         method = self.method
         problem = OwnProblem(
-            self.X, pairs, offsets, self._logistic, C=method.C, passes=method.passes,
-            tolerance=method.tolerance, smallest=method.prune, keep=method.own_weights, seed=method.seed,
-        )  # fmt: skip
+            self.X,
+            pairs,
+            offsets,
+            self._logistic,
+            C=method.C,
+            passes=method.passes,
+            tolerance=method.tolerance,
+            smallest=method.prune,
+            keep=method.own_weights,
+            seed=method.seed,
+        )
         own, bias = problem.solve(self.features.identities, self.progress, "own")
         return own, bias + np.float32(self._prior)
 
     def _calibrated(
-        self, pairs: sparse.csr_array, shared: sparse.csr_array, voted: Voted | None, own: sparse.csr_array,
+        self,
+        pairs: sparse.csr_array,
+        shared: sparse.csr_array,
+        voted: Voted | None,
+        own: sparse.csr_array,
         bias: np.ndarray,
-    ) -> Learned:  # fmt: skip
+    ) -> Learned:
         """`pairs` are those of the held-out documents."""
         rows = np.flatnonzero(self.roles.held_out)
         margins = self._scorer(shared, own, bias).of_pairs(

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.parallel import parallel_map
 from xcwork.errors import DataError
 from xcwork.kernels.bilinear import Totals, top_pairs
-from xcwork.parallel import parallel_map
-from xcwork.sparse import drop_zeros, keep_entries, pack_rows, replace_values, sort_entries, to_rows
+from xcwork.sparse import drop_zeros, gather_filled, keep_entries, replace_values, sort_entries, to_rows
 
 BLOCK_BYTES = 2**25  # of results, for each block of rows
 
@@ -64,15 +64,24 @@ class Sides:
         T = sparse.csr_array(Y @ Z)
         per_document = np.asarray(Y.sum(axis=1), np.float64)  # (n_documents,)
         return cls(
-            X, T,
-            Totals(_sums(X), np.asarray(X.T.astype(np.float64) @ per_document)), Totals(_sums(Z), _sums(T)),
-        )  # fmt: skip
+            X,
+            T,
+            Totals(_sums(X), np.asarray(X.T.astype(np.float64) @ per_document)),
+            Totals(_sums(Z), _sums(T)),
+        )
 
 
 def find_pairs(
-    X: sparse.csr_array, Y: sparse.csr_array, Z: sparse.csr_array, *,
-    keep: int, blend: float, epsilon: float = 0.0, plain: bool = False, device: str = "cpu",
-) -> PairStatistics:  # fmt: skip
+    X: sparse.csr_array,
+    Y: sparse.csr_array,
+    Z: sparse.csr_array,
+    *,
+    keep: int,
+    blend: float,
+    epsilon: float = 0.0,
+    plain: bool = False,
+    device: str = "cpu",
+) -> PairStatistics:
     """The pairs that XHTP keeps: on the CPU by the numba kernel, on an accelerator by the same sums in torch."""
     sides = Sides.of(X, Y, Z, plain)
     blend = 0.0 if plain else blend
@@ -87,9 +96,12 @@ def find_pairs(
     counts = sort_entries(sparse.csr_array(row_counts.maximum(sparse.csr_array(column_counts.T))))
     large = voters.data >= epsilon
     return PairStatistics(
-        keep_entries(voters, large), counts.data[large], sides.T.astype(np.float32),
-        sides.of_features.occurrences, sides.of_label_features.occurrences,
-    )  # fmt: skip
+        keep_entries(voters, large),
+        counts.data[large],
+        sides.T.astype(np.float32),
+        sides.of_features.occurrences,
+        sides.of_label_features.occurrences,
+    )
 
 
 def best_numba(
@@ -108,11 +120,6 @@ def best_numba(
         return gather_filled(ids, values, filled, b.shape[1]), gather_filled(ids, counts, filled, b.shape[1])
 
     return stacked(parallel_map(block, range(0, n_rows, size), "counting pairs"))
-
-
-def gather_filled(ids: np.ndarray, values: np.ndarray, filled: np.ndarray, n_columns: int) -> sparse.csr_array:
-    """Return the rows whose first `filled` slots count as a matrix (n_rows, n_columns)."""
-    return pack_rows(ids, values, np.arange(ids.shape[1]) < filled[:, None], n_columns)
 
 
 def stacked(blocks: list[tuple[sparse.csr_array, sparse.csr_array]]) -> tuple[sparse.csr_array, sparse.csr_array]:

@@ -11,8 +11,9 @@ import torch
 from scipy import sparse
 
 from xcwork.kernels.bilinear import Totals
-from xcwork.methods.zestxml.xhtp import gather_filled, stacked
+from xcwork.methods.zestxml.xhtp import stacked
 from xcwork.progress import track
+from xcwork.sparse import gather_filled
 
 BLOCK_BYTES = 2**28
 

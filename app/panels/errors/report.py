@@ -1,0 +1,30 @@
+"""Runs as one HTML file that opens offline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from xcwork.runs import Run
+
+
+def button(runs: Sequence[Run], *, key: str) -> None:
+    """A download of the report about `runs`, made when somebody asks for it."""
+
+    def content() -> bytes:
+        from xcwork.viz.run_report import render
+
+        return render(runs).encode("utf-8")
+
+    name = f"report-{runs[0].id}" if len(runs) == 1 else f"report-{len(runs)}-runs"
+    st.download_button(
+        "HTML report",
+        content,
+        file_name=f"{name}.html",
+        mime="text/html",
+        key=key,
+        on_click="ignore",
+        icon=":material/description:",
+        help="One file with figures and tables that opens without a network.",
+    )

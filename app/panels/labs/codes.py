@@ -1,0 +1,120 @@
+"""Lab: labels as short codes. Mixed radix, the grid of two heads, and what the confusion degree says."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+from xcwork_app import caches, sidebar, widgets
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from xcwork_app.sources import Source
+
+    from xcwork.methods.multihead.codes import MixedRadix
+
+SHOWN = 50  # labels in the table of codes
+MOST_LABELS = 1_000_000
+ORDERS = {"cluster": "clustered", "random": "at random"}
+CLUSTERED = 20_000  # labels that are clustered in the lab at most
+
+
+def show() -> None:
+    """Heads for a number of labels, their codes, and the labels of the dataset on the grid."""
+    from xcwork.methods.multihead.codes import MixedRadix, check_heads, confusion_degree, even_heads, parse_heads
+
+    left, right = st.columns(2, gap="large")
+    with left, st.container():
+        widgets.section("From a label to digits")
+        n_labels = st.number_input("Labels", 4, MOST_LABELS, len(caches.dataset(sidebar.source()).labels), key="labs.n")
+        usual = ",".join(map(str, even_heads(n_labels, 2)))
+        text = st.text_input(
+            "Lengths of the heads",
+            usual,
+            key=f"labs.heads.{n_labels}",
+            help="Their product must reach the number of labels. A flat classifier is one head of that length.",
+        )
+        lengths = check_heads(parse_heads(text), n_labels)
+        widgets.metrics(
+            (
+                ("Outputs", f"{sum(lengths):,}", f"Instead of {n_labels:,} of a flat classifier."),
+                ("Times fewer", f"{n_labels / sum(lengths):,.0f}", None),
+                ("Unused codes", f"{math.prod(lengths) - n_labels:,}", "They are never predicted."),
+                ("Confusion degree", f"{confusion_degree(lengths):,.2f}", "Small is good: few labels share a digit."),
+            )
+        )
+        widgets.table(
+            _digits(MixedRadix(lengths, n_labels)),
+            key="labs.codes",
+            name="codes",
+            height=320,
+            alt="Labels and their digits, one column a head",
+        )
+    with right, st.container():
+        _grid()
+
+
+def _digits(radix: MixedRadix) -> pd.DataFrame:
+    import pandas as pd
+
+    labels = np.unique(np.linspace(0, radix.n_labels - 1, SHOWN).astype(np.int64))
+    digits = radix.digits(labels)
+    return pd.DataFrame({"label": labels} | {f"head {i + 1}": digits[:, i] for i in range(digits.shape[1])})
+
+
+def _grid() -> None:
+    from xcwork.viz.structures import head_grid_figure
+
+    widgets.section("The labels of this dataset on a grid of two heads")
+    n_labels = len(caches.dataset(sidebar.source()).labels)
+    order = st.segmented_control(
+        "Order of labels",
+        list(ORDERS),
+        default="cluster",
+        required=True,
+        format_func=ORDERS.__getitem__,
+        key="labs.order",
+        help="Labels that share a row share the digit of the first head.",
+    )
+    if order == "cluster" and n_labels > CLUSTERED:
+        st.caption(f"Clustering more than {CLUSTERED:,} labels takes too long here; they are put in random order.")
+        order = "random"
+    grid, alike = _similarity(sidebar.source(), sidebar.source().stamp(), order)
+    figure = head_grid_figure(
+        grid,
+        title="Training documents of each label (logarithm)",
+        value="log10(1 + documents)",
+        rows="first head",
+        columns="second head",
+    )
+    widgets.figure(figure, key="labs.grid", name="head-grid")
+    st.caption(
+        f"Mean cosine of labels that share the first digit: {alike:.3f}. Clusters put like labels into a row, so that "
+        "the first head has a question it can answer."
+    )
+
+
+@st.cache_data(max_entries=10, show_spinner="Ordering the labels …")
+def _similarity(source: Source, stamp: str, order: str) -> tuple[np.ndarray, float]:
+    """(the grid of label frequencies, the mean cosine of labels in one row)."""
+    from xcwork.methods.multihead.codes import MixedRadix, even_heads
+    from xcwork.methods.multihead.order import label_order
+    from xcwork.sparse import normalise_rows
+
+    train = caches.dataset(source).train
+    lengths = even_heads(train.n_labels, 2)
+    placed = label_order(train, order, group=lengths[1], seed=0)
+    digits = MixedRadix(lengths, train.n_labels).digits(np.arange(train.n_labels))
+    grid = np.full(lengths, np.nan)
+    grid[digits[:, 0], digits[:, 1]] = np.log10(1 + train.label_frequencies[placed])
+    centres = normalise_rows((train.Y.T @ train.X).tocsr())
+    sums, pairs = 0.0, 0
+    for row in range(lengths[0]):
+        some = centres[placed[digits[:, 0] == row]]
+        total = np.asarray(some.sum(axis=0)).ravel()
+        known = int((np.diff(some.indptr) > 0).sum())
+        sums += float(total @ total) - known
+        pairs += known * (known - 1)
+    return grid, sums / max(pairs, 1)

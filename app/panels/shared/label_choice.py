@@ -1,0 +1,59 @@
+"""Which label a page looks at: type a part of its name; the other labels with that part are then one click away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from xcwork_app import state, widgets
+
+if TYPE_CHECKING:
+    from xcwork.core.labels import LabelSpace
+
+MATCHES = 50
+
+
+def choose(labels: LabelSpace, *, key: str) -> int | None:
+    """The id of the label of the session; None while there is none."""
+    from xcwork.analysis.paging import find_labels
+
+    wanted, searched = wanted_label(labels), f"{key}.searched"
+    known = _id_of(labels, wanted)
+    matches = [labels.names[i] for i in find_labels(labels, st.session_state.get(searched) or wanted, limit=MATCHES)]
+    st.session_state[key] = wanted or None
+
+    def take() -> None:
+        typed = st.session_state[key] or ""
+        if typed not in matches:
+            st.session_state[searched] = typed
+        found = _id_of(labels, typed)
+        state.update(label=typed if found is None else labels.names[found])
+
+    st.selectbox(
+        "Label",
+        list(dict.fromkeys([*([wanted] if wanted else []), *matches])),
+        key=key,
+        index=None,
+        on_change=take,
+        accept_new_options=True,
+        placeholder="type a part of its name",
+    )
+    if wanted and known is None:
+        st.warning(f"There is no label with “{widgets.plain(wanted)}” in its name.", icon=":material/warning:")
+    return known
+
+
+def wanted_label(labels: LabelSpace) -> str:
+    """Return the label that the view names; none, with a note, where the address asks for one that does not exist."""
+    wanted = state.view().label
+    if wanted and state.asks_for("label", wanted) and _id_of(labels, wanted) is None:
+        state.fall_back("label", "", f"There is no label with {state.quote(wanted)} in its name.")
+    return state.view().label
+
+
+def _id_of(labels: LabelSpace, name: str) -> int | None:
+    from xcwork.analysis.paging import find_labels
+
+    if name in labels.names:  # `find_labels` does not tell apart names that differ in case alone
+        return labels.names.index(name)
+    return next(iter(find_labels(labels, name, limit=1)), None)

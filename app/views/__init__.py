@@ -1,0 +1,1 @@
+"""What pages show, computed from runs and cached; nothing is drawn here."""

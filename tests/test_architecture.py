@@ -1,0 +1,75 @@
+"""Imports point one way: every layer may import the layers before it, whether lazily or for types alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.support.paths import ROOT
+
+# From the bottom to the top, as drawn in docs/architecture.md.
+LAYERS = (
+    *("errors", "sparse", "paths", "options", "storage", "progress", "compute", "export", "kernels", "text", "core"),
+    *("data", "metrics", "search", "published", "methods", "runs", "analysis", "viz", "studies", "cli", "xcwork_app"),
+)
+SHARED = {"base", "common", "inputs", "layout", "params", "presets", "registry"}  # what a method may import of methods
+
+
+def read_modules() -> dict[str, ast.Module]:
+    """Return the syntax tree of every module by its dotted name."""
+    modules = {}
+    for folder, package in (("xcwork", "xcwork"), ("app", "xcwork_app")):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = [package, *path.relative_to(ROOT / folder).with_suffix("").parts]
+            modules[".".join(parts).removesuffix(".__init__")] = ast.parse(path.read_text("utf-8"))
+    return modules
+
+
+MODULES = read_modules()
+
+
+def imports_of(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Find every imported module of ours with its line, inside functions and type-checking blocks too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield (inner if inner in MODULES else node.module), node.lineno
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+
+
+IMPORTS = [
+    (module, imported, line)
+    for module, tree in MODULES.items()
+    for imported, line in imports_of(tree)
+    if imported in MODULES and imported != "xcwork"
+]
+
+
+def layer_of(module: str) -> str:
+    return module.split(".")[1] if module.startswith("xcwork.") else module.split(".")[0]
+
+
+def test_every_module_has_a_layer() -> None:
+    assert {layer_of(module) for module in MODULES} - {"xcwork", "__main__"} == set(LAYERS)
+
+
+def test_no_layer_imports_one_above_it() -> None:
+    assert [
+        f"{module}:{line} imports {imported}"
+        for module, imported, line in IMPORTS
+        if layer_of(module) in LAYERS and LAYERS.index(layer_of(imported)) > LAYERS.index(layer_of(module))
+    ] == []
+
+
+def test_no_method_imports_another() -> None:
+    inside = [item for item in IMPORTS if layer_of(item[0]) == layer_of(item[1]) == "methods"]
+    methods = {module.split(".")[2] for module in MODULES if module.startswith("xcwork.methods.")} - SHARED
+    assert methods
+    assert [
+        f"{module}:{line} imports {imported}"
+        for module, imported, line in inside
+        if imported.count(".") >= 2 and (name := imported.split(".")[2]) in methods and name not in module.split(".")
+    ] == []

@@ -1,0 +1,146 @@
+"""Where the terms of an explanation stand in the text, so that it can be highlighted.
+
+A term is a word, a stem or several of them in a row. It is read as in `text.ngrams`: lower case, words of at least
+two characters, stop words left out before words are put together (so "state of the art" holds the pair "state art"),
+nothing across a blank line. Sub-word features mark their piece of the word.
+
+Cost: one pass over the text and a look-up for each word and each run of words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from xcwork.text.ngrams import BLANK_LINE, WordRules, stem_of
+from xcwork.text.vocabulary import SUBWORD_SIZES
+
+if TYPE_CHECKING:
+    from xcwork.core.explanation import Explanation
+    from xcwork.core.features import Features
+
+FOR, AGAINST = "0, 114, 178", "213, 94, 0"  # blue and vermilion, told apart without colour by their underline
+FAINTEST = 0.05  # of the strongest term; weaker ones are left unmarked, or every word of a long text would be
+
+
+class Span(NamedTuple):
+    """A term in a text: the characters from `start` to before `end`, and what the term adds to the score."""
+
+    start: int
+    end: int
+    term: str
+    weight: float
+
+
+class Segment(NamedTuple):
+    """A piece of the text under the same terms; all segments together are the text."""
+
+    text: str
+    weight: float
+    terms: tuple[str, ...]
+
+
+class _Word(NamedTuple):
+    start: int
+    end: int
+    written: str
+    term: str
+
+
+def term_weights(explanation: Explanation) -> dict[str, float]:
+    """What each document term adds to the score, over all the label terms that it meets."""
+    weights: dict[str, float] = {}
+    for part in explanation:
+        weights[part.document_term] = weights.get(part.document_term, 0.0) + part.value
+    return weights
+
+
+def find_spans(text: str, weights: Mapping[str, float], features: Features) -> list[Span]:
+    """Every place in `text` where a term of `weights` stands, in order of position; longer ones first."""
+    vectorizer = features.vectorizer
+    if vectorizer is None:
+        return []
+    spans: list[Span] = []
+    for run in _runs(text, vectorizer.rules):
+        if vectorizer.tokens == "subwords":
+            spans += (span for word in run for span in _pieces(word, weights))
+        else:
+            spans += _ngrams(run, weights, vectorizer.ngrams)
+    return sorted(spans, key=lambda span: (span.start, -span.end, span.term))
+
+
+def segments(text: str, spans: Sequence[Span]) -> list[Segment]:
+    """The text cut wherever a span begins or ends; where spans overlap their weights add up."""
+    edges = sorted({0, len(text), *(edge for span in spans for edge in (span.start, span.end))})
+    ordered, cut = sorted(spans), []
+    active: list[Span] = []
+    upcoming = 0
+    for start, end in pairwise(edges):
+        active = [span for span in active if span.end > start]
+        while upcoming < len(ordered) and ordered[upcoming].start <= start:
+            active.append(ordered[upcoming])
+            upcoming += 1
+        terms = tuple(dict.fromkeys(span.term for span in active))
+        cut.append(Segment(text[start:end], sum(span.weight for span in active), terms))
+    return cut
+
+
+def highlighted(text: str, spans: Sequence[Span]) -> str:
+    """The text as HTML with its terms marked: the stronger, the more they count; a solid line for, a dashed against."""
+    pieces = segments(text, spans)
+    largest = max((abs(piece.weight) for piece in pieces), default=0.0) or 1.0
+    return "".join(_marked(piece, abs(piece.weight) / largest) for piece in pieces).replace("\n", "<br>")
+
+
+def _marked(piece: Segment, strength: float) -> str:
+    shown = escape(piece.text)
+    if not piece.terms or strength < FAINTEST:
+        return shown
+    colour, line = (FOR, "solid") if piece.weight >= 0 else (AGAINST, "dashed")
+    title = escape(f"{', '.join(piece.terms)}: {piece.weight:+.4f}")
+    style = (
+        f"background: rgba({colour}, {0.08 + 0.42 * strength:.2f}); border-bottom: 2px {line} rgb({colour}); "
+        "color: inherit"
+    )
+    return f'<mark style="{style}" title="{title}">{shown}</mark>'
+
+
+def _runs(text: str, rules: WordRules) -> Iterator[list[_Word]]:
+    """The words of each paragraph, without stop words."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters become two, which would shift everything after them
+        lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
+    character = r"[^\W_]" if rules.split_underscores else r"\w"
+    stop_words, run = frozenset(rules.stop_words), list[_Word]()
+    for found in re.finditer(rf"{character}{{2,}}|{BLANK_LINE}", lowered):
+        word = found.group()
+        if word == BLANK_LINE:
+            yield run
+            run = []
+        elif word not in stop_words:
+            run.append(_Word(found.start(), found.end(), word, stem_of(word) if rules.stem else word))
+    yield run
+
+
+def _ngrams(run: list[_Word], weights: Mapping[str, float], longest: int) -> Iterator[Span]:
+    for order in range(1, longest + 1):
+        for first in range(len(run) - order + 1):
+            term = " ".join(word.term for word in run[first : first + order])
+            if term in weights:
+                yield Span(run[first].start, run[first + order - 1].end, term, weights[term])
+
+
+def _pieces(word: _Word, weights: Mapping[str, float]) -> Iterator[Span]:
+    """Pieces of a word; a stem is shorter than its word, so there the whole word stands for its pieces."""
+    padded, shift = f" {word.term} ", word.start - 1
+    for size in range(SUBWORD_SIZES[0], SUBWORD_SIZES[1] + 1):
+        for first in range(len(padded) - size + 1):
+            piece = padded[first : first + size]
+            if piece in weights:
+                inside = word.term == word.written
+                start = max(word.start, first + shift) if inside else word.start
+                end = min(word.end, first + size + shift) if inside else word.end
+                yield Span(start, end, piece, weights[piece])

@@ -1,0 +1,213 @@
+"""A Dask cluster as the place where the blocks of `xcwork.compute.parallel` are worked on.
+
+    with cluster.using("tcp://scheduler:8786"):  # or "local:2": two worker processes on this machine
+        model.fit(train)
+
+Inside the block every `parallel.block_map` sends its data to each worker once, however many blocks and phases follow,
+and then one small message a block: which labels, which node. What comes back is small as well (pruned weights). So the
+network carries
+
+    workers · (size of the data)  +  (size of the model)
+
+and the workers need the data, one block a thread, and nothing of the model. The process that called `fit` keeps the
+model and the checkpoint, and cancelling or resuming works as on one machine. A block is a pure function of data and
+item, so the result does not depend on who computed it, and a block of a worker that died is computed again elsewhere.
+
+joblib has a Dask back end, too; it sends the data again with every call, which is why futures are used directly.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from xcwork.errors import ConfigError, RunError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+CONNECT_SECONDS = 10
+WAITING_A_THREAD = 2  # blocks handed out beyond the one at work, so that no thread waits for the network
+MESSAGES_A_THREAD = 16  # that small items are packed into
+MOST_LOCAL = 256
+HOW = "give tcp://HOST:PORT as `dask scheduler` prints it, or local:N for N processes on this machine"
+
+
+def check(address: str) -> str:
+    """`address` if a cluster may be there, else one sentence; nothing is started."""
+    if find_spec("distributed") is None:
+        raise ConfigError("a cluster needs Dask, which is not installed; pip install 'xcwork[dist]'")
+    if address.startswith("local:"):
+        _local_workers(address)
+        return address
+    parts = urlsplit(address)
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if parts.scheme not in ("tcp", "tls") or not host or not port:
+        raise ConfigError(f"{address!r} is no address of a cluster; {HOW}")
+    try:
+        socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
+    except OSError as problem:
+        raise ConfigError(f"no cluster answers at {address} ({problem}); {HOW}") from None
+    return address
+
+
+def _local_workers(address: str) -> int:
+    number = address.removeprefix("local:")
+    if not re.fullmatch(r"\d{1,4}", number) or not 1 <= int(number) <= MOST_LOCAL:
+        raise ConfigError(f"{address!r} does not say how many processes; write local:2 (at most {MOST_LOCAL})")
+    return int(number)
+
+
+class Cluster:
+    """An open connection: its workers, and what they have been given."""
+
+    def __init__(self, client: Client, address: str) -> None:
+        self.client, self.address = client, address
+        self._sent: dict[int, Future] = {}
+
+    @property
+    def threads(self) -> int:
+        """Blocks that are worked on at once."""
+        return max(1, sum(self.client.nthreads().values()))
+
+    def run(
+        self, work: Callable[[Any, Any], Any], data: Any, items: Sequence[Any], phase: str, *, light: bool
+    ) -> Iterator[Any]:
+        """`work(data, item)` of all items in order; `light` items share messages."""
+        packs = deque(_packed(items, self.threads if light else 0))
+        pending: deque[Future] = deque()
+        task = partial(_work_on, work)
+        try:
+            sent = self._send(data)
+            while packs or pending:
+                while packs and len(pending) < (1 + WAITING_A_THREAD) * self.threads:
+                    pending.append(self.client.submit(task, sent, packs.popleft(), pure=False))
+                results = pending[0].result()
+                pending.popleft()
+                yield from results
+        except self._losses as loss:
+            raise RunError(
+                f"the cluster at {self.address} was lost during {phase} ({type(loss).__name__}); see the logs of its "
+                "workers, which may have run out of memory, and resume the run"
+            ) from loss
+        finally:
+            if pending:
+                self.client.cancel(list(pending))
+
+    def _send(self, data: Any) -> Future:
+        """The place of `data` on the workers, to which it goes once; it is dropped there when it is gone here."""
+        known = self._sent.get(id(data))
+        if known is None:
+            known = self._sent[id(data)] = self.client.scatter(data, broadcast=True, hash=False)
+            weakref.finalize(data, self._sent.pop, id(data), None)
+        return known
+
+    @property
+    def _losses(self) -> tuple[type[BaseException], ...]:
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker
+
+        return (KilledWorker, CommClosedError, CancelledError, TimeoutError)
+
+
+_current: ContextVar[Cluster | None] = ContextVar("xcwork_cluster", default=None)
+
+
+def current() -> Cluster | None:
+    """The cluster of the surrounding `using`, if there is one."""
+    return _current.get()
+
+
+@contextmanager
+def using(address: str | None) -> Iterator[Cluster | None]:
+    """Blocks are worked on by the cluster at `address` until the block ends; None or empty: here."""
+    if not address:
+        yield None
+        return
+    check(address)
+    with ExitStack() as stack:
+        cluster = _connected(address, stack)
+        token = _current.set(cluster)
+        stack.callback(_current.reset, token)
+        yield cluster
+
+
+def _connected(address: str, stack: ExitStack) -> Cluster:
+    from distributed import Client, LocalCluster
+
+    if address.startswith("local:"):
+        from xcwork.compute.cores import cpu_count
+
+        n_workers = _local_workers(address)
+        threads = max(1, cpu_count() // n_workers)
+        # Loopback: nobody else may hand work to these processes.
+        place: Any = stack.enter_context(
+            LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=threads,
+                processes=True,
+                dashboard_address=None,
+                host="127.0.0.1",
+                memory_limit=0,
+                env={"NUMBA_NUM_THREADS": str(threads)},
+            )
+        )
+    else:
+        place = address
+    try:
+        client = stack.enter_context(Client(place, timeout=CONNECT_SECONDS, set_as_default=False))
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except TimeoutError as problem:
+        raise ConfigError(f"the cluster at {address} has no workers that answer ({problem}); start some") from None
+    except OSError as problem:
+        raise ConfigError(f"no Dask scheduler answers at {address} ({problem}); {HOW}") from None
+    _check_versions(client, address)
+    return Cluster(client, address)
+
+
+def _check_versions(client: Client, address: str) -> None:
+    """Blocks must be computed by the same code everywhere."""
+    import xcwork
+
+    try:
+        versions = client.run(_version)
+    except ModuleNotFoundError:
+        raise ConfigError(f"the workers of {address} have no xcwork; install {xcwork.__version__} there") from None
+    for worker, version in versions.items():
+        if version != xcwork.__version__:
+            raise ConfigError(
+                f"the worker {worker} has xcwork {version}, but this is {xcwork.__version__}; install the same there"
+            )
+
+
+def _version() -> str:
+    import xcwork
+
+    return xcwork.__version__
+
+
+def _work_on(work: Callable[[Any, Any], Any], data: Any, pack: list[Any]) -> list[Any]:
+    return [work(data, item) for item in pack]
+
+
+def _packed(items: Sequence[Any], threads: int) -> list[list[Any]]:
+    """Items as messages: one each, or, for `threads` > 0, the later and cheaper ones several together."""
+    if threads == 0:
+        return [[item] for item in items]
+    alone = WAITING_A_THREAD * threads
+    rest = items[alone:]
+    size = max(1, -(-len(rest) // (MESSAGES_A_THREAD * threads)))
+    return [[item] for item in items[:alone]] + [list(rest[at : at + size]) for at in range(0, len(rest), size)]

@@ -1,0 +1,96 @@
+"""Where tensors live. Decided here and nowhere else, so that no method ever names a device.
+
+`auto` takes CUDA when there is one, then Apple's MPS, then the CPU.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from xcwork.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
+
+CHOICES = ("auto", "cpu", "cuda", "mps")
+FEW_DOCUMENTS = 16  # of which one thread of torch is the quickest
+
+
+def resolve(name: str = "auto") -> torch.device:
+    """The torch device that `name` stands for on this machine."""
+    import torch
+
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        name = next(device for device in ("cuda", "mps", "cpu") if available[device])
+    if name not in available:
+        raise ConfigError(f"device must be one of {', '.join(CHOICES)}, got {name!r}")
+    if not available[name]:
+        raise ConfigError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
+    return torch.device(name)
+
+
+def describe() -> str:
+    """One line for people: the device that `auto` gives, and how many CPU threads work beside it."""
+    import torch
+
+    device = resolve("auto")
+    if device.type == "cuda":
+        free, total = torch.cuda.mem_get_info()
+        return f"{torch.cuda.get_device_name()} ({free / 2**30:.1f} of {total / 2**30:.1f} GiB free)"
+    if device.type == "mps":
+        return "Apple GPU (MPS)"
+    return f"CPU, {torch.get_num_threads()} threads"
+
+
+def glance() -> str:
+    """The line of `describe` without loading torch here: another process is asked, and only if there may be a GPU."""
+    from xcwork.compute.cores import cpu_count
+
+    nvidia = Path("/proc/driver/nvidia").exists() or platform.system() == "Windows"
+    if not nvidia and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
+        return f"CPU, {cpu_count()} threads"
+    asked = "from xcwork import device; print(device.describe())"
+    answer = subprocess.run([sys.executable, "-P", "-c", asked], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or f"CPU, {cpu_count()} threads"
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch works on one thread meanwhile: small tensors cost more to hand around than to work on."""
+    import torch
+
+    with _alone.lock:
+        if _alone.inside == 0:
+            _alone.usual = torch.get_num_threads()
+        _alone.inside += 1
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _alone.lock:
+            _alone.inside -= 1
+            if _alone.inside == 0:
+                torch.set_num_threads(_alone.usual)
+
+
+class _Alone:
+    """Who is in `one_thread` now: the number of threads is one setting for all sessions of a dashboard."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.usual = Lock(), 0, 1
+
+
+_alone = _Alone()
+
+
+def threads_for(n_documents: int) -> AbstractContextManager[None]:
+    """One thread of torch, if torch is there at all, for so few documents that another would be waited for."""
+    return one_thread() if n_documents <= FEW_DOCUMENTS and "torch" in sys.modules else nullcontext()

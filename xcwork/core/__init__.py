@@ -1,0 +1,1 @@
+"""What everything speaks of: datasets, splits, labels, features, rankings, explanations, bands."""

@@ -1,0 +1,81 @@
+"""Bands of labels by how often they occur in training, and what each band contributes to P@k.
+
+A band never mixes two definitions, so there is one function a definition:
+
+- `absolute_bands`: head (more than 50 training documents), torso (6-50), tail (1-5), zero-shot (none).
+- `share_bands`: labels from the most frequent down; head are those that carry the first third of all training
+  positives, torso the second third, tail the last. Labels of equal frequency share a band.
+- `decile_bands`: the same with ten equal shares.
+- `shot_bands`: many-shot (more than 3), few-shot (1-3), zero-shot (none).
+
+Every hit belongs to the band of its label, so the contributions hits / (k * n_documents) of the bands add up to P@k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from xcwork.errors import ConfigError
+
+ZERO_SHOT = "zero-shot"
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """A band for every label."""
+
+    definition: str
+    names: tuple[str, ...]
+    of_label: np.ndarray  # (n_labels,) position in `names`
+
+    def names_of(self, labels: np.ndarray) -> np.ndarray:
+        """The band names of some labels, as an array of strings."""
+        return np.asarray(self.names, dtype=object)[self.of_label[labels]]
+
+
+def absolute_bands(frequencies: np.ndarray, *, tail: int = 5, torso: int = 50) -> Bands:
+    """Head, torso and tail by fixed counts: tail up to `tail` training documents, torso up to `torso`."""
+    if not 1 <= tail < torso:
+        raise ConfigError(f"the cut points must satisfy 1 <= tail < torso, got tail={tail} and torso={torso}")
+    definition = f"training documents: head > {torso}, torso {tail + 1}-{torso}, tail 1-{tail}, zero-shot 0"
+    edges = np.array([1, tail + 1, torso + 1])
+    return Bands(definition, ("head", "torso", "tail", ZERO_SHOT), 3 - np.digitize(frequencies, edges))
+
+
+def shot_bands(frequencies: np.ndarray, *, few: int = 3) -> Bands:
+    """Many-shot, few-shot (1 to `few` training documents) and zero-shot."""
+    if few < 1:
+        raise ConfigError(f"few-shot labels have at least 1 training document, got the cut point {few}")
+    definition = f"training documents: many-shot > {few}, few-shot 1-{few}, zero-shot 0"
+    return Bands(definition, ("many-shot", "few-shot", ZERO_SHOT), 2 - np.digitize(frequencies, [1, few + 1]))
+
+
+def share_bands(
+    frequencies: np.ndarray, *, cuts: Sequence[float] = (1 / 3, 2 / 3), names: Sequence[str] = ("head", "torso", "tail")
+) -> Bands:
+    """Bands by the share of training positives that more frequent labels carry; the first band is the most frequent.
+
+    A label belongs to the band in which the positives of all labels *more* frequent than it end, so equal frequencies
+    are never torn apart, whatever the order of the labels.
+    """
+    cuts = np.asarray(cuts, dtype=np.float64)
+    if np.any(cuts <= 0) or np.any(cuts >= 1) or np.any(np.diff(cuts) <= 0) or len(names) != len(cuts) + 1:
+        raise ConfigError("cut points must rise strictly between 0 and 1, with one name more than there are cuts")
+    frequencies = np.asarray(frequencies, dtype=np.int64)
+    values, inverse, counts = np.unique(frequencies, return_inverse=True, return_counts=True)
+    positives = values * counts  # of all labels with this frequency, ascending frequency
+    above = positives.sum() - np.cumsum(positives)
+    of_value = np.digitize(above / max(positives.sum(), 1), cuts)
+    of_label = np.where(frequencies > 0, of_value[inverse], len(names))
+    shares = ", ".join(f"{100 * cut:.0f}" for cut in cuts)
+    definition = f"share of training positives carried by more frequent labels, cut at {shares} %; zero-shot: none"
+    return Bands(definition, (*names, ZERO_SHOT), of_label)
+
+
+def decile_bands(frequencies: np.ndarray) -> Bands:
+    """Ten bands of about equal training volume, from the most frequent labels (1) to the rarest (10)."""
+    cuts = np.arange(1, 10) / 10
+    return share_bands(frequencies, cuts=cuts, names=[f"decile {i}" for i in range(1, 11)])

@@ -1,0 +1,88 @@
+"""Groups by a short recipe, so that a command, a run and the dashboard can ask for aggregated labels alike.
+
+    random:size=10            groups of ten training documents drawn at random
+    clusters:depth=5          2^5 groups of similar documents; noise=0.5 makes them less alike
+    names:level=module        pyseealso by class, module or package
+
+`seed=N` draws other groups. `aggregate=true` also writes the labels of a group to all its members, which is all that a
+method without a notion of groups can learn from. Only training documents are grouped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from xcwork.core.dataset import Dataset
+from xcwork.core.split import Split
+from xcwork.data.groups import aggregated, clustered_groups, groups_of, named_groups, random_groups
+from xcwork.errors import ConfigError
+
+KINDS: dict[str, tuple[Callable[..., Split], dict[str, type]]] = {
+    "random": (random_groups, {"size": int, "seed": int}),
+    "clusters": (clustered_groups, {"depth": int, "noise": float, "seed": int}),
+    "names": (named_groups, {"level": str}),
+}
+
+
+@dataclass(frozen=True)
+class GroupFacts:
+    """What aggregation does to a split."""
+
+    groups: int
+    members: float  # documents a group, on average
+    labels: float  # different labels a group, on average
+    dilution: float  # labels a document seems to carry, for each one it carries
+
+
+def parse_recipe(recipe: str) -> tuple[str, dict[str, Any], bool]:
+    """(kind, settings, whether labels are aggregated) of a recipe; what it cannot mean is refused."""
+    kind, _, arguments = recipe.partition(":")
+    if kind not in KINDS:
+        raise ConfigError(f"groups must be one of {', '.join(KINDS)}, got {kind!r}; write random:size=10")
+    _, types = KINDS[kind]
+    settings = dict(_pair(item) for item in filter(None, arguments.split(",")))
+    aggregate = _value("aggregate", settings.pop("aggregate", "false"), bool)
+    for name in settings:
+        if name not in types:
+            raise ConfigError(f"groups of kind {kind} have no setting {name!r}; they have {', '.join(types)}")
+    if kind != "names" and next(iter(types)) not in settings:
+        raise ConfigError(f"groups of kind {kind} need {next(iter(types))}=NUMBER")
+    return kind, {name: _value(name, text, types[name]) for name, text in settings.items()}, aggregate
+
+
+def regroup(dataset: Dataset, recipe: str) -> Dataset:
+    """The dataset with its training part grouped as `recipe` says."""
+    kind, settings, aggregate = parse_recipe(recipe)
+    make, _ = KINDS[kind]
+    train = make(dataset.train, **settings)
+    source = f"{dataset.source}; training documents grouped, {recipe}".removeprefix("; ")
+    return replace(dataset, train=aggregated(train) if aggregate else train, source=source)
+
+
+def group_facts(split: Split) -> GroupFacts:
+    """Sizes of the groups of a split."""
+    groups = groups_of(split)
+    sizes, labels = np.diff(groups.members.indptr), np.diff(groups.labels.indptr)
+    return GroupFacts(len(groups), float(sizes.mean()), float(labels.mean()), groups.shared().nnz / max(split.Y.nnz, 1))
+
+
+def _pair(item: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    if not equals:
+        raise ConfigError(f"{item!r} is not name=value; write random:size=10,seed=1")
+    return name.strip(), value.strip()
+
+
+def _value(name: str, text: str, kind: type) -> Any:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ConfigError(f"{name} must be true or false, got {text!r}")
+        return text.lower() == "true"
+    try:
+        return kind(text)
+    except ValueError:
+        raise ConfigError(f"{name} must be a number, got {text!r}") from None

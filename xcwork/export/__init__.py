@@ -1,0 +1,1 @@
+"""Tables for people: CSV, Markdown, LaTeX, HTML, the terminal."""

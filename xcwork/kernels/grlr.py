@@ -1,0 +1,318 @@
+"""Group-robust label representations (GRLR, algorithm 1 of EAGLE) and the members they point at.
+
+For one label, let x_1 … x_m be the unit-length members of all groups that carry it, w_i the weight of the group of x_i,
+and v_i = <e, x_i>:
+
+    e ← Proj(Σ w_i x_i)
+    T times:  the winner of each group is its member with the largest v
+              g ← Proj(Σ over winners of w_i x_i),   u_i = <g, x_i>
+              e ← Proj(e + λ g),  that is  v ← (v + λ u) / ρ,  ρ = ‖e + λ g‖ = √(1 + 2 λ <e, g> + λ²)
+
+*Careful* steps, for centred documents, differ from this in three ways.
+
+What wins in any group is taken off. Some member is nearest to e in every group, with the label or not, and such
+winners share with e whatever makes documents near to it; steps towards them would draw e to the largest topic around.
+So let J be groups drawn among all and W the sum of the weights of the label's groups, then
+
+    g ← Proj(Σ over winners of w_i x_i - W / |J| Σ over winners of J of x_i),
+
+which is the same sum with negative weights w for the groups of J. (The first e has that form already, because the mean
+of all centred documents is 0.) A label of half of the groups or more keeps its first e: too little tells its groups
+from any.
+
+No group has a say about itself: its members are compared with e without what the group has contributed, that is by
+v_i - o_i, where o follows e as v does: at first o_i = w_j <Σ of the group, x_i> / ‖Σ w x‖, for groups of J 0, and a
+step adds λ w_j times <winner of the group, x_i> / ‖Σ over winners‖ before it divides by ρ. Otherwise a member that
+resembles its own group has an advantage, and so has the last winner. A label with one group has nobody else to ask, and
+o = 0.
+
+And steps end early when the winners have settled: nearly the same ones several times in a row.
+
+The first sum costs nothing extra: the sums of the groups are given. The products v and u with all members are what
+costs time. But from step to step g changes little, so an old u still gives v up to an error that is known:
+|<g - g', x>| ≤ ‖g - g'‖ for a unit vector x. Only where a group's best member does not lead its second by twice the
+error are the products of that group made anew. The winners are those of the algorithm as it is written, at a fraction
+of its cost.
+
+Of equal members the first wins, and equal means up to rounding: the sum of two unit vectors is as close to one as to
+the other, so a label that occurs in a single group of two is always a tie, which must not depend on the machine.
+
+Proj(0) is undefined. Where the members cancel out, e starts at one of them, drawn with the label's random number; where
+g cancels out, e stays. An empty document is nobody's nearest as long as there is another; a label whose members are all
+empty keeps e = 0 and points at the first member of each group.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from xcwork.kernels.centred_sums import FAR, add, add_sum, clear, cosines, length_of, product_of
+from xcwork.kernels.topk import push, sort_best_first
+
+TIE = 1e-6  # cosines that differ by less are equal
+SETTLED, MANY = 2, 50  # steps in a row with nearly the same winners: fewer than one in so many is new
+CANCELLED = 1e-5  # a sum shorter than this share of its terms is rounding
+
+
+class Bags(NamedTuple):
+    """The members of every group."""
+
+    documents: np.ndarray  # int32, group after group
+    starts: np.ndarray  # (n_groups + 1,) int64
+
+
+@njit(cache=True, nogil=True)
+def _best(v, own, first, last, taken):
+    """The first place whose v - own is as large as any, up to rounding, among those that are not taken."""
+    largest = -np.inf
+    for i in range(first, last):
+        if not taken[i] and v[i] - own[i] > largest:
+            largest = v[i] - own[i]
+    best = first
+    while taken[best] or v[best] - own[best] < largest - TIE:
+        best += 1
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _is_certain(v, own, first, last, error):
+    """Does one member lead all others even if every v is wrong by `error`?"""
+    largest, second = -np.inf, -np.inf
+    for i in range(first, last):
+        value = v[i] - own[i]
+        if value > largest:
+            largest, second = value, largest
+        elif value > second:
+            second = value
+    return largest - second > 2 * error + TIE
+
+
+@njit(cache=True, nogil=True)
+def _start(rows, sums_of_groups, groups, group_weights, members, weights, random, e):
+    """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one, and if it was zero."""
+    for j in range(groups.shape[0]):
+        add(e, sums_of_groups, groups[j], group_weights[j])
+    sizes = 0.0
+    for i in range(members.shape[0]):
+        sizes += weights[i] if rows.scale[members[i]] > 0 else 0
+    length = length_of(e, rows.mean_square[0])
+    if length > CANCELLED * sizes:
+        return 1 / length, False
+    chosen = draw(rows.scale, members, random)
+    clear(e)
+    if chosen >= 0:
+        add(e, rows, members[chosen], 1.0)
+    return 1.0, True
+
+
+@njit(cache=True, nogil=True)
+def products_with_own_group(rows, sums_of_groups, bags, total):
+    """<x_i, sum of its group> of every member, 0 for an empty one, (n_members,)."""
+    products = np.empty(bags.documents.shape[0])
+    for j in range(bags.starts.shape[0] - 1):
+        add(total, sums_of_groups, j, 1.0)
+        cosines(total, 1.0, rows, bags.documents, bags.starts[j], bags.starts[j + 1], products)
+        clear(total)
+    for i in range(products.shape[0]):
+        if rows.scale[bags.documents[i]] == 0:
+            products[i] = 0.0
+    return products
+
+
+@njit(cache=True, nogil=True)
+def draw(scale, members, random):
+    """The place of a member that is not empty, chosen by the number `random`, or -1."""
+    candidates = 0
+    for document in members:
+        candidates += scale[document] > 0
+    if candidates == 0:
+        return -1
+    wanted = np.int64(random % np.uint64(candidates))
+    place = 0
+    while wanted > 0 or scale[members[place]] == 0:
+        wanted -= scale[members[place]] > 0
+        place += 1
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners):
+    """The winner of every group; a group where v is not exact enough gets it anew and is marked in `fresh`."""
+    nobody = np.zeros(v.shape[0], np.bool_)
+    for j in range(winners.shape[0]):
+        first, last = firsts[j], firsts[j + 1]
+        if error[j] > 0 and not _is_certain(v, own, first, last, error[j]):
+            cosines(e, factor, rows, members, first, last, v)
+            error[j], fresh[j] = 0, True
+        winners[j] = _best(v, own, first, last, nobody)
+
+
+@njit(cache=True, nogil=True)
+def _turn(rows, members, weights, old, new, total, change):
+    """Let `total` be the sum of the new winners instead of the old; returns the change of direction and the length."""
+    square, changed = rows.mean_square[0], False
+    for j in range(new.shape[0]):
+        if old[j] != new[j]:
+            changed = True
+            if old[j] >= 0:
+                add(change, rows, members[old[j]], -weights[old[j]])
+            add(change, rows, members[new[j]], weights[new[j]])
+    before = product_of(total, total, square)
+    if not changed:
+        return 0.0, np.sqrt(max(before, 0.0))
+    meeting = before + product_of(total, change, square)
+    add_sum(total, change, 1.0)
+    clear(change)
+    length = length_of(total, square)
+    scale = np.sqrt(max(before, 0.0)) * length
+    return np.sqrt(max(2 - 2 * meeting / scale, 0.0)) if scale > 0 else 2.0, length
+
+
+@njit(cache=True, nogil=True)
+def _descend(rows, members, weights, firsts, steps, rate, careful, e, factor, total, change, v, own, leave_out):
+    """The steps of algorithm 1 on e, which stands for factor * e; returns the new factor. `v` ends up exact enough."""
+    n_groups = firsts.shape[0] - 1
+    u, winners, old = np.zeros_like(v), np.empty(n_groups, np.int64), np.full(n_groups, -1, np.int64)
+    error, fresh = np.zeros(n_groups), np.ones(n_groups, np.bool_)  # of v; whether u is to be made anew
+    path, since = 0.0, np.zeros(n_groups)  # how far g has come, and where it was when u was made
+    winners_share = np.zeros_like(v)  # <winner of the group, x>
+    same = 0  # steps in a row
+    for _ in range(steps):
+        _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners)
+        same = same + 1 if MANY * (winners != old).sum() < winners.shape[0] else 0
+        if careful and same == SETTLED:
+            break
+        turned, length = _turn(rows, members, weights, old, winners, total, change)
+        if leave_out:
+            for j in range(n_groups):
+                if winners[j] != old[j]:
+                    add(change, rows, members[winners[j]], 1.0)
+                    cosines(change, 1.0, rows, members, firsts[j], firsts[j + 1], winners_share)
+                    clear(change)
+        old[:] = winners
+        path += turned
+        sizes = 0.0
+        for i in winners:
+            sizes += abs(weights[i]) if rows.scale[members[i]] > 0 else 0
+        if length <= CANCELLED * sizes:
+            break
+        agreement = factor * product_of(e, total, rows.mean_square[0]) / length
+        shrink = 1 / np.sqrt(1 + 2 * rate * agreement + rate * rate)
+        add_sum(e, total, rate / (factor * length))
+        factor *= shrink
+        for j in range(n_groups):
+            if fresh[j]:
+                cosines(total, 1 / length, rows, members, firsts[j], firsts[j + 1], u)
+                fresh[j], since[j] = False, path
+            for i in range(firsts[j], firsts[j + 1]):
+                if v[i] > FAR:
+                    v[i] = (v[i] + rate * u[i]) * shrink
+                    own[i] = (own[i] + rate * weights[i] * winners_share[i] / length) * shrink
+            error[j] = (error[j] + rate * (path - since[j])) * shrink
+    _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners)
+    clear(total)
+    return factor
+
+
+@njit(cache=True, nogil=True)
+def point(members, firsts, v, own, slots, documents):
+    """Write the members of each group with the largest v - own, as many as it has slots, to `documents`."""
+    taken = np.zeros(v.shape[0], np.bool_)
+    for j in range(firsts.shape[0] - 1):
+        for slot in range(slots[j], slots[j + 1]):
+            best = _best(v, own, firsts[j], firsts[j + 1], taken)
+            taken[best] = True
+            documents[slot] = members[best]
+
+
+@njit(cache=True, nogil=True)
+def _keep_largest(e, factor, mean, ids, values):
+    """The largest entries of factor * e, with their signs."""
+    if e.centre[0] != 0:
+        for feature in range(mean.shape[0]):
+            if mean[feature] != 0:
+                if not e.in_use[feature]:
+                    e.in_use[feature] = True
+                    e.used[e.count[0]] = feature
+                    e.count[0] += 1
+                e.values[feature] -= e.centre[0] * mean[feature]
+    filled = 0
+    for i in range(e.count[0]):
+        filled = push(ids, values, filled, e.used[i], abs(e.values[e.used[i]]))
+    sort_best_first(ids, values, filled)
+    for i in range(filled):
+        values[i] = e.values[ids[i]] * factor
+
+
+@njit(cache=True, nogil=True)
+def assign(
+    rows,
+    sums_of_groups,
+    own_sums,
+    bags,
+    carried,
+    others,
+    labels,
+    slots,
+    steps,
+    rate,
+    careful,
+    random,
+    sums,
+    documents,
+    kept_ids,
+    kept,
+):
+    """GRLR for `labels`, and the members it points at.
+
+    `sums_of_groups` are `Documents` too, one a group (see `sums.summed`), and `own_sums` what `products_with_own_group`
+    returns. `carried` has the groups of each label and their weights (CSR, labels × groups), `others` those of J with
+    their negative weights; `slots` says which stretch of `documents` is for the members of each entry of `carried`. The
+    largest entries of the embedding of labels[at] go to row `at` of `kept_ids` and `kept`. `sums` are three empty ones
+    to work with.
+    """
+    e, total, change = sums
+    for at in range(labels.shape[0]):
+        label = labels[at]
+        begin, end = carried.indptr[label], carried.indptr[label + 1]
+        n_own, against = end - begin, slice(others.indptr[label], others.indptr[label + 1])
+        takes_steps = steps > 0 and (against.stop > against.start or not careful)
+        groups = np.concatenate((carried.indices[begin:end], others.indices[against]))
+        group_weights = np.concatenate((carried.data[begin:end], others.data[against]))
+        firsts = np.zeros(groups.shape[0] + 1, np.int64)
+        for j in range(groups.shape[0]):
+            firsts[j + 1] = firsts[j] + bags.starts[groups[j] + 1] - bags.starts[groups[j]]
+        members, weights = np.empty(firsts[-1], np.int32), np.empty(firsts[-1], np.float32)
+        for j in range(groups.shape[0]):
+            members[firsts[j] : firsts[j + 1]] = bags.documents[bags.starts[groups[j]] : bags.starts[groups[j] + 1]]
+            weights[firsts[j] : firsts[j + 1]] = group_weights[j]
+        end_of_own = firsts[n_own]
+        factor, cancelled = _start(
+            rows,
+            sums_of_groups,
+            groups[:n_own],
+            group_weights[:n_own],
+            members[:end_of_own],
+            weights[:end_of_own],
+            random[label],
+            e,
+        )
+        v = np.empty(firsts[-1], np.float64)
+        cosines(e, factor, rows, members, 0, firsts[-1], v)
+        own, leave_out = np.zeros_like(v), careful and n_own > 1
+        if takes_steps:
+            if leave_out and not cancelled:
+                for i in range(end_of_own):
+                    own[i] = factor * weights[i] * own_sums[members[i]]
+            factor = _descend(
+                rows, members, weights, firsts, steps, rate, careful, e, factor, total, change, v, own, leave_out
+            )
+        for j in range(n_own):
+            if slots[begin + j + 1] - slots[begin + j] > 1:  # the order of several members asks for all their products
+                cosines(e, factor, rows, members, firsts[j], firsts[j + 1], v)
+        point(members, firsts[: n_own + 1], v, own, slots[begin : end + 1], documents)
+        _keep_largest(e, factor, rows.mean, kept_ids[at], kept[at])
+        clear(e)

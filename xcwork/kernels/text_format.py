@@ -1,0 +1,116 @@
+"""Sparse rows as text bytes: the inverse of `xcwork.kernels.text_parse`.
+
+A float32 is written with the fewest of 6 to 9 significant digits that the parser turns back into the same float32,
+without trailing zeros; 9 always suffice. Tiny and huge values get an exponent.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from xcwork.kernels.text_parse import POWERS, scaled
+
+BYTES_AN_ENTRY = 32  # a blank, ten digits, a colon, and a value of at most 16 characters
+BYTES_A_LABEL = 11
+_SPACE, _PLUS, _COMMA, _MINUS, _POINT, _ZERO, _COLON, _NEWLINE, _LOWER_E = 32, 43, 44, 45, 46, 48, 58, 10, 101
+
+
+@njit(cache=True, nogil=True)
+def _shifted(value, places):
+    """value * 10^places."""
+    while places > 22:
+        value, places = value * 1e22, places - 22
+    return value * POWERS[places] if places >= 0 else value / POWERS[min(22, -places)] / POWERS[max(0, -places - 22)]
+
+
+@njit(cache=True, nogil=True)
+def decimal(value):
+    """(mantissa, exponent) of a positive float32: the short decimal that reads back as the same number."""
+    leading = 0  # the power of ten of the first digit
+    if value >= 10 or value < 1:
+        leading = math.floor(math.log10(value))
+    mantissa, exponent = np.int64(0), 0
+    for digits in range(6, 10):
+        exponent = leading + 1 - digits
+        mantissa = np.int64(_shifted(float(value), -exponent) + 0.5)
+        if np.float32(scaled(mantissa, exponent)) == value:
+            break
+    while mantissa % 10 == 0 and mantissa > 0:
+        mantissa //= 10
+        exponent += 1
+    return mantissa, exponent
+
+
+@njit(cache=True, nogil=True)
+def _length(number):
+    """How many digits."""
+    length, limit = 1, np.int64(10)
+    while number >= limit:
+        length, limit = length + 1, limit * 10
+    return length
+
+
+@njit(cache=True, nogil=True)
+def _put_integer(number, out, at):
+    """Write digits; returns the position after them."""
+    length = _length(number)
+    for i in range(at + length - 1, at - 1, -1):
+        out[i] = _ZERO + number % 10
+        number //= 10
+    return at + length
+
+
+@njit(cache=True, nogil=True)
+def _put_value(value, out, at):
+    if value < 0:
+        out[at] = _MINUS
+        at, value = at + 1, -value
+    if value == 0:
+        out[at] = _ZERO
+        return at + 1
+    mantissa, exponent = decimal(value)
+    length = _length(mantissa)
+    if exponent >= 0 and length + exponent <= 9:
+        at = _put_integer(mantissa, out, at)
+        out[at : at + exponent] = _ZERO
+        return at + exponent
+    if exponent < 0 and length + exponent > -5:
+        digits = -exponent  # after the point
+        power = np.int64(10) ** digits
+        at = _put_integer(mantissa // power, out, at)
+        out[at] = _POINT
+        fraction = mantissa % power
+        for i in range(at + digits, at, -1):
+            out[i] = _ZERO + fraction % 10
+            fraction //= 10
+        return at + 1 + digits
+    at = _put_integer(mantissa, out, at)
+    out[at] = _LOWER_E
+    out[at + 1] = _PLUS if exponent >= 0 else _MINUS
+    return _put_integer(abs(exponent), out, at + 2)
+
+
+@njit(cache=True, nogil=True)
+def format_rows(first, last, labelled, label_starts, labels, starts, ids, values, out):
+    """Write rows `first` to `last` (exclusive) into `out`, one a line; returns the number of bytes."""
+    at = 0
+    for row in range(first, last):
+        if labelled:
+            for i in range(label_starts[row], label_starts[row + 1]):
+                if i > label_starts[row]:
+                    out[at] = _COMMA
+                    at += 1
+                at = _put_integer(labels[i], out, at)
+        for i in range(starts[row], starts[row + 1]):
+            if labelled or i > starts[row]:
+                out[at] = _SPACE
+                at += 1
+            at = _put_integer(ids[i], out, at)
+            out[at] = _COLON
+            at = _put_value(values[i], out, at + 1)
+        out[at] = _NEWLINE
+        at += 1
+    return at

@@ -1,0 +1,118 @@
+"""Training by epochs: progress, curves, early stopping, and a checkpoint after every epoch.
+
+A `Trainer` knows how to take one step and how to describe itself; `train_epochs` does what is the same for all:
+
+    progress = Progress(checkpoint, train, params)
+    curve = train_epochs(trainer, "training the encoder", progress, epochs=30, patience=5)
+
+Everything random in an epoch must follow from its number, as with `np.random.default_rng((seed, epoch))`. Then the
+state after an epoch decides all that comes, and a resumed training continues the same curve to the last bit.
+
+Early stopping goes by the value that `measure` returns first. The start, before the first epoch, is measured too and is
+a candidate like every epoch; of equal ones the earliest is the best. Training stops after `patience` epochs in a row
+without a new best, and ends with the best weights. Without held-out data it takes all epochs and keeps the last
+weights. A stage that is finished leaves only its weights and its curve in the checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from xcwork.methods.common.checkpoints import Progress
+from xcwork.progress import report, track
+
+Curve = list[dict[str, float]]
+PATIENCE_HELP = (
+    "number of epochs in a row without a new best on held-out documents (the start counts) after which training stops"
+)
+
+
+class Trainer(Protocol):
+    """What `train_epochs` asks of a training."""
+
+    steps: int  # of an epoch
+
+    def begin(self, epoch: int) -> None:
+        """Draw what the epoch needs."""
+
+    def step(self, number: int) -> float:
+        """Take step `number` of the epoch; returns its loss."""
+
+    def measure(self) -> dict[str, float]:
+        """Values on held-out data, the one that counts first; empty without such data. It changes nothing."""
+
+    def weights(self) -> dict[str, Any]:
+        """What is learned, as new arrays."""
+
+    def set_weights(self, weights: Mapping[str, Any]) -> None:
+        """Go back to what `weights` returned."""
+
+    def momentum(self) -> dict[str, Any]:
+        """What later steps depend on besides the weights."""
+
+    def set_momentum(self, momentum: Mapping[str, Any]) -> None:
+        """Go back to what `momentum` returned."""
+
+
+def train_epochs(
+    trainer: Trainer, name: str, progress: Progress, *, epochs: int, patience: int, smaller_is_better: bool = False
+) -> Curve:
+    """Train up to `epochs` epochs, fewer after `patience` in a row without a new best; returns one entry per epoch."""
+    state = progress.state(name) or {"curve": [], "done": False}
+    curve: Curve = list(state["curve"])
+    first, losses, stopped = len(curve), list[float](), state["done"]
+    if curve:
+        trainer.set_weights(state["weights"])
+        best = state.get("best")
+        if not stopped:
+            trainer.set_momentum(state["momentum"])
+    else:
+        values = trainer.measure()
+        best = _candidate(trainer, 0, _counting(values, smaller_is_better)) if values else None
+        if values:
+            report(name, epoch=0, **values)
+    for at in track(range(epochs * trainer.steps), name):
+        epoch, step = divmod(at, trainer.steps)
+        if stopped or epoch < first:
+            continue
+        if step == 0:
+            trainer.begin(epoch)
+            losses = []
+        losses.append(trainer.step(step))
+        if step < trainer.steps - 1:
+            continue
+        values = trainer.measure()
+        curve.append({"loss": float(np.mean(losses)), **values})
+        report(name, epoch=epoch + 1, **curve[-1])
+        stopped = epoch == epochs - 1
+        if best is not None:
+            value = _counting(values, smaller_is_better)
+            if value > best["value"]:
+                best = _candidate(trainer, epoch + 1, value)
+            stopped |= epoch + 1 - best["epoch"] >= patience
+            if stopped:
+                trainer.set_weights(best["weights"])
+        progress.update(name, partial(_state, trainer, curve, best, stopped))
+        progress.save()
+    return curve
+
+
+def _state(trainer: Trainer, curve: Curve, best: dict[str, Any] | None, done: bool) -> dict[str, Any]:
+    """Describe the training after an epoch, for the checkpoint."""
+    state = {"curve": curve, "done": done, "weights": trainer.weights()}
+    return state if done else state | {"momentum": trainer.momentum(), "best": best}
+
+
+def _candidate(trainer: Trainer, epoch: int, value: float) -> dict[str, Any]:
+    """Remember the weights after `epoch` epochs and the value that counts for them."""
+    return {"epoch": epoch, "value": value, "weights": trainer.weights()}
+
+
+def _counting(values: Mapping[str, float], smaller_is_better: bool) -> float:
+    """Return the value that counts, larger when better; not a number is worse than every number."""
+    value = next(iter(values.values()))
+    return -np.inf if np.isnan(value) else -value if smaller_is_better else value

@@ -1,0 +1,189 @@
+"""GRLR on an accelerator: the steps of algorithm 1 for a block of labels at once, as sparse products in torch.
+
+Embeddings of a block stand as the columns of a dense matrix E (features × labels). X E gives the similarity of every
+document to every label of the block, of which the members of the label's groups are picked; the winners, weighted, form
+a matrix G (documents × labels), and XᵀG sums them up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from xcwork.compute.device import resolve
+from xcwork.kernels.centred_sums import FAR
+from xcwork.kernels.grlr import CANCELLED, MANY, SETTLED, TIE, draw, point
+from xcwork.methods.common.grlr import Problem, gathered
+from xcwork.methods.common.sparse_torch import Product
+from xcwork.progress import track
+
+BLOCK_BYTES = 2**28
+
+
+class _Documents:
+    """Centred documents of unit length, never formed."""
+
+    def __init__(self, problem: Problem, place: torch.device) -> None:
+        self._rows, self._columns = (Product(A, torch.float64, place, kernel=False) for A in (problem.X, problem.X.T))
+        self._mean, self._scale = (torch.as_tensor(part, device=place) for part in (problem.mean, problem.scale))
+
+    def cosines(self, E: torch.Tensor) -> torch.Tensor:
+        """With every column of E, (n_documents, n_labels)."""
+        v = self._scale[:, None] * (self._rows @ E - self._mean @ E)
+        return torch.where(self._scale[:, None] > 0, v, FAR)
+
+    def sums(self, G: torch.Tensor) -> torch.Tensor:
+        """Of the documents weighted by every column of G, (n_features, n_labels)."""
+        scaled = self._scale[:, None] * G
+        return self._columns @ scaled - self._mean[:, None] * scaled.sum(dim=0)
+
+
+class _Block:
+    """The (label, group, member) triples of some neighbouring labels: those of the labels' own groups, label after
+    label and group after group, then those of groups that stand for any."""
+
+    def __init__(self, problem: Problem, labels: np.ndarray, place: torch.device) -> None:
+        self.begin, self.end = (int(problem.carried.indptr[label]) for label in (labels[0], labels[-1] + 1))
+        own, others = (_pairs(part, labels) for part in (problem.carried, problem.others))
+        groups, column, weight = (np.concatenate(parts) for parts in zip(own, others, strict=True))
+        starts = problem.members.indptr
+        sizes = np.diff(starts)[groups]
+        places = np.repeat(starts[groups] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        members = problem.members.indices[places]
+        self.n_pairs, self.shape = len(groups), (problem.members.shape[1], len(labels))
+        self.n_own = int(sizes[: len(own[0])].sum())
+        self.members = members[: self.n_own].astype(np.int32)
+        self.firsts = np.concatenate([[0], np.cumsum(sizes[: len(own[0])])])
+
+        def tensor(values: np.ndarray, kind: torch.dtype = torch.int64) -> torch.Tensor:
+            return torch.as_tensor(values, dtype=kind, device=place)
+
+        self.document, self.column_of_pair = tensor(members), tensor(column)
+        self.place, self.n_groups = tensor(places), tensor(np.diff(problem.carried.indptr)[labels])
+        self.takes_steps = tensor(np.diff(problem.others.indptr)[labels] > 0 if problem.careful else labels >= 0).bool()
+        self.is_careful = torch.zeros(len(places), dtype=torch.bool, device=place)
+        self.pair = tensor(np.repeat(np.arange(len(groups)), sizes))
+        self.column = self.column_of_pair[self.pair]
+        self.weight = tensor(np.repeat(weight, sizes), torch.float64)
+        self.there = tensor(problem.scale[members] > 0, torch.float64)
+
+    def winners(self, similarity: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+        """The triple that wins each pair by its similarity without `own`, the first of equal ones, (n_pairs,)."""
+        v = similarity[self.document, self.column] - own
+        best = torch.full((self.n_pairs,), -torch.inf, dtype=v.dtype, device=v.device)
+        best = best.scatter_reduce(0, self.pair, v, "amax")
+        place = torch.arange(len(v), device=v.device)
+        place = torch.where(v < best[self.pair] - TIE, len(v), place)
+        return torch.full_like(best, len(v), dtype=torch.int64).scatter_reduce(0, self.pair, place, "amin")
+
+    def settled(self, winners: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
+        """Which labels have nearly the same winners as before, (n_labels,)."""
+        new, all_ = (
+            torch.zeros(self.shape[1], dtype=torch.int64, device=winners.device).index_add(0, self.column_of_pair, part)
+            for part in ((winners != old).to(torch.int64), torch.ones_like(winners))
+        )
+        return MANY * new < all_
+
+    def weighted(self, triples: torch.Tensor | slice) -> torch.Tensor:
+        """The weights of some triples where their documents and labels meet, (n_documents, n_labels)."""
+        G = torch.zeros(self.shape, dtype=torch.float64, device=self.weight.device)
+        return G.index_put((self.document[triples], self.column[triples]), self.weight[triples], accumulate=True)
+
+    def totals(self, values: torch.Tensor, triples: torch.Tensor | slice) -> torch.Tensor:
+        """The sums of the values of some triples, by label, (n_labels,); empty documents do not count."""
+        sums = torch.zeros(self.shape[1], dtype=values.dtype, device=values.device)
+        return sums.index_add(0, self.column[triples], (values * self.there)[triples])
+
+
+def _pairs(groups: sparse.csr_array, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(group, place of the label in `labels`, weight) of the entries of some neighbouring labels."""
+    some = slice(groups.indptr[labels[0]], groups.indptr[labels[-1] + 1])
+    column = np.repeat(np.arange(len(labels)), np.diff(groups.indptr)[labels])
+    return groups.indices[some], column, groups.data[some].astype(np.float32)
+
+
+def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.csr_array]:
+    """(the documents of all slots, the embeddings) of every label, as the kernel gives them."""
+    place = resolve(device)
+    X = _Documents(problem, place)
+    n_labels, n_features = problem.carried.shape[0], problem.X.shape[1]
+    documents = np.empty(problem.slots[-1], np.int32)
+    size = max(1, BLOCK_BYTES // (16 * (n_features + problem.X.shape[0])))
+    blocks = [np.arange(n_labels)[start : start + size] for start in range(0, n_labels, size)]
+    kept = []
+    for labels in track(blocks, "embedding labels"):
+        block = _Block(problem, labels, place)
+        E, own = _start(problem, block, X, labels)
+        old = torch.full((block.n_pairs,), -1, device=place)
+        same = torch.zeros(len(labels), dtype=torch.int64, device=place)  # steps in a row
+        for _ in range(problem.steps):
+            winners = block.winners(X.cosines(E), own)
+            same = torch.where(block.settled(winners, old), same + 1, 0) if problem.careful else same
+            g, length = _directions(_sums(X, block, winners))
+            moving = block.takes_steps & (same < SETTLED) & (length > 0)
+            if not moving.any():
+                break
+            E, rho = _directions(torch.where(moving, E + problem.rate * g, E))
+            own, old = _own_after_step(problem, block, own, winners, moving, length, rho), winners
+        own_pairs = slice(0, block.n_own)
+        v = X.cosines(E)[block.document[own_pairs], block.column[own_pairs]].cpu().numpy()
+        slots = problem.slots[block.begin : block.end + 1]
+        point(block.members, block.firsts, v, own[own_pairs].cpu().numpy(), slots, documents)
+        ids = torch.sort(E.abs(), dim=0, descending=True, stable=True).indices[: problem.keep]
+        kept.append((ids.T.cpu().numpy(), torch.gather(E, 0, ids).T.to(torch.float32).cpu().numpy()))
+    return documents, gathered(blocks, kept, n_labels, n_features)
+
+
+def _start(problem: Problem, block: _Block, X: _Documents, labels: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    """The first embeddings: directions of all members' sums, or a random member where they cancel out.
+
+    And what groups contributed to their own products, (n_triples,).
+    """
+    own = torch.zeros_like(block.weight)
+    E, length = _directions(_sums(X, block, slice(0, block.n_own)))
+    if problem.careful and problem.steps > 0:
+        block.is_careful = (block.takes_steps & (block.n_groups > 1))[block.column]
+        products = torch.as_tensor(problem.products_with_own_groups, device=own.device)
+        first = torch.where(length > 0, block.weight.new_tensor(1.0) / length, 0.0)[block.column]
+        began = block.is_careful & (block.weight > 0)
+        own = torch.where(began, first * block.weight * products[block.place], own)
+    for column in torch.nonzero(E.abs().sum(dim=0) == 0).ravel().tolist():
+        members = block.members[(block.column[: block.n_own] == column).cpu().numpy()]
+        chosen = draw(problem.scale, members, problem.random[labels[column]])
+        if chosen >= 0:
+            row = (problem.X[[members[chosen]]].toarray().ravel() - problem.mean) * problem.scale[members[chosen]]
+            E[:, column] = torch.as_tensor(row, dtype=E.dtype, device=E.device)
+    return E, own
+
+
+def _sums(X: _Documents, block: _Block, triples: torch.Tensor | slice) -> torch.Tensor:
+    """The sums of some triples' documents; what is only rounding becomes zero."""
+    sums = X.sums(block.weighted(triples))
+    sizes = block.totals(block.weight.abs(), triples)
+    return torch.where(torch.linalg.vector_norm(sums, dim=0) > CANCELLED * sizes, sums, 0.0)
+
+
+def _directions(columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(columns of unit length or zero, their lengths)."""
+    length = torch.linalg.vector_norm(columns, dim=0)
+    return columns / torch.where(length > 0, length, 1.0), length
+
+
+def _own_after_step(
+    problem: Problem,
+    block: _Block,
+    own: torch.Tensor,
+    winners: torch.Tensor,
+    moving: torch.Tensor,
+    length: torch.Tensor,
+    rho: torch.Tensor,
+) -> torch.Tensor:
+    """What groups have contributed to their own products after the step of those that move, (n_triples,)."""
+    careful = torch.nonzero(block.is_careful & moving[block.column]).ravel()
+    if len(careful) == 0:
+        return own
+    some, others = (block.document[at].cpu().numpy() for at in (careful, winners[block.pair[careful]]))
+    share = torch.as_tensor(problem.products(some, others), device=own.device) * block.weight[careful]
+    column = block.column[careful]
+    return own.index_put((careful,), (own[careful] + problem.rate * share / length[column]) / rho[column])

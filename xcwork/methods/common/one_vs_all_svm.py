@@ -1,0 +1,152 @@
+"""One squared-hinge SVM per label, each against all other documents, solved in blocks of labels.
+
+Blocks are independent and every label has its own random numbers, so the result does not depend on threads, on the size
+of a block, or on being interrupted. `xcwork.kernels.svm` has the mathematics.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import parallel_chunksize
+from scipy import sparse
+
+from xcwork.compute.parallel import block_map
+from xcwork.core.split import Split
+from xcwork.errors import Cancelled, DataError
+from xcwork.kernels import one_at_a_time, svm
+from xcwork.methods.common.checkpoints import Blocks, Checkpoint, Progress
+from xcwork.sparse import Rows, normalise_rows, order_by_frequency, renumber_columns, to_rows
+
+log = logging.getLogger(__name__)
+
+BLOCK_BYTES = 2**28
+MAX_LABELS_PER_BLOCK = 32  # a block of more labels no longer scores faster
+PASSES_PER_ROUND = 5  # of descent between two looks at all documents
+MIN_TOLERANCE = 1e-5  # a smaller violation is within rounding error
+
+
+@dataclass(frozen=True)
+class SvmSettings:
+    """How the machines are trained."""
+
+    C: float = 1.0  # weight of the errors against the size of the weights
+    tolerance: float = 0.1  # largest violation of optimality that may remain
+    prune: float = 0.03  # smaller weights are dropped
+    max_rounds: int = 30  # of descent and check
+    seed: int = 0
+
+
+def train_one_vs_all(
+    train: Split, settings: SvmSettings, checkpoint: Checkpoint | None
+) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return weights (n_features, n_labels) and biases (n_labels,), NaN for a label without training documents."""
+    frequencies = train.label_frequencies
+    order = np.argsort(-frequencies, kind="stable")  # labels of similar cost share a block
+    order = order[: np.count_nonzero(frequencies)]
+    if len(order) == 0:
+        raise DataError("no training document has a label", remedy="check the label column or the label file")
+    trainer = BlockTrainer.from_split(train, settings)
+    progress = Progress(checkpoint, train, asdict(settings))
+    classifiers, size = Blocks(progress, "classifiers"), trainer.block_size
+    left = order[len(classifiers) :]  # less than all, where a checkpoint already has some
+    blocks = [left[start : start + size] for start in range(0, len(left), size)]
+    done = -(-len(order) // size) - len(blocks)
+    if blocks:
+        trainer.no_positives  # noqa: B018 - solved here once, not by every worker
+    try:
+        # A block keeps all cores busy by itself, so here they come one after the other.
+        for trained in block_map(BlockTrainer.train, trainer, blocks, "training classifiers", n_jobs=1, done=done):
+            classifiers.add(*trained)
+    except Cancelled:
+        progress.save()
+        raise
+    rows, numbers = classifiers.joined()
+    bias = np.full(train.n_labels, np.nan, np.float32)
+    bias[order] = numbers
+    return renumber_columns(sparse.csr_array(rows.T), order.astype(np.int32), train.n_labels), bias
+
+
+@dataclass(frozen=True)
+class BlockTrainer:
+    """Solves the problems of blocks of labels over the documents of one split."""
+
+    rows: Rows
+    columns: np.ndarray  # (n_features,): the original feature behind each renumbered one
+    carriers: sparse.csr_array  # (n_labels, n_documents)
+    curvature: np.ndarray  # (n_documents,)
+    settings: SvmSettings
+
+    @classmethod
+    def from_split(cls, train: Split, settings: SvmSettings) -> BlockTrainer:
+        X, columns = order_by_frequency(normalise_rows(train.X))
+        curvature = (X.multiply(X).sum(axis=1) + 1 + 0.5 / settings.C).astype(np.float32)
+        return cls(to_rows(X), columns, sparse.csr_array(train.Y.T), curvature, settings)
+
+    @property
+    def block_size(self) -> int:
+        """Labels whose weights (twice), α, margins and signs fit into the memory of a block."""
+        n_labels, n_documents = self.carriers.shape
+        return int(
+            np.clip(BLOCK_BYTES // (8 * len(self.columns) + 9 * n_documents), 1, min(MAX_LABELS_PER_BLOCK, n_labels))
+        )
+
+    @cached_property
+    def no_positives(self) -> svm.Block:
+        """The solution for a label that no document carries, from which all others start."""
+        n_documents = len(self.curvature)
+        alpha = np.full(n_documents, 1 / n_documents, np.float32)
+        X = sparse.csr_array(self.rows, shape=(n_documents, len(self.columns)))
+        weights = -(X.T @ alpha)  # (n_features,)
+        block = svm.Block(
+            weights[None],
+            np.full(1, -1, np.float32),
+            alpha[None],
+            np.zeros((1, n_documents), bool),
+            np.zeros((1, n_documents), np.float32),
+            _seed_generators(self.settings.seed, np.array([-1])),
+        )
+        self._check(block, np.arange(1))
+        # Solved well, because it is solved once and the better solution has fewer documents with α > 0.
+        self._solve(block, max(self.settings.tolerance / 100, MIN_TOLERANCE))
+        self._check(block, np.arange(1))
+        return block
+
+    def train(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+        """The pruned weights (n_labels, n_features) and biases (n_labels,) of `labels`."""
+        start = [np.repeat(part, len(labels), axis=0) for part in self.no_positives[:-1]]
+        block = svm.Block(*start, random=_seed_generators(self.settings.seed, labels))
+        indices, indptr = self.carriers.indices, self.carriers.indptr
+        for i, label in enumerate(labels):
+            svm.turn_positive(self.rows, block, i, indices[indptr[label] : indptr[label + 1]])
+        self._solve(block, self.settings.tolerance)
+        label, column = np.nonzero((np.abs(block.weights) >= self.settings.prune) & (block.weights != 0))
+        entries = (block.weights[label, column], (label, self.columns[column]))
+        return sparse.csr_array(entries, shape=block.weights.shape), block.bias
+
+    def _solve(self, block: svm.Block, tolerance: float) -> None:
+        """Alternate descent and check until every label is within the tolerance."""
+        live = np.arange(len(block.bias))
+        for _ in range(self.settings.max_rounds):
+            worst = np.empty(len(live), np.float32)
+            with one_at_a_time, parallel_chunksize(1):  # labels differ in cost: a free thread takes the next one
+                svm.improve(self.rows, self.curvature, block, live, self.settings.C, tolerance, PASSES_PER_ROUND, worst)
+            live = live[worst > tolerance]
+            if len(live) == 0:
+                return
+            self._check(block, live)
+        log.info("%d of %d labels are not within the tolerance %g", len(live), len(block.bias), tolerance)
+
+    def _check(self, block: svm.Block, live: np.ndarray) -> None:
+        by_feature = np.ascontiguousarray(block.weights[live].T)  # (n_features, n_live)
+        with one_at_a_time:
+            svm.margins(self.rows, by_feature, block, live)
+
+
+def _seed_generators(seed: int, labels: np.ndarray) -> np.ndarray:
+    """The state of one random generator a label, never zero."""
+    states = [np.random.SeedSequence((seed, int(label) + 1)).generate_state(1, np.uint64)[0] for label in labels]
+    return np.array(states, np.uint64) | np.uint64(1)

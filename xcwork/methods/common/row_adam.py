@@ -1,0 +1,81 @@
+"""Adam that touches only the rows of a table that a batch used, so that a step costs what the batch costs.
+
+Moments of the other rows stay as they are, as in torch's SparseAdam. On the CPU compiled kernels move the rows in place
+(`xcwork.kernels.row_adam`); elsewhere torch does the same.
+
+Reference: Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from xcwork.kernels import one_at_a_time
+from xcwork.kernels.row_adam import move_bags, move_rows
+from xcwork.methods.common.token_bags import Bags
+
+DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
+
+
+class RowAdam:
+    """Moments beside one table, which is changed in place."""
+
+    def __init__(self, table: torch.Tensor, *, compiled: bool | None = None) -> None:
+        self.table = table
+        self.mean, self.square = torch.zeros_like(table), torch.zeros_like(table)
+        self.steps = 0
+        self.compiled = table.device.type == "cpu" if compiled is None else compiled
+
+    @torch.no_grad()
+    def step(self, gradient: torch.Tensor, rate: float, rows: torch.Tensor | None = None) -> None:
+        """Move `rows` (all without it) against their `gradient`."""
+        self.steps += 1
+        if rows is not None and self.compiled:
+            with one_at_a_time:
+                move_rows(*self._arrays(), rows.numpy(), gradient.contiguous().numpy(), *self._constants(rate))
+        else:
+            self._step(gradient, rate, rows)
+
+    @torch.no_grad()
+    def step_bags(self, bags: Bags, gradient: torch.Tensor, rate: float) -> None:
+        """Move the tokens of `bags` against what follows from the `gradient` (n_texts, dimension) of their sums."""
+        if not self.compiled:
+            self.step(bags.gradient_of_tokens(gradient), rate, bags.tokens)
+            return
+        self.steps += 1
+        with one_at_a_time:
+            move_bags(*self._arrays(), *bags.by_token(), gradient.contiguous().numpy(), *self._constants(rate))
+
+    def _step(self, gradient: torch.Tensor, rate: float, rows: torch.Tensor | None) -> None:
+        mean, square = (moment if rows is None else moment[rows] for moment in (self.mean, self.square))
+        mean.lerp_(gradient, 1 - DECAY)
+        square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1 - SQUARE_DECAY)
+        rate, _, _, scale, _ = map(float, self._constants(rate))
+        moved = mean / (square * scale).sqrt_().add_(EPSILON)
+        if rows is None:
+            self.table.sub_(moved, alpha=rate)
+            return
+        self.table.index_add_(0, rows, moved, alpha=-rate)
+        self.mean.index_copy_(0, rows, mean)
+        self.square.index_copy_(0, rows, square)
+
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        return self.table.numpy(), self.mean.numpy(), self.square.numpy()
+
+    def _constants(self, rate: float) -> tuple[np.float32, ...]:
+        """Rate, decays, the correction of the squares' bias, and ε."""
+        values = (rate / (1 - DECAY**self.steps), DECAY, SQUARE_DECAY, 1 / (1 - SQUARE_DECAY**self.steps), EPSILON)
+        return tuple(np.float32(value) for value in values)
+
+    def state(self) -> dict[str, Any]:
+        moments = {"mean": self.mean.cpu().numpy().copy(), "square": self.square.cpu().numpy().copy()}
+        return moments | {"steps": self.steps}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        self.mean.copy_(torch.from_numpy(np.asarray(state["mean"])))
+        self.square.copy_(torch.from_numpy(np.asarray(state["square"])))
+        self.steps = int(state["steps"])

@@ -1,0 +1,174 @@
+"""Large parameters of which a batch uses few rows: word embeddings, label embeddings, the weights of label heads.
+
+A `Table` hands out what a batch needs, as sums of rows (`bag`) or as rows (`rows`), remembers where it came from, and
+`descend` moves exactly those rows after the backward pass. Autograd sees the handed out values only, so no gradient of
+the size of the table ever exists, and a step costs what the batch costs.
+
+On the CPU a compiled kernel forms and applies the gradients of rows in one pass; on other devices torch does the same
+with a scatter (`descend_torch`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import nn
+from torch.nn import functional as F
+
+from xcwork.kernels import one_at_a_time
+from xcwork.kernels.row_sgd import EPSILON, descend, descend_few
+
+ByRow = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # rows, starts, sources, weights: see `descend`
+MEMORY = 0.99  # of the shared scale
+MOST_PRECISE = 2**25  # numbers that are worth a copy in double precision
+FEW_NUMBERS = 2**18  # below this, waking another thread takes longer than the work
+
+
+class Bags(NamedTuple):
+    """The rows of a sparse matrix as bags of weighted columns."""
+
+    columns: torch.Tensor  # (n_entries,)
+    starts: torch.Tensor  # (n_rows + 1,)
+    values: torch.Tensor  # (n_entries,)
+
+    @classmethod
+    def of(cls, X: sparse.csr_array, device: torch.device) -> Bags:
+        arrays = (X.indices.astype(np.int64), X.indptr.astype(np.int64), X.data.astype(np.float32))
+        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
+
+    def matrix(self, n_columns: int) -> sparse.csr_array:
+        parts = (part.detach().cpu().numpy() for part in (self.values, self.columns, self.starts))
+        return sparse.csr_array(tuple(parts), shape=(len(self.starts) - 1, n_columns))
+
+
+class _Use(NamedTuple):
+    """Values that were handed out, and how they follow from the table: value i = Σ weights[i, r] table[r]."""
+
+    values: torch.Tensor  # (n, width), a leaf whose gradient the backward pass fills
+    weights: sparse.csr_array | None  # (n, n_rows); None: value i is row `rows[i]` itself
+    rows: np.ndarray | None  # distinct; None: all rows in order
+
+
+class Table(nn.Module):
+    """`weight` (n_rows, width), trained row by row."""
+
+    weight: torch.Tensor
+    squares: torch.Tensor  # (n_rows,)
+    usual: torch.Tensor  # the shared scale
+
+    def __init__(self, n_rows: int, width: int, *, shared: bool = False) -> None:
+        super().__init__()
+        self.shared = shared  # one scale of gradients for all rows
+        self.register_buffer("weight", torch.empty(n_rows, width))
+        self.register_buffer("squares", torch.zeros(n_rows), persistent=False)
+        self.register_buffer("usual", torch.zeros(()), persistent=False)
+        self.precise = False  # hand out double precision
+        self._uses: list[_Use] = []
+
+    def bag(self, bags: Bags) -> torch.Tensor:
+        """Σ value · row of every bag, (n_bags, width)."""
+        if len(bags.columns) == 0:
+            return self._precise(self.weight.new_zeros(len(bags.starts) - 1, self.weight.shape[1]))
+        sums = F.embedding_bag(
+            bags.columns,
+            self.weight,
+            bags.starts,
+            mode="sum",
+            per_sample_weights=bags.values,
+            include_last_offset=True,
+        )
+        if not self.training:
+            return self._precise(sums)
+        return self._handed_out(_Use(sums, bags.matrix(len(self.weight)), None))
+
+    def rows(self, rows: np.ndarray | None = None) -> torch.Tensor:
+        """These rows, which must be distinct, or all of them."""
+        values = self.weight if rows is None else self.weight[torch.from_numpy(rows).to(self.weight.device)]
+        return self._handed_out(_Use(values.detach(), None, rows)) if self.training else self._precise(values)
+
+    def _precise(self, values: torch.Tensor) -> torch.Tensor:
+        return values.double() if self.precise and values.numel() <= MOST_PRECISE else values
+
+    def _handed_out(self, use: _Use) -> torch.Tensor:
+        self._uses.append(use)
+        return use.values.requires_grad_()
+
+    def descend(self, rate: float) -> None:
+        """One step on all rows handed out since the last one."""
+        for use in self._uses:
+            gradients = use.values.grad
+            if gradients is not None and len(gradients):
+                self._step(_by_row(use, len(self.weight)), gradients, rate)
+        self._uses.clear()
+
+    def _step(self, by_row: ByRow, gradients: torch.Tensor, rate: float) -> None:
+        step = descend_numba if self.weight.device.type == "cpu" else descend_torch
+        if not self.shared:
+            step(self.weight, self.squares, *by_row, gradients, rate, 0.0)
+            return
+        if self.usual == 0:  # a step of no length measures the first gradients
+            step(self.weight, self.squares, *by_row, gradients, 0.0, 1.0)
+            self.usual += self._met(by_row)
+        step(self.weight, self.squares, *by_row, gradients, rate, float(self.usual) + EPSILON)
+        self.usual += (1 - MEMORY) * (self._met(by_row) - self.usual)
+
+    def _met(self, by_row: ByRow) -> torch.Tensor:
+        return self.squares[torch.from_numpy(by_row[0]).to(self.squares.device)].mean()
+
+
+def _by_row(use: _Use, n_rows: int) -> ByRow:
+    """(rows, starts, sources, weights): which values each row took part in."""
+    if use.weights is None:
+        rows = np.arange(n_rows) if use.rows is None else use.rows
+        n = len(rows)
+        return rows, np.arange(n + 1), np.arange(n), np.ones(n, np.float32)
+    columns = use.weights.tocsc()
+    rows = np.flatnonzero(np.diff(columns.indptr))
+    starts = np.append(columns.indptr[rows], columns.indptr[-1]).astype(np.int64)
+    return rows, starts, columns.indices.astype(np.int64), columns.data
+
+
+def descend_numba(
+    table: torch.Tensor,
+    squares: torch.Tensor,
+    rows: np.ndarray,
+    starts: np.ndarray,
+    sources: np.ndarray,
+    weights: np.ndarray,
+    gradients: torch.Tensor,
+    rate: float,
+    shared: float,
+) -> None:
+    """A step of the compiled kernel."""
+    arrays = (table.numpy(), squares.numpy(), rows, starts, sources, weights, gradients.contiguous().numpy())
+    if (len(sources) + len(rows)) * table.shape[1] < FEW_NUMBERS:
+        descend_few(*arrays, np.float32(rate), np.float32(shared))
+        return
+    with one_at_a_time:
+        descend(*arrays, np.float32(rate), np.float32(shared))
+
+
+@torch.no_grad()
+def descend_torch(
+    table: torch.Tensor,
+    squares: torch.Tensor,
+    rows: np.ndarray,
+    starts: np.ndarray,
+    sources: np.ndarray,
+    weights: np.ndarray,
+    gradients: torch.Tensor,
+    rate: float,
+    shared: float,
+) -> None:
+    """The same step for any device."""
+    where, at, scale = (torch.from_numpy(part).to(table.device) for part in (rows, sources, weights))
+    owner = torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(starts))).to(table.device)
+    g = torch.zeros(len(rows), table.shape[1], device=table.device)
+    g.index_add_(0, owner, scale[:, None] * gradients[at])
+    met = g.square().mean(1)
+    squares[where] = met if shared > 0 else squares[where] + met
+    scale = torch.full_like(met, shared) if shared > 0 else squares[where] + EPSILON
+    table.index_add_(0, where, g / scale.sqrt()[:, None], alpha=-rate)

@@ -1,0 +1,100 @@
+"""The tables behind the numbers: one row a label, one row a document.
+
+Both look at the first k predictions. They are plain frames; `write_details` stores them as CSV files that a
+spreadsheet opens safely.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xcwork.core.bands import absolute_bands
+from xcwork.core.dataset import Dataset
+from xcwork.core.propensity import inverse_propensities
+from xcwork.core.topk import MISSING, TopK
+from xcwork.errors import DataError
+from xcwork.export.tables import safe_csv
+from xcwork.metrics.ranking import document_ratios, place
+from xcwork.metrics.report import EvalReport
+from xcwork.storage.atomic import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def per_label(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -> pd.DataFrame:
+    """Per label: documents in train and test, how often it is predicted, hits, recall and precision in percent.
+
+    Recall is missing where no test document has the label, precision where it is never predicted.
+    """
+    import pandas as pd
+
+    topk, n_labels = _topk(predictions), len(dataset.labels)
+    placement = place(topk, dataset.test.Y)
+    listed = topk.head(k).ids.ravel()
+    predicted = np.bincount(listed[(listed != MISSING) & (listed < n_labels)], minlength=n_labels)
+    hits = np.bincount(placement.truth.indices[placement.ranks <= k], minlength=n_labels)
+    in_test = np.bincount(placement.truth.indices, minlength=n_labels)
+    frequencies = dataset.train.label_frequencies
+    return pd.DataFrame(
+        {
+            "label_id": np.arange(n_labels),
+            "label": dataset.labels.names,
+            "band": absolute_bands(frequencies).names_of(np.arange(n_labels)),
+            "train_documents": frequencies,
+            "test_documents": in_test,
+            f"predicted@{k}": predicted,
+            f"hits@{k}": hits,
+            f"recall@{k}": _percent(hits, in_test),
+            f"precision@{k}": _percent(hits, predicted),
+        }
+    )
+
+
+def per_document(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -> pd.DataFrame:
+    """Per test document: true labels, hits and misses among the first k, P@k, nDCG@k, recall, and the first hit."""
+    import pandas as pd
+
+    topk, test = _topk(predictions), dataset.test
+    placement = place(topk, test.Y)
+    q = inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
+    ratios = document_ratios(placement, q, [k])
+    hits = placement.hits(k)
+    first = np.full(len(test), np.nan)
+    found = placement.ranks <= topk.k
+    np.fmin.at(first, placement.documents[found], placement.ranks[found])
+    columns = {"document": np.arange(len(test))} | ({} if test.uids is None else {"uid": test.uids})
+    columns |= {
+        "n_true": placement.n_true,
+        f"hits@{k}": hits,
+        f"misses@{k}": placement.n_true - hits,
+        f"P@{k}": 100.0 * ratios[f"P@{k}"].numerator,
+        f"nDCG@{k}": 100.0 * ratios[f"nDCG@{k}"].numerator,
+        f"recall@{k}": _percent(hits, placement.n_true),
+        "first_hit": pd.array(first, dtype="Int64"),
+    }
+    return pd.DataFrame(columns)
+
+
+def write_details(predictions: TopK | EvalReport, dataset: Dataset, folder: str | Path, *, k: int = 5) -> None:
+    """Write `per_label.csv` and `per_document.csv` into `folder`."""
+    folder = Path(folder)
+    write_text(folder / "per_label.csv", safe_csv(per_label(predictions, dataset, k=k).round(2)))
+    write_text(folder / "per_document.csv", safe_csv(per_document(predictions, dataset, k=k).round(2)))
+
+
+def _topk(predictions: TopK | EvalReport) -> TopK:
+    topk = predictions.topk if isinstance(predictions, EvalReport) else predictions
+    if topk is None:
+        raise DataError(
+            "this report was read without its predictions", remedy="pass the predictions of the run instead"
+        )
+    return topk
+
+
+def _percent(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """100 * part / whole, missing where the whole is 0."""
+    return np.divide(100.0 * part, whole, out=np.full(len(part), np.nan), where=whole > 0)

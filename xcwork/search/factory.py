@@ -1,0 +1,34 @@
+"""Which index suits some vectors, and which one a folder holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from xcwork.errors import ConfigError
+from xcwork.progress import report
+from xcwork.search.hnsw import HnswIndex
+from xcwork.search.index import EXACT_BELOW, QUERIES, ExactIndex, Index
+
+
+def make_index(vectors: np.ndarray, kind: str = "auto", *, space: str = "cosine", seed: int = 0) -> Index:
+    """An index of `vectors`: `exact`, `hnsw`, or whichever suits their number.
+
+    The recall of a new graph is measured on some of its own vectors, kept as `measured_recall`, and reported. Queries
+    of another kind, such as documents in an index of labels, can fare worse: `recall` measures it for them.
+    """
+    if kind not in ("auto", "exact", "hnsw"):
+        raise ConfigError(f"kind must be auto, exact or hnsw, got {kind!r}")
+    if kind == "exact" or (kind == "auto" and len(vectors) < EXACT_BELOW):
+        return ExactIndex(space).build(vectors)
+    index = HnswIndex(space, seed=seed).build(vectors)
+    sample = np.random.default_rng(seed).permutation(len(vectors))[:QUERIES]
+    index.measured_recall = index.recall(index.vectors(sample))
+    report("searching", recall=index.measured_recall)
+    return index
+
+
+def load_index(folder: str | Path) -> Index:
+    """The index that `save` stored."""
+    return HnswIndex.load(folder) if HnswIndex.is_stored_in(folder) else ExactIndex.load(folder)

@@ -1,0 +1,1 @@
+"""Text becomes terms, terms become features."""

@@ -1,0 +1,175 @@
+"""Text becomes features: tf-idf over word n-grams (or sub-word pieces), shared by documents and labels.
+
+    value(text, term) = tf * idf(term),   idf(term) = ln((1 + n) / (1 + df(term))) + 1,   rows scaled to unit length
+
+where tf is the number of times the term occurs in the text (or 1 + ln of it), n the number of documents fitted on and
+df the number of those that contain the term. These are scikit-learn's definitions. Terms of one order (single words,
+pairs, …) compete for `max_features` places by how often they occur, and all orders share one unit row.
+
+Sub-words are scikit-learn's `char_wb` n-grams: pieces of 3 to 5 characters inside a word and its two borders, so a word
+never seen before still shares pieces with its relatives.
+
+For texts in English with many labels never seen in training, `stem=True, max_share=0.5, min_count=2` is a good start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.errors import ConfigError, DataError, NotFittedError
+from xcwork.sparse import replace_values
+from xcwork.storage.fingerprint import hash_content
+from xcwork.storage.mapped_arrays import is_finite
+from xcwork.storage.state import storable
+from xcwork.text.ngrams import WordRules
+from xcwork.text.vocabulary import Selection, Subwords, Words
+
+
+@storable
+@dataclass(kw_only=True, eq=False)
+class TextVectorizer:
+    """Turns texts into unit rows of tf-idf values.
+
+    >>> vectorizer = TextVectorizer(ngrams=2).fit(["red apples", "green apples", "red wine"])
+    >>> vectorizer.feature_names
+    ['apples', 'green', 'red', 'wine', 'green apples', 'red apples', 'red wine']
+    >>> row = vectorizer.transform(["green wine"])
+    >>> [(vectorizer.feature_names[i], round(float(value), 2)) for i, value in zip(row.indices, row.data)]
+    [('green', 0.71), ('wine', 0.71)]
+    """
+
+    ngrams: int = 2  # longest word n-gram, 1 to 3
+    max_features: int = (
+        100_000  # of each order the most frequent terms; terms that labels share with documents come on top
+    )
+    min_count: int = 1  # occurrences in all texts that a term needs
+    max_share: float = 1.0  # a term in a larger share of the documents is left out
+    stem: bool = False  # English Snowball stems instead of words
+    stop_words: bool = True  # leave out English stop words
+    split_underscores: bool = False  # read two_words as two
+    tokens: str = "words"  # "words" or "subwords"
+    sublinear: bool = False  # 1 + ln(count) instead of the count
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.ngrams <= 3:
+            raise ConfigError(f"ngrams must be 1, 2 or 3, got {self.ngrams}")
+        if self.tokens not in ("words", "subwords"):
+            raise ConfigError(f"tokens must be 'words' or 'subwords', got {self.tokens!r}")
+        for name in ("max_features", "min_count"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 < self.max_share <= 1:
+            raise ConfigError(f"max_share must be above 0 and at most 1, got {self.max_share}")
+        self._vocabulary: Words | Subwords | None = None
+        self._idf: np.ndarray | None = None
+
+    def fit(self, texts: Sequence[str], labels: Sequence[str] = ()) -> TextVectorizer:
+        """Learn the terms of documents and of labels, and the idf of the documents."""
+        self.fit_transform(texts, labels)
+        return self
+
+    def fit_transform(self, texts: Sequence[str], labels: Sequence[str] = ()) -> sparse.csr_array:
+        """Learn the terms of documents and of labels, and the idf of the documents, whose rows it returns."""
+        rules = WordRules(_stop_words() if self.stop_words else [], self.stem, self.split_underscores)
+        selection = Selection(self.max_features, self.min_count, self.max_share)
+        if self.tokens == "words":
+            learned = Words.learn(_checked(texts), _checked(labels), rules, selection, self.ngrams)
+        else:
+            learned = Subwords.learn(_checked(texts), _checked(labels), rules, selection)
+        self.__dict__.pop("feature_names", None)
+        self._vocabulary, counts = learned
+        self._idf = _smoothed_idf(counts)
+        return self.weigh(counts)
+
+    def transform(self, texts: Sequence[str]) -> sparse.csr_array:
+        """The rows of `texts`, (n_texts, n_features) float32; a text without any known term is an empty row."""
+        return self.weigh(self._fitted().count(_checked(texts)))
+
+    @cached_property
+    def feature_names(self) -> list[str]:
+        return self._fitted().names()
+
+    @property
+    def idf(self) -> np.ndarray:
+        """The weight of each term, (n_features,)."""
+        self._fitted()
+        return self._idf
+
+    @property
+    def rules(self) -> WordRules:
+        """What counts as a word."""
+        return self._fitted().rules
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the options and of everything learned."""
+        return hash_content(self.to_state())
+
+    def to_state(self) -> dict[str, Any]:
+        return {"options": self.options, "vocabulary": self._fitted().to_state(), "idf": self._idf}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> TextVectorizer:
+        self = cls(**state["options"])
+        self._vocabulary = (Words if self.tokens == "words" else Subwords).from_state(state["vocabulary"])
+        self._idf = state["idf"]
+        if not isinstance(self._idf, np.ndarray) or self._idf.dtype.kind != "f":
+            raise ValueError("the weights of the terms are no numbers")
+        if not is_finite(self._idf):
+            raise ValueError("the weights of the terms are not finite")
+        if self._idf.shape != (len(self.feature_names),):
+            raise ValueError("there is not one weight a term")
+        return self
+
+    def _fitted(self) -> Words | Subwords:
+        if self._vocabulary is None:
+            raise NotFittedError("the text vectoriser has no vocabulary yet; fit it on texts first")
+        return self._vocabulary
+
+    @classmethod
+    def of_words(cls, words: list[str], counts: sparse.csr_array) -> TextVectorizer:
+        """A vectoriser of exactly these words, with the idf of documents that are already counted."""
+        self = cls(ngrams=1, max_features=max(1, len(words)), stop_words=False)
+        self._vocabulary = Words(words, [np.arange(len(words), dtype=np.int64)], WordRules())
+        self._idf = _smoothed_idf(counts)
+        return self
+
+    def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Term counts as unit rows of tf-idf values."""
+        values = 1 + np.log(counts.data) if self.sublinear else counts.data
+        values = values * self._idf[counts.indices]
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        lengths = np.sqrt(np.bincount(rows, weights=np.square(values, dtype=np.float64), minlength=counts.shape[0]))
+        values = (values / lengths[rows]).astype(np.float32)
+        return replace_values(counts, values)
+
+
+def _smoothed_idf(counts: sparse.csr_array) -> np.ndarray:
+    n_with_term = np.bincount(counts.indices, minlength=counts.shape[1])
+    return (np.log((1 + counts.shape[0]) / (1 + n_with_term)) + 1).astype(np.float32)
+
+
+def _stop_words() -> list[str]:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return sorted(ENGLISH_STOP_WORDS)
+
+
+def _checked(texts: Sequence[str]) -> Sequence[str]:
+    if isinstance(texts, str):
+        raise ConfigError("give a list of texts; put the one text into a list")
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(f"text {row} is not a string but {type(text).__name__}", remedy="use '' for a missing text")
+    return texts

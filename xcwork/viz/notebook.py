@@ -1,0 +1,123 @@
+"""What the guided notebooks share: figures that read well on light and dark pages, and questions that check themselves.
+
+>>> from xcwork import notebook
+>>> notebook.use_figure_style()  # once, at the top
+>>> notebook.check(answer, 3.0, why="every document counts once")  # below a question; `answer = ...` is a blank
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from numbers import Number
+from typing import Any
+
+from xcwork.viz import COLOURS
+
+TEXT = "#767676"  # a contrast of 4.5 to white and of 4.6 to black
+GRID = "rgba(127, 127, 127, 0.25)"
+CLEAR = "rgba(0, 0, 0, 0)"
+STYLE = "xcwork"  # the name of the renderer
+TOLERANCE = 0.01
+
+
+def use_figure_style() -> None:
+    """Show every Plotly figure of this notebook on a clear background, with text that reads on white and on black."""
+    import plotly.io as pio
+    from plotly.io.base_renderers import PlotlyRenderer
+
+    class NotebookRenderer(PlotlyRenderer):
+        """Plotly's own way of showing a figure in a notebook, after `on_any_page`."""
+
+        def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, Any]:
+            words = _in_words(fig_dict)
+            return super().to_mimebundle(on_any_page(fig_dict)) | {"text/plain": words}
+
+    pio.renderers[STYLE] = NotebookRenderer(config={"displaylogo": False})
+    pio.renderers.default = STYLE
+
+
+def on_any_page(figure: dict[str, Any]) -> dict[str, Any]:
+    """The figure with colours for light and dark pages; without the table it carries, which would double its size."""
+    axis = {
+        "gridcolor": GRID,
+        "linecolor": TEXT,
+        "zerolinecolor": GRID,
+        "tickcolor": GRID,
+        "automargin": True,
+        "title": {"standoff": 12},
+    }
+    template = {
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "font": {"color": TEXT, "size": 14},
+        "colorway": list(COLOURS),
+        "xaxis": axis,
+        "yaxis": axis,
+        "title": {"x": 0, "xanchor": "left"},
+        "coloraxis": {"colorbar": {"outlinewidth": 0}},
+        "hoverlabel": {"align": "left"},
+        "legend": {"orientation": "h"},
+        "scene": {f"{name}axis": {**axis, "backgroundcolor": CLEAR} for name in "xyz"},
+    }
+    layout = dict(figure.get("layout", {}))
+    meta = {key: value for key, value in (layout.pop("meta", None) or {}).items() if key != "table"}
+    return {**figure, "layout": {**layout, "template": {"layout": template}} | ({"meta": meta} if meta else {})}
+
+
+def _in_words(figure: dict[str, Any]) -> str:
+    layout = figure.get("layout", {})
+    title = (layout.get("title") or {}).get("text", "")
+    return (layout.get("meta") or {}).get("alt") or f"A figure: {title}"
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What became of an answer; a notebook shows it in colour and in words."""
+
+    is_right: bool | None  # None: not answered yet
+    right: str
+    why: str
+
+    def __repr__(self) -> str:
+        if self.is_right is None:
+            return "Not answered yet: replace the dots above and run both cells again."
+        return f"Right. {self.why}" if self.is_right else "Not yet. Try again, or unfold the answer."
+
+    def _repr_html_(self) -> str:
+        colour = {None: COLOURS[6], True: COLOURS[2], False: COLOURS[1]}[self.is_right]
+        shown = f'<p style="border-left: .3em solid {colour}; padding-left: .6em">{escape(repr(self))}</p>'
+        if self.is_right:
+            return shown
+        folded = f"{escape(self.right)}. {escape(self.why)}"
+        return f"{shown}<details><summary>Show the answer</summary><p>{folded}</p></details>"
+
+
+def check(answer: Any, right: Any, *, why: str = "", tolerance: float = TOLERANCE) -> Verdict:
+    """Compare an answer with the right one: numbers within a relative `tolerance`, words in any case, lists as sets.
+
+    `...` is an unanswered question: the right answer stays folded away.
+    """
+    if answer is ...:
+        return Verdict(None, _shown(right), why)
+    return Verdict(_agree(answer, right, tolerance), _shown(right), why)
+
+
+def _agree(answer: Any, right: Any, tolerance: float) -> bool:
+    if isinstance(right, str):
+        return isinstance(answer, str) and answer.strip().casefold() == right.strip().casefold()
+    if isinstance(right, Number):
+        return isinstance(answer, Number) and math.isclose(answer, right, rel_tol=tolerance, abs_tol=1e-9)
+    if isinstance(right, Iterable):
+        return isinstance(answer, Iterable) and set(answer) == set(right)
+    return bool(answer == right)
+
+
+def _shown(right: Any) -> str:
+    if isinstance(right, str | bool | int):
+        return str(right)
+    if isinstance(right, Number):
+        return f"{right:.4g}"
+    return ", ".join(str(each) for each in right) if isinstance(right, Iterable) else str(right)

@@ -1,0 +1,217 @@
+"""One HTML file about one or several runs: it opens without network, today and in ten years.
+
+Plotly's script is written into the file, and a content policy forbids every request to the outside. Each figure has
+its numbers beside it as a table. Everything that comes from data or users is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xcwork.errors import ConfigError, XcworkError
+from xcwork.runs import evaluation
+from xcwork.runs.card import HEADLINE, clean, source_name, worst_labels
+from xcwork.runs.store import Run
+from xcwork.storage.atomic import write_text
+from xcwork.viz import alt_text, bands, curves
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from xcwork.metrics import EvalReport
+
+WORST_LABELS, SAMPLE_ERRORS, K = 20, 10, 5
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
+)
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }
+th, td { border-bottom: 1px solid #ccc; padding: .25rem .75rem; text-align: left; vertical-align: top }
+td { max-width: 22rem; overflow-wrap: anywhere }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
+caption { text-align: left; font-weight: 600; padding: .5rem 0 }
+figure { margin: 1rem 0 } figcaption, .note { color: #444 }
+"""  # noqa: E501 - one rule a line reads better than a folded one
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A run as the report shows it."""
+
+    name: str
+    run: Run
+    record: dict[str, Any]
+    report: EvalReport | None
+
+
+def write_report(runs: Run | Iterable[Run], path: str | Path) -> Path:
+    """Write the report about `runs` to `path`. A run without results is listed with the reason."""
+    chosen = [runs] if isinstance(runs, Run) else list(runs)
+    if not chosen:
+        raise ConfigError("a report needs at least one run")
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, render(chosen))
+    return path
+
+
+def render(runs: Sequence[Run]) -> str:
+    """The report as HTML."""
+    from plotly.offline import get_plotlyjs
+
+    entries = _entries(runs)
+    measured = [entry for entry in entries if entry.report is not None]
+    title = f"xcwork report: {entries[0].name}" + (f" and {len(entries) - 1} more" if len(entries) > 1 else "")
+    parts = [f"<h1>{escape(title)}</h1>", _overview(entries)]
+    if measured:
+        parts += [_metrics(measured), _rankings(measured), _bands(measured)]
+    parts += [_details(entry) for entry in entries]
+    body = "\n".join(parts)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
+        f"<style>{STYLE}</style>\n<script>{get_plotlyjs()}</script>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _entries(runs: Sequence[Run]) -> list[_Entry]:
+    names = [clean(run.name) for run in runs]
+    entries = []
+    for run, name in zip(runs, names, strict=True):
+        record, report = run.to_dict(), None
+        if record["metrics"]:
+            report = run.report()
+        # Two runs may carry the same name; the id tells them apart.
+        entries.append(_Entry(name if names.count(name) == 1 else run.id, run, record, report))
+    return entries
+
+
+def _overview(entries: Sequence[_Entry]) -> str:
+    rows = []
+    for entry in entries:
+        record, size = entry.record, entry.record["model_bytes"]
+        rows.append(
+            [
+                entry.name,
+                record.get("method", ""),
+                source_name(record.get("data", "")),
+                record["state"],
+                record["train_seconds"],
+                record["predict_ms_per_document"],
+                record["peak_memory_mb"],
+                None if size is None else size / 1e6,
+            ]
+        )
+    columns = ["run", "method", "data", "state", "training, s", "ms a document", "memory, MB", "model, MB"]
+    return _table("Runs", columns, rows)
+
+
+def _metrics(entries: Sequence[_Entry]) -> str:
+    scopes = {"all labels": "metrics", "labels seen in training": "seen", "unseen labels": "unseen"}
+    parts = ["<h2>Metrics</h2>"]
+    for title, scope in scopes.items():
+        rows = [[entry.name, *(getattr(entry.report, scope)[metric] for metric in HEADLINE)] for entry in entries]
+        parts.append(_table(f"Percent, {title}", ["run", *HEADLINE], rows))
+    for entry in entries:
+        constants = entry.report.propensity
+        psp = f"PSP with A = {constants.A}, B = {constants.B} ({constants.source})"
+        notes = "; ".join([psp, *(f"{scope}: {note}" for scope, note in entry.report.notes.items())])
+        parts.append(f'<p class="note">{_shown(entry.name)}: {_shown(notes)}</p>')
+    return "\n".join(parts)
+
+
+def _rankings(entries: Sequence[_Entry]) -> str:
+    lists = {entry.name: entry.report.curves for entry in entries if entry.report.curves["k"]}
+    parts = ["<h2>How far down the list</h2>"]
+    for metric in ("recall_macro", "P"):
+        told = [
+            f"{name}: from {c[metric][0]:.1f} % at k = 1 to {c[metric][-1]:.1f} % at k = {c['k'][-1]}"
+            for name, c in lists.items()
+        ]
+        parts.append(_figure(curves.ranking_curves(lists, metric), "; ".join(told)))
+    return "\n".join(parts)
+
+
+def _bands(entries: Sequence[_Entry]) -> str:
+    tables = {entry.name: entry.report.bands["absolute"] for entry in entries}
+    columns = ["labels", "test_positives", f"hits@{K}", f"recall@{K}", f"contribution@{K}"]
+    rows = [
+        # Without a true label in the test part a recall of 0 would look like a failure.
+        [name, band, *(row[c] if row["test_positives"] or not c.startswith("recall") else None for c in columns)]
+        for name, table in tables.items()
+        for band, row in table.items()
+    ]
+    return "\n".join(
+        [
+            "<h2>Frequent and rare labels</h2>",
+            _figure(bands.band_recall(tables, k=K), entries[0].report.definitions["absolute"]),
+            _figure(bands.band_contributions(tables, k=K), f"The parts of a bar add up to P@{K}."),
+            _table("By band", ["run", "band", *columns], rows),
+        ]
+    )
+
+
+def _details(entry: _Entry) -> str:
+    """Everything about one run alone."""
+    parts = [f"<h2>{_shown(entry.name)}</h2>", f'<p class="note">{_shown(entry.run.id)}</p>']
+    if entry.record["message"]:
+        parts.append(f"<p>{_shown(entry.record['state'])}: {_shown(entry.record['message'])}</p>")
+    events = entry.run.events()
+    for value in dict.fromkeys(name for _, name in curves.training_series(events)):
+        parts.append(_figure(curves.training_curves(events, value=value), f"{value} as the training reported it."))
+    if entry.report is not None:
+        parts.append(
+            _table(
+                f"Labels missed most often (first {K})",
+                ["label", "test documents", "found"],
+                worst_labels(entry.run, WORST_LABELS),
+            )
+        )
+        parts.append(_errors(entry.run))
+    parameters = entry.record.get("params", {})
+    parts.append(_table("Parameters", ["parameter", "value"], [[name, str(v)] for name, v in parameters.items()]))
+    return "\n".join(parts)
+
+
+def _errors(run: Run) -> str:
+    try:
+        sample = evaluation.read_table(run.folder / "eval", evaluation.ERRORS, rows=SAMPLE_ERRORS)
+    except XcworkError as damage:
+        return f'<p class="note">{_shown(damage)}</p>'
+    return _table(f"Documents ranked worst (first {K} labels)", list(sample.columns), sample.values.tolist())
+
+
+def _figure(figure: go.Figure, caption: str) -> str:
+    drawn = figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True})
+    return f'<figure aria-label="{_shown(alt_text(figure))}">{drawn}<figcaption>{_shown(caption)}</figcaption></figure>'
+
+
+def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    head = "".join(f'<th scope="col">{_shown(column)}</th>' for column in columns)
+    lines = [f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in rows]
+    if not lines:
+        lines = [f'<tr><td colspan="{len(columns)}">none</td></tr>']
+    body = "\n".join(lines)
+    return f"<table><caption>{_shown(caption)}</caption><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "<td>–</td>"
+    if isinstance(value, int | float):
+        return (
+            f'<td class="number">{value:,.2f}</td>'
+            if isinstance(value, float)
+            else f'<td class="number">{value:,}</td>'
+        )
+    return f"<td>{_shown(value)}</td>"
+
+
+def _shown(text: object) -> str:
+    return escape(clean(text, None))
