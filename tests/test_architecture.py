@@ -12,7 +12,17 @@ LAYERS = (
     *("errors", "sparse", "paths", "options", "storage", "progress", "compute", "export", "kernels", "text", "core"),
     *("data", "metrics", "search", "published", "methods", "runs", "analysis", "viz", "studies", "cli", "xcwork_app"),
 )
-SHARED = {"base", "common", "inputs", "layout", "params", "presets", "registry"}  # what a method may import of methods
+# What a method may import of `methods` besides its own package.
+SHARED = {"base", "common", "inputs", "model", "names", "params", "presets", "registry"}
+    "base",
+    "common",
+    "inputs",
+    "model",
+    "names",
+    "params",
+    "presets",
+    "registry",
+}  # what a method may import of methods
 
 
 def read_modules() -> dict[str, ast.Module]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +12,29 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xcwork.data.synthetic import make_synthetic
-from xcwork.errors import ConfigError, DataError
+from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
 from xcwork.methods.label_match.method import TfidfMatch
-from xcwork.methods.layout import compact
+from xcwork.methods.model import FittedModel, narrow
 from xcwork.methods.one_vs_all.method import OneVsAll
 from xcwork.methods.popularity.method import Popularity
 from xcwork.storage.state import write_state
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DeclaredModel(FittedModel):
+    """Ranks labels by their ids, the largest first."""
+
+    learned: Any = None
+
+    def predict(self, X, k, among=None):
+        scores = np.tile(np.arange(self.n_labels, dtype=np.float32), (X.shape[0], 1))
+        order = np.argsort(-scores, axis=1).astype(np.int32)
+        found = TopK(order, np.take_along_axis(scores, order, axis=1))
+        return (found if among is None else found.among(among)).head(k)
+
+    def explain(self, x, label):
+        return Explanation.of([], exact=True, score=label)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -30,23 +47,18 @@ class Declared(Method):
     deep: bool = param(False, "whether to go deep", advanced=True)
     limit: int | None = param(None, "at most this many", low=2)
 
-    def _fit(self, train):
-        self.seen_ = train.n_documents
+    width: int = param(5, "how wide to search", low=1, at_prediction=True, formerly="beam")
 
-    def _predict(self, X, k, among=None):
-        scores = np.tile(np.arange(len(self.labels_), dtype=np.float32), (X.shape[0], 1))
-        order = np.argsort(-scores, axis=1).astype(np.int32)
-        found = TopK(order, np.take_along_axis(scores, order, axis=1))
-        return (found if among is None else found.among(among)).head(k)
+    model_type = DeclaredModel
 
-    def _explain(self, x, label):
-        return Explanation.of([], exact=True, score=label)
+    def _fit(self, train, checkpoint):
+        return DeclaredModel(**self._facts(train))
 
 
 class TestParameters:
     def test_the_declaration_is_the_whole_truth(self):
         declared = Declared.parameters()
-        assert list(declared) == ["seed", "count", "rate", "mode", "deep", "limit"]
+        assert list(declared) == ["seed", "count", "rate", "mode", "deep", "limit", "width"]
         assert (declared["count"].type, declared["count"].low, declared["count"].high) == (int, 1, 9)
         assert declared["mode"].choices == ("fast", "slow")
         assert declared["deep"].advanced
@@ -60,6 +72,7 @@ class TestParameters:
             "mode": "fast",
             "deep": False,
             "limit": None,
+            "width": 5,
         }
 
     @pytest.mark.parametrize(
@@ -107,7 +120,7 @@ class TestParameters:
             ({"mode": "medium"}, "mode must be one of fast, slow, got 'medium'"),
             ({"deep": 1}, "deep must be true or false, got 1"),
             ({"limit": 1}, "limit must be at least 2, got 1"),
-            ({"speed": 1}, "Declared has no parameter 'speed'; it has seed, count, rate, mode, deep, limit"),
+            ({"speed": 1}, "Declared has no parameter 'speed'; it has seed, count, rate, mode, deep, limit, width"),
         ],
     )
     def test_values_outside_the_declaration_are_refused(self, values, complaint):
@@ -135,13 +148,13 @@ class TestParameters:
             "count": 4,
             "rate": 0.25,
         }
-        assert (method.count, method.rate) == (3, 0.5)
+        assert (method.model_.params.count, method.model_.params.rate) == (3, 0.5)
         method.fit(jumble.train)
-        assert (method.count, method.rate) == (4, 0.25)
+        assert (method.model_.params.count, method.model_.params.rate) == (4, 0.25)
 
     def test_parameters_that_cannot_work_leave_the_model_as_it_is(self, jumble):
         method = Declared().fit(jumble.train)
-        method._requested = {"count": 99}
+        method.count = 99
         with pytest.raises(ConfigError, match="count must be at most 9"):
             method.fit(jumble.train)
         assert method.predict(jumble.test.X, k=1).ids[0].tolist() == [10]
@@ -197,16 +210,18 @@ def test_adding_labels_checks_its_arguments(checkerboard):
 def test_a_failed_fit_leaves_the_method_untrained(jumble):
     @dataclass(kw_only=True, eq=False)
     class Failing(Declared):
-        """Fails in the middle."""
+        """Fails when asked to."""
 
-        def _fit(self, train):
-            self.half_ = 1
-            raise ZeroDivisionError
+        def _fit(self, train, checkpoint):
+            if self.deep:
+                raise ZeroDivisionError
+            return super()._fit(train, checkpoint)
 
-    method = Failing()
+    method = Failing().fit(jumble.train).set_params(deep=True)
     with pytest.raises(ZeroDivisionError):
         method.fit(jumble.train)
-    assert not [name for name in vars(method) if name.endswith("_")]
+    with pytest.raises(NotFittedError, match="Failing has not been trained"):
+        method.predict(jumble.test)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
@@ -214,15 +229,41 @@ def test_a_failed_fit_leaves_the_method_untrained(jumble):
 def test_a_training_that_diverges_is_an_error_and_no_model(jumble, wrong, shape):
     @dataclass(kw_only=True, eq=False)
     class Diverging(Declared):
-        """Learns numbers that are none."""
+        """Learns numbers that are not finite."""
 
-        def _fit(self, train):
-            self.weights_ = shape(np.array([[abs(wrong), wrong]], np.float32))
+        def _fit(self, train, checkpoint):
+            return DeclaredModel(**self._facts(train), learned=shape(np.array([[abs(wrong), wrong]], np.float32)))
 
     method = Diverging()
-    with pytest.raises(ConfigError, match=r"the training of Diverging diverged: weights_ .*not finite; use a smaller"):
+    with pytest.raises(ConfigError, match=r"the training of Diverging diverged: learned .*not finite; use a smaller"):
         method.fit(jumble.train)
-    assert not [name for name in vars(method) if name.endswith("_")]
+    assert not hasattr(method, "model_")
+
+
+def test_parameters_of_the_prediction_take_effect_immediately_and_drop_what_was_prepared(jumble):
+    method = Declared().fit(jumble.train)
+    before = method.model_
+    assert method.set_params(count=4, width=7).labels_ is before.labels
+    assert (method.model_.params.count, method.model_.params.width) == (3, 7)
+    assert method.model_ is not before
+    method.width = 0
+    with pytest.raises(ConfigError, match="width must be at least 1"):
+        method.predict(jumble.test)
+
+
+def test_an_old_name_of_a_parameter_is_understood_with_a_note(caplog):
+    assert Declared.from_params({"beam": 9}).width == 9
+    assert "the parameter beam of Declared is called width now" in caplog.text
+    assert Declared().set_params(beam=8).width == 8
+
+
+def test_parameters_of_a_model_do_not_change(jumble):
+    params = Declared().fit(jumble.train).model_.params
+    with pytest.raises(AttributeError, match="count cannot change"):
+        params.count = 5
+    with pytest.raises(AttributeError, match="there is no parameter 'speed'"):
+        params.speed  # noqa: B018
+    assert dict(params | {"count": 5}) == Declared(count=5).get_params()
 
 
 @pytest.mark.parametrize(
@@ -242,7 +283,11 @@ def test_an_explanation_is_exact_if_it_adds_up_to_what_is_predicted(jumble, expl
     class Claiming(Declared):
         """Predicts 5 for label 5, whatever it says about it."""
 
-        def _explain(self, x, label):
+        def _fit(self, train, checkpoint):
+            return ClaimingModel(**self._facts(train))
+
+    class ClaimingModel(DeclaredModel):
+        def explain(self, x, label):
             return explanation
 
     found = Claiming().fit(jumble.train).explain(jumble.test.X[[0]], 5)
@@ -273,14 +318,14 @@ def test_learned_matrices_have_indices_of_32_bits_where_these_suffice() -> None:
         (np.ones(2, np.float32), np.array([1, 3], np.int64), np.array([0, 2, 2], np.int64)), shape=(2, 5)
     )
     assert wide.indices.dtype == np.int64
-    kept = compact({"a": wide, "b": np.arange(3)})
+    kept = narrow({"a": wide, "b": np.arange(3)})
     assert kept["a"].indices.dtype == kept["a"].indptr.dtype == np.int32
     assert (kept["a"] != wide).nnz == 0
     assert kept["b"].dtype == np.int64
     huge = sparse.csr_array((np.ones(1), np.array([2**33]), np.array([0, 1])), shape=(1, 2**34))
-    assert compact(huge) is huge
+    assert narrow(huge) is huge
 
 
 def test_a_trained_model_holds_compact_matrices() -> None:
     data = make_synthetic(n_documents=100, n_labels=20, n_topics=2, labels_per_document=2)
-    assert OneVsAll().fit(data.train).weights_.indices.dtype == np.int32
+    assert OneVsAll().fit(data.train).model_.weights.indices.dtype == np.int32

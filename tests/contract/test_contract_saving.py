@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -94,9 +94,6 @@ def test_it_is_known_by_its_registered_name_and_describes_itself(name):
     assert list(METHODS) == sorted(METHODS)
 
 
-COMMON = {"labels_", "features_", "label_frequencies_"}
-
-
 def save_changed(model, folder, change):
     """The model as another version, or a stranger, might have stored it."""
     state = model.to_state()
@@ -112,10 +109,16 @@ def save_changed(model, folder, change):
 
 
 def test_every_learned_attribute_is_declared(on_jumble):
-    learned = set(on_jumble.to_state()["learned"]) - COMMON
-    declared = dict(on_jumble.layout)
-    assert learned <= set(declared)
-    assert {name for name in declared if not hasattr(declared[name], "may_lack")} <= learned
+    assert type(on_jumble.model_) is on_jumble.model_type
+    assert set(on_jumble.to_state()["learned"]) == set(on_jumble.model_type.learned_fields())
+    assert vars(on_jumble).keys() == on_jumble.parameters().keys() | {"model_"}
+    assert dict(on_jumble.model_.params) == on_jumble.get_params()
+
+
+def test_a_model_cannot_be_changed(on_jumble):
+    for name in ("params", *on_jumble.model_type.learned_fields()):
+        with pytest.raises(FrozenInstanceError):
+            setattr(on_jumble.model_, name, None)
 
 
 def test_a_model_of_another_version_is_one_sentence(on_jumble, tmp_path):
@@ -125,15 +128,15 @@ def test_a_model_of_another_version_is_one_sentence(on_jumble, tmp_path):
         with pytest.raises(DataError, match=r"cannot use the stored model: .*missing; train it again") as refusal:
             Method.load(tmp_path / "older")
         assert refusal.value.file == tmp_path / "older"
-    save_changed(on_jumble, tmp_path / "newer", lambda stored: stored.update(later_=1))
-    with pytest.raises(DataError, match="later_ is unknown here; train it again"):
+    save_changed(on_jumble, tmp_path / "newer", lambda stored: stored.update(later=1))
+    with pytest.raises(DataError, match="later is unknown here; train it again"):
         Method.load(tmp_path / "newer")
 
 
 def test_a_part_of_another_size_or_kind_is_refused(on_jumble, tmp_path):
     """Kernels trust what they index with, so no such model may get that far."""
     for name, value in on_jumble.to_state()["learned"].items():
-        if name in ("curve_", "curves_", "labels_", "features_"):
+        if name in ("curve", "curves", "labels", "features"):
             continue
         others = [{"a": {}}, "text"] if not isinstance(value, str) else [3]
         if isinstance(value, np.ndarray):
@@ -144,7 +147,7 @@ def test_a_part_of_another_size_or_kind_is_refused(on_jumble, tmp_path):
             if isinstance(value, np.ndarray) and len(value) == 0 and isinstance(other, np.ndarray):
                 continue
             save_changed(on_jumble, tmp_path / "changed", lambda stored, n=name, o=other: stored.update({n: o}))
-            if name in ("gains_", "voter_counts_") and isinstance(other, np.ndarray):
+            if name in ("gains", "voter_counts") and isinstance(other, np.ndarray):
                 continue  # nothing is indexed with these
             with pytest.raises(DataError, match="cannot use the stored model"):
                 Method.load(tmp_path / "changed")
@@ -176,7 +179,7 @@ def test_numbers_that_are_not_finite_are_refused(name, on_jumble, tmp_path):
     assert places or name in ("popularity", "eagle")  # EAGLE's numbers are its learner's
     for path in places:
         for number in (np.nan, np.inf):
-            if np.isnan(number) and (name, *path) == ("one_vs_all", "bias_"):
+            if np.isnan(number) and (name, *path) == ("one_vs_all", "bias"):
                 continue  # a label without a classifier
             save_changed(
                 on_jumble, tmp_path / "m", lambda stored, p=path, n=number: stored.update(spoil(learned, p, n))
@@ -190,7 +193,7 @@ def test_label_features_that_are_not_finite_are_refused(name, on_jumble, tmp_pat
     save_changed(
         on_jumble,
         tmp_path / "m",
-        lambda stored: stored.update(labels_=replace(labels, Z=labels.Z * np.float32(np.nan))),
+        lambda stored: stored.update(labels=replace(labels, Z=labels.Z * np.float32(np.nan))),
     )
     with pytest.raises(DataError, match="its label features are not finite"):
         Method.load(tmp_path / "m")

@@ -15,7 +15,8 @@ from scipy import sparse
 from xcwork.core.features import Features
 from xcwork.data.build import text_dataset
 from xcwork.errors import DataError
-from xcwork.methods.label_match.method import BM25, TfidfMatch, counts
+from xcwork.methods.label_match.method import BM25, TfidfMatch
+from xcwork.methods.label_match.term_weights import count_terms
 from xcwork.text.vectorizer import TextVectorizer
 
 TRAIN = ["apple pear apple", "pear plum", "plum plum cherry quince", "apple quince"]
@@ -90,7 +91,7 @@ texts = st.lists(st.sampled_from(["apple", "pear", "plum", "cherry"]), min_size=
 def test_counts_come_back_from_unit_rows(text, sublinear):
     vectorizer = TextVectorizer(ngrams=1, sublinear=sublinear, stop_words=False).fit([*TRAIN, "apple"])
     # A term that occurs once fixes the scale of the row.
-    found = counts(vectorizer.transform([text + " quince"]), Features(0, vectorizer=vectorizer)).toarray()[0]
+    found = count_terms(vectorizer.transform([text + " quince"]), Features(0, vectorizer=vectorizer)).toarray()[0]
     expected = Counter(text.split())
     named = dict(zip(vectorizer.feature_names, found.tolist(), strict=True))
     assert {term: named[term] for term in expected} == pytest.approx(dict(expected), rel=1e-4)
@@ -98,7 +99,7 @@ def test_counts_come_back_from_unit_rows(text, sublinear):
 
 def test_counts_survive_zeros_and_empty_rows():
     rows = sparse.csr_array((np.array([0.0, 0.2, 0.4], np.float32), [0, 1, 2], [0, 0, 3, 3]), shape=(3, 3))
-    np.testing.assert_allclose(counts(rows, Features(3)).toarray(), [[0, 0, 0], [0, 1, 2], [0, 0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(count_terms(rows, Features(3)).toarray(), [[0, 0, 0], [0, 1, 2], [0, 0, 0]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", [BM25, TfidfMatch])
@@ -109,7 +110,7 @@ def test_label_terms_are_found_by_name_when_vocabularies_differ(fruit, method):
     Z = sparse.csr_array(sparse.hstack([fruit.labels.Z[:, order], np.ones((4, 1), np.float32)]))
     labels = replace(fruit.labels, Z=Z, features=own)
     shuffled = replace(fruit.train, labels=labels, features=replace(fruit.features, vectorizer=None))
-    terms = method().fit(shuffled).terms_.toarray()
+    terms = method().fit(shuffled).model_.terms.toarray()
     assert {(names[i], label) for i, label in np.argwhere(terms).tolist()} == {
         (word, label) for label, text in enumerate(LABELS) for word in text.split()
     }

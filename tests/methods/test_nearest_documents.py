@@ -25,7 +25,7 @@ def brute_force(train, x: np.ndarray, neighbours: int) -> np.ndarray:
 @pytest.mark.parametrize("neighbours", [1, 3, 40])
 @pytest.mark.parametrize("batch", [4, 512])
 def test_scores_follow_the_formula(jumble, neighbours, batch):
-    best = NearestDocuments(neighbours=neighbours, batch=batch).fit(jumble.train).predict(jumble.test.X, k=11)
+    best = NearestDocuments(neighbours=neighbours, batch_size=batch).fit(jumble.train).predict(jumble.test.X, k=11)
     for document, x in enumerate(jumble.test.X.toarray().astype(np.float64)):
         expected = brute_force(jumble.train, x, neighbours)
         found = dict(best.row(document))

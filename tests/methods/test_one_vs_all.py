@@ -45,7 +45,7 @@ def blocks_trained(monkeypatch) -> list[list[int]]:
 def test_margins_are_those_of_scikit_learn(jumble, C):
     from sklearn.svm import LinearSVC
 
-    model = OneVsAll(C=C, tolerance=1e-4, prune=0.0, max_rounds=500).fit(jumble.train)
+    model = OneVsAll(C=C, tolerance=1e-4, prune=0.0, max_passes=500).fit(jumble.train)
     best = model.predict(jumble.test.X, k=11)
     X, test = (normalise_rows(split.X).toarray() for split in (jumble.train, jumble.test))
     for label in np.flatnonzero(jumble.train.label_frequencies).tolist():
@@ -64,8 +64,8 @@ def test_a_looser_tolerance_stays_near(jumble):
 
 
 def test_pruning_drops_the_small_weights_only(jumble):
-    full = OneVsAll(prune=0.0).fit(jumble.train).weights_.toarray()
-    pruned = OneVsAll(prune=0.2).fit(jumble.train).weights_.toarray()
+    full = OneVsAll(prune=0.0).fit(jumble.train).model_.weights.toarray()
+    pruned = OneVsAll(prune=0.2).fit(jumble.train).model_.weights.toarray()
     np.testing.assert_array_equal(pruned, np.where(np.abs(full) >= 0.2, full, 0))
     assert 0 < np.count_nonzero(pruned) < np.count_nonzero(full)
 
@@ -76,8 +76,8 @@ def test_the_size_of_a_block_changes_nothing(jumble, monkeypatch):
         monkeypatch.setattr(one_vs_all_svm, "MAX_LABELS_PER_BLOCK", size)
         models.append(OneVsAll(prune=0.0).fit(jumble.train))
     for model in models[1:]:
-        assert model.weights_.toarray().tobytes() == models[0].weights_.toarray().tobytes()
-        assert model.bias_.tobytes() == models[0].bias_.tobytes()
+        assert model.model_.weights.toarray().tobytes() == models[0].model_.weights.toarray().tobytes()
+        assert model.model_.bias.tobytes() == models[0].model_.bias.tobytes()
 
 
 def test_blocks_shrink_with_the_size_of_the_data(jumble, monkeypatch):
@@ -101,8 +101,8 @@ def test_a_resumed_training_repeats_no_block(jumble, tmp_path, blocks_trained):
         assert blocks_trained == all_blocks[:stop_after]
         resumed = OneVsAll().fit(jumble.train, checkpoint=checkpoint)
         assert blocks_trained == all_blocks
-        assert resumed.weights_.toarray().tobytes() == expected.weights_.toarray().tobytes()
-        assert resumed.bias_.tobytes() == expected.bias_.tobytes()
+        assert resumed.model_.weights.toarray().tobytes() == expected.model_.weights.toarray().tobytes()
+        assert resumed.model_.bias.tobytes() == expected.model_.bias.tobytes()
 
 
 def test_a_killed_training_goes_on_from_the_last_checkpoint(jumble, tmp_path, blocks_trained, monkeypatch):
@@ -149,14 +149,16 @@ def test_a_label_without_documents_has_no_classifier(jumble):
     explanation = model.explain(jumble.test.X[[0]], 9)
     assert explanation.score == -1
     assert explanation.parts[0].label_term == "no training document to learn from"
-    assert np.flatnonzero(np.isnan(model.bias_)).tolist() == [4, 9]
+    assert np.flatnonzero(np.isnan(model.model_.bias)).tolist() == [4, 9]
 
 
 def test_an_empty_document_is_ranked_by_the_biases(jumble):
     model = OneVsAll().fit(jumble.train)
     best = model.predict(np.zeros((1, 25), np.float32), k=11)
-    seen = np.flatnonzero(~np.isnan(model.bias_))
-    assert [label for label, _ in best.row(0)] == sorted(seen.tolist(), key=lambda label: (-model.bias_[label], label))
+    seen = np.flatnonzero(~np.isnan(model.model_.bias))
+    assert [label for label, _ in best.row(0)] == sorted(
+        seen.tolist(), key=lambda label: (-model.model_.bias[label], label)
+    )
 
 
 def test_documents_without_any_label_teach_nothing(jumble):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 CLOSE = 1e-4  # a smaller relative difference between explanation and prediction is rounding
 LEAST = 1e-6  # and so is a smaller absolute one
+ANY_DOCUMENT = "(any document)"  # the document term of a part that does not depend on the document
 SHOWN_PARTS = 15  # in a notebook
 
 

@@ -5,19 +5,24 @@
         \"\"\"Vote of the nearest training documents.\"\"\"
         neighbours: int = param(20, "training documents that vote", low=1, high=10_000)
 
+        model_type = NearestDocumentsModel
+
 The fields are the hyper-parameters. The constructor, `get_params`, the command line, the form of the dashboard and the
-saved `config.json` all follow from that declaration. A method implements `_fit`, `_predict` and `_explain`; what is
-common to all (validation, text input, filter pairs, label names, saving) happens here. Learned attributes end in an
-underscore: they are what `save` stores and what a new `fit` forgets. The hyper-parameters of a trained method are those
-it was trained with; `set_params` is for the next `fit`.
+saved `config.json` all follow from that declaration. A method implements `_fit`, which returns a `FittedModel`: frozen,
+with the parameters it was trained with, its arrays and the verbs `predict` and `explain`. What is common to all methods
+(validation, text input, filter pairs, label names, saving) happens here.
+
+As in scikit-learn, the attributes of a method are for the next `fit`. Predictions, explanations and saved models follow
+`model_.params`; only parameters declared with `at_prediction`, such as `beam` and `device`, take effect immediately.
 """
 
 from __future__ import annotations
 
+import logging
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -33,15 +38,17 @@ from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError, NotFittedError
-from xcwork.methods import registry
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
-from xcwork.methods.layout import Check, Misfit, check_finite, check_stored, compact
+from xcwork.methods.model import FittedModel, Misfit, Params
+from xcwork.methods.names import METHODS, find_class, name_of
 from xcwork.methods.params import Parameter, param
 from xcwork.progress import Callback, listening
 from xcwork.storage.state import read_state, storable, write_state
 
 __all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "TopK", "param"]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -63,103 +70,62 @@ class Method(ABC):
     """Base of every method."""
 
     seed: int = param(0, "seed of everything random", low=0)
+    model_: FittedModel = field(init=False, repr=False)  # there after `fit`
 
     title: ClassVar[str] = ""
     paper: ClassVar[str] = ""
     capabilities: ClassVar[Capabilities] = Capabilities()
-    layout: ClassVar[Mapping[str, Check]] = {}  # what it learns, beyond what all methods keep; see `layout.py`
-
-    # ---- the three things a method implements
+    model_type: ClassVar[type[FittedModel]]
 
     @abstractmethod
-    def _fit(self, train: Split) -> None:
-        """Learn from `train`. `labels_`, `features_` and `label_frequencies_` are already set."""
-
-    @abstractmethod
-    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        """Return the k best labels of each row of `X`; `among` (ascending ids) limits the candidates, None means all.
-
-        A limit changes no score: the answer is the full ranking without the other labels.
-        """
-
-    @abstractmethod
-    def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        """Why `label` has its score for the one document `x` (1, n_features); `explain` finds out if that is exact."""
-
-    # ---- what a method may refine
-
-    def _add_labels(self, Z: sparse.csr_array) -> None:
-        """Make the new labels, already at the end of `labels_`, take part in predictions."""
-
-    def label_embeddings(self) -> np.ndarray | sparse.csr_array | None:
-        """One row a label, for neighbours and the map; None when the method has none."""
-        return None
-
-    def diagnostics(self, split: Split) -> dict[str, float]:
-        """Numbers about this model on `split` that metrics do not show, such as the recall of a shortlist."""
-        return {}
+    def _fit(self, train: Split, checkpoint: Checkpoint | None) -> FittedModel:
+        """Learn from `train`, going on from what `checkpoint` holds; `self._facts(train)` are the common fields."""
 
     # ---- parameters
 
     @classmethod
     @cache
     def parameters(cls) -> Mapping[str, Parameter]:
-        """The declared hyper-parameters by name."""
+        """Return the declared hyper-parameters by name."""
         hints = typing.get_type_hints(cls)
-        return MappingProxyType({field.name: Parameter.from_field(field, hints[field.name]) for field in fields(cls)})
+        declared = [each for each in fields(cls) if "help" in each.metadata]
+        return MappingProxyType({each.name: Parameter.from_field(each, hints[each.name]) for each in declared})
 
     @classmethod
-    def from_params(cls, params: dict[str, Any]) -> Self:
-        """An instance with `params`, refusing names and values it does not know."""
-        known = cls.parameters()
-        for name in params:
-            if name not in known:
-                raise ConfigError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}")
-        method = cls(**params)
+    def from_params(cls, params: Mapping[str, Any]) -> Self:
+        """Return an instance with `params`, refusing names and values it does not know."""
+        method = cls(**cls.rename_params(params))
         method.validate()
         return method
 
+    @classmethod
+    def rename_params(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return `params` under the names of this version, with a note in the log; unknown names are refused."""
+        known = cls.parameters()
+        current = {declared.formerly: name for name, declared in known.items() if declared.formerly}
+        renamed = {}
+        for name, value in params.items():
+            if name not in known and name not in current:
+                raise ConfigError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}")
+            if name not in known:
+                log.warning("the parameter %s of %s is called %s now", name, cls.__name__, current[name])
+            renamed[name if name in known else current[name]] = value
+        return renamed
+
     def get_params(self) -> dict[str, Any]:
         """Return the hyper-parameters that the next `fit` uses."""
-        return self._own_params() | self._requested
+        return {name: getattr(self, name) for name in self.parameters()}
 
     def set_params(self, **params: Any) -> Self:
         """Change hyper-parameters for the next `fit`.
 
-        A trained method keeps those it was trained with: they remain its attributes, and predictions, explanations and
-        saved models follow them until the next `fit`. Only parameters declared with `at_prediction`, such as `beam` and
-        `device`, say nothing about what was learned; they take effect immediately.
+        What was learned stays as it is, with the parameters it was learned with, until then. Only parameters declared
+        with `at_prediction`, such as `beam` and `device`, take effect immediately.
         """
-        wanted = self.from_params(self.get_params() | params)
-        changed = {name: getattr(wanted, name) for name in params}
-        requested = {name: value for name, value in changed.items() if self._keeps(name)}
-        for name in changed.keys() - requested.keys():
-            setattr(self, name, changed[name])
-        if requested:
-            self._requested = {**self._requested, **requested}
+        wanted = self.from_params(self.get_params() | self.rename_params(params))
+        for name, value in wanted.get_params().items():
+            setattr(self, name, value)
         return self
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if self._keeps(name):
-            raise ConfigError(
-                f"this {type(self).__name__} is trained and keeps its {name}; use set_params for the next fit"
-            )
-        if name in self.parameters():
-            self._drop_caches()
-        super().__setattr__(name, value)
-
-    def _keeps(self, name: str) -> bool:
-        """Tell whether `name` is a hyper-parameter that what was learned depends on."""
-        return "labels_" in vars(self) and name in (known := self.parameters()) and not known[name].at_prediction
-
-    def _drop_caches(self) -> None:
-        """Drop what was only prepared for predicting: attributes that start with an underscore."""
-        for name in [name for name in vars(self) if name.startswith("_") and name != "_requested"]:
-            delattr(self, name)
-
-    def _own_params(self) -> dict[str, Any]:
-        """Return the hyper-parameters that the learned attributes, if there are some, were learned with."""
-        return {name: getattr(self, name) for name in self.parameters()}
 
     def validate(self) -> None:
         """Check every hyper-parameter against its declaration."""
@@ -170,33 +136,27 @@ class Method(ABC):
 
     def fit(self, train: Split, *, callbacks: Iterable[Callback] = (), checkpoint: Checkpoint | None = None) -> Self:
         """Train on `train`, forgetting any earlier training. A resumable method goes on from `checkpoint`."""
-        wanted = self.from_params(self.get_params())  # refuses them while nothing is forgotten yet
-        self._forget()
-        vars(self).update(wanted._own_params())
+        self.validate()  # while nothing is forgotten yet
+        vars(self).pop("model_", None)
         train = read_split(train)
         if train.n_documents == 0 or train.n_labels == 0:
             raise DataError("there are no documents or no labels to train on")
         if self.capabilities.needs_label_text and train.labels.Z is None:
-            without = [n for n in registry.METHODS if not registry.method_class(n).capabilities.needs_label_text]
+            without = [n for n in METHODS if not find_class(n).capabilities.needs_label_text]
             raise DataError(
                 f"{type(self).__name__} needs label text or label features, and this dataset has neither",
                 remedy=f"add a labels file, or use one of {', '.join(without)}",
             )
-        self.labels_, self.features_ = train.labels, train.features
-        self.label_frequencies_ = train.label_frequencies
-        self._checkpoint = checkpoint
+        with listening(callbacks):
+            model = self._fit(train, checkpoint).compact()
         try:
-            with listening(callbacks):
-                self._fit(train)
-            for name in self.layout:
-                if hasattr(self, name):
-                    setattr(self, name, compact(getattr(self, name)))
-            self._check_convergence()
-        except BaseException:
-            self._forget()
-            raise
-        finally:
-            self._checkpoint = None
+            model.check_finite()
+        except Misfit as problem:
+            raise ConfigError(
+                f"the training of {type(self).__name__} diverged: {problem}; use a smaller step size or stronger "
+                "regularisation, and look for extreme values among the features"
+            ) from None
+        self.model_ = model
         return self
 
     def predict(
@@ -207,43 +167,44 @@ class Method(ABC):
         `among` limits the candidates: label ids, or a mask with one bool per label. Filter pairs of a split never
         appear.
         """
-        self._check_fitted()
+        model = self._current_model()
         if isinstance(k, bool) or not isinstance(k, int | np.integer):
             raise ConfigError(f"k must be a whole number, got {k!r}")
         if k < 1:
             raise ConfigError(f"k must be at least 1, got {k}")
         X = self.matrix_of(documents)
+        n_shown = min(int(k), model.n_labels)
         pairs = documents.filter_pairs if isinstance(documents, Split) else None
         spare = 0 if pairs is None or len(pairs) == 0 else int(np.bincount(pairs[:, 0]).max())
-        candidates = read_candidates(among, len(self.labels_))
-        wanted = min(k + spare, len(self.labels_) if candidates is None else len(candidates))
+        candidates = read_candidates(among, model.n_labels)
+        wanted = min(int(k) + spare, model.n_labels if candidates is None else len(candidates))
         if X.shape[0] == 0 or wanted == 0:
-            return replace(TopK.empty(X.shape[0], min(k, len(self.labels_))), labels=self.labels_)
+            return replace(TopK.empty(X.shape[0], n_shown), labels=model.labels)
         with listening(callbacks), threads_for(X.shape[0]):
-            found = self._predict(X, wanted, candidates)
-        if spare:
+            found = model.predict(X, wanted, candidates)
+        if pairs is not None and spare:
             found = found.without(pairs)
-        return replace(found.head(min(k, len(self.labels_))), labels=self.labels_)
+        return replace(found.head(n_shown), labels=model.labels)
 
     def explain(self, document: Documents, label: int | str) -> Explanation:
-        """Why `label` (id, name or uid) has its score for one document."""
-        self._check_fitted()
+        """Return why `label` (id, name or uid) has its score for one document."""
+        model = self._current_model()
         x = self.matrix_of(document)
         if x.shape[0] != 1:
             raise DataError(f"explain takes one document, got {x.shape[0]}")
-        label = self.labels_.id_of(label)
+        label = model.labels.id_of(label)
         is_filtered = isinstance(document, Split) and label in document.filtered_labels(0)
         with threads_for(1):
-            found, best = self._explain(x, label), self._predict(x, 1, np.array([label]))
+            found = model.explain(x, label)
+            best = model.predict(x, 1, np.array([label]))
         predicted = float(best.scores[0, 0]) if best.row(0) else None
-        name = self.labels_.names[label]
-        return replace(found.compared_with(predicted), label=name, is_filtered=is_filtered)
+        return replace(found.compared_with(predicted), label=model.labels.names[label], is_filtered=is_filtered)
 
     def add_labels(self, texts: Sequence[str], names: Sequence[str] | None = None) -> np.ndarray:
-        """New labels from their texts, without training; returns their ids. Zero-shot methods only."""
-        self._check_fitted()
+        """Add labels by their texts, without training, and return their ids. Zero-shot methods only."""
+        model = self._current_model()
         if not self.capabilities.zero_shot:
-            able = [n for n in registry.METHODS if registry.method_class(n).capabilities.zero_shot]
+            able = [n for n in METHODS if find_class(n).capabilities.zero_shot]
             raise ConfigError(
                 f"{type(self).__name__} cannot predict labels it was not trained on; {', '.join(able)} can"
             )
@@ -253,38 +214,81 @@ class Method(ABC):
         names = texts if names is None else read_texts(names, "name")
         if len(names) != len(texts):
             raise ConfigError(f"there are {len(texts)} texts but {len(names)} names")
-        features = self.labels_.features or self.features_
+        features = model.labels.features or model.features
         Z = features.transform(texts)
-        first = len(self.labels_)
-        self.labels_ = self.labels_.extended(names, texts, Z)
-        self.label_frequencies_ = np.concatenate([self.label_frequencies_, np.zeros(len(names), np.int64)])
-        self._add_labels(Z)
-        return np.arange(first, len(self.labels_))
+        self.model_ = model.add_labels(model.labels.extended(names, texts, Z), Z)
+        return np.arange(model.n_labels, self.model_.n_labels)
+
+    def label_embeddings(self) -> np.ndarray | sparse.csr_array | None:
+        """Return one row per label, for neighbours and the map; None when the method has none."""
+        return self._current_model().label_embeddings()
+
+    def diagnostics(self, split: Split) -> dict[str, float]:
+        """Return numbers about the model on `split` that metrics do not show, such as the recall of a shortlist."""
+        return self._current_model().diagnostics(split)
 
     def matrix_of(self, documents: Documents) -> sparse.csr_array:
-        """Documents in any accepted form as rows of the features this model was trained on."""
+        """Return documents in any accepted form as rows of the features this model was trained on."""
         given = read_documents(documents)
-        X = self.features_.transform(given) if isinstance(given, list) else given
-        if X.shape[1] != self.features_.size:
-            raise DataError(
-                f"the documents have {X.shape[1]} features, but the model was trained on {self.features_.size}"
-            )
+        features = self._current_model().features
+        X = features.transform(given) if isinstance(given, list) else given
+        if X.shape[1] != features.size:
+            raise DataError(f"the documents have {X.shape[1]} features, but the model was trained on {features.size}")
         return X
+
+    # ---- what was learned
+
+    @property
+    def labels_(self) -> LabelSpace:
+        """The labels that can be predicted."""
+        return self._current_model().labels
+
+    @property
+    def features_(self) -> Features:
+        """The features of the documents."""
+        return self._current_model().features
+
+    @property
+    def label_frequencies_(self) -> np.ndarray:
+        """The number of training documents of each label, (n_labels,)."""
+        return self._current_model().label_frequencies
+
+    def _current_model(self) -> FittedModel:
+        """Return what was learned, with the parameters for predicting as they are now."""
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"{type(self).__name__} has not been trained; call fit first")
+        params = self.model_.params
+        changed = {
+            name: declared.check(getattr(self, name))
+            for name, declared in self.parameters().items()
+            if declared.at_prediction and getattr(self, name) != params[name]
+        }
+        if changed:
+            self.model_ = replace(self.model_, params=params | changed)
+        return self.model_
+
+    def _facts(self, train: Split) -> dict[str, Any]:
+        """Return the fields that every model has."""
+        return {
+            "params": Params(self.get_params()),
+            "labels": train.labels,
+            "features": train.features,
+            "label_frequencies": train.label_frequencies,
+        }
 
     # ---- saving
 
     def to_state(self) -> dict[str, Any]:
-        """Name, parameters and learned attributes."""
-        return {"method": registry.name_of(type(self)), "params": self._own_params(), "learned": self._learned()}
+        """Return name, parameters and everything learned."""
+        model = self._current_model()
+        return {"method": name_of(type(self)), "params": dict(model.params), "learned": model.to_state()}
 
     @staticmethod
     def from_state(state: dict[str, Any]) -> Method:
-        """The method that `to_state` described."""
-        method = registry.create(state["method"], **state["params"])
+        """Return the method that `to_state` described."""
+        method: Method = find_class(state["method"]).from_params(state["params"])
         try:
-            check_stored(method, state["learned"])
-            vars(method).update(state["learned"])
-            method._check_learned()
+            method.model_ = method.model_type.from_state(Params(method.get_params()), state["learned"])
         except Misfit as problem:
             raise DataError(
                 f"this version of {state['method']} cannot use the stored model: {problem}",
@@ -294,12 +298,12 @@ class Method(ABC):
 
     def save(self, folder: str | Path) -> None:
         """Store the trained method below `folder`."""
-        self._check_fitted()
+        self._current_model()
         write_state(folder, {"model": self})
 
     @staticmethod
     def load(folder: str | Path) -> Method:
-        """The trained method that `save` stored. Nothing in the folder is executed."""
+        """Return the trained method that `save` stored. Nothing in the folder is executed."""
         try:
             model = read_state(folder).get("model")
         except DataError as refusal:
@@ -307,34 +311,3 @@ class Method(ABC):
         if not isinstance(model, Method):
             raise DataError("this folder does not hold a model", file=folder)
         return model
-
-    def _check_learned(self) -> None:
-        """What `layout` cannot say about stored attributes; a `Misfit` refuses them."""
-
-    def _check_convergence(self) -> None:
-        """Refuse weights that a training ran away with."""
-        try:
-            check_finite(self._learned(), self.layout)
-        except Misfit as problem:
-            raise ConfigError(
-                f"the training of {type(self).__name__} diverged: {problem}; use a smaller step size or stronger "
-                "regularisation, and look for extreme values among the features"
-            ) from None
-
-    def _learned(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name.endswith("_")}
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "labels_"):
-            raise NotFittedError(f"{type(self).__name__} has not been trained; call fit first")
-
-    def _forget(self) -> None:
-        """Drop everything but the hyper-parameters."""
-        for name in vars(self).keys() - self.parameters().keys():
-            delattr(self, name)
-
-    labels_: ClassVar[LabelSpace]
-    features_: ClassVar[Features]
-    label_frequencies_: ClassVar[np.ndarray]
-    _checkpoint: ClassVar[Checkpoint | None] = None
-    _requested: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # by set_params since the training

@@ -25,14 +25,16 @@ def param(
     choices: Sequence[Any] | None = None,
     advanced: bool = False,
     at_prediction: bool = False,
+    formerly: str | None = None,
 ) -> Any:
     """Declare a hyper-parameter: default, one line of help, inclusive bounds or a list of choices.
 
     One with `at_prediction` says how predictions are computed rather than what is learned, such as the width of a
-    search or the device, so it can be changed in a trained method.
+    search or the device, so it can be changed in a trained method. `formerly` is the name it had in earlier versions,
+    which stored configurations may still use.
     """
     declared = {"help": help, "low": low, "high": high, "choices": choices, "advanced": advanced}
-    return field(default=default, metadata=declared | {"at_prediction": at_prediction})
+    return field(default=default, metadata=declared | {"at_prediction": at_prediction, "formerly": formerly})
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Parameter:
     choices: tuple[Any, ...] | None
     advanced: bool
     at_prediction: bool = False
+    formerly: str | None = None
 
     @classmethod
     def from_field(cls, declared: Field, hint: Any) -> Parameter:

@@ -1,54 +1,20 @@
-"""Which methods exist. Adding one is a file and a line here; it is imported only when somebody asks for it."""
+"""Methods by their registered names."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from xcwork.errors import ConfigError
+from xcwork.methods.base import Method
+from xcwork.methods.names import METHODS, find_class, name_of
 
-if TYPE_CHECKING:
-    from xcwork.methods.base import Method
-
-METHODS = {
-    "bm25": "xcwork.methods.label_match.method:BM25",
-    "deep_miml": "xcwork.methods.deep_miml.method:DeepMIML",
-    "eagle": "xcwork.methods.eagle.method:Eagle",
-    "flat": "xcwork.methods.multihead:Flat",
-    "label_tree": "xcwork.methods.label_tree:LabelTree",
-    "landmarks": "xcwork.methods.landmarks.method:Landmarks",
-    "mhc": "xcwork.methods.multihead:MHC",
-    "mhp": "xcwork.methods.multihead:MHP",
-    "mhs": "xcwork.methods.multihead:MHS",
-    "nearest_documents": "xcwork.methods.nearest_documents.method:NearestDocuments",
-    "one_vs_all": "xcwork.methods.one_vs_all.method:OneVsAll",
-    "popularity": "xcwork.methods.popularity.method:Popularity",
-    "siamesexml": "xcwork.methods.siamesexml.method:SiameseXML",
-    "tfidf": "xcwork.methods.label_match.method:TfidfMatch",
-    "zestxml": "xcwork.methods.zestxml.method:ZestXML",
-}
+__all__ = ["METHODS", "create", "method_class", "name_of"]
 
 
 def method_class(name: str) -> type[Method]:
-    """The class registered under `name`."""
-    if name not in METHODS:
-        raise ConfigError(f"there is no method called {name!r}; choose one of {', '.join(METHODS)}")
-    module, _, attribute = METHODS[name].partition(":")
-    return getattr(import_module(module), attribute)
+    """Return the class registered under `name`."""
+    return find_class(name)
 
 
 def create(name: str, **params: Any) -> Method:
-    """A method by its registered name, with its parameters."""
+    """Return an untrained method by its registered name, with its parameters."""
     return method_class(name).from_params(params)
-
-
-def name_of(cls: type[Method]) -> str:
-    """The registered name of a method class."""
-    path = f"{cls.__module__}:{cls.__name__}"
-    for name, registered in METHODS.items():
-        if registered == path:
-            return name
-    for name in METHODS:  # registered under the module that exports it rather than the one that defines it
-        if method_class(name) is cls:
-            return name
-    raise ConfigError(f"{cls.__name__} is not registered; add it to xcwork/methods/registry.py")

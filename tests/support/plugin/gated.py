@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
-from xcwork.methods.layout import array, stored
+from xcwork.methods.model import FittedModel, check_array
 from xcwork.progress import report, track
 
 ERRORS = {
@@ -24,6 +24,25 @@ ERRORS = {
     "bug": ZeroDivisionError("by <nothing>"),
     "disk": OSError(errno.ENOSPC, "No space left on device"),
 }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GatedModel(FittedModel):
+    """One score per label, whatever the document."""
+
+    scores: np.ndarray  # (n_labels,)
+
+    def check(self):
+        check_array("scores", self.scores, (self.n_labels,))
+
+    def predict(self, X, k, among=None):
+        best = np.argsort(-self.scores, kind="stable").astype(np.int32)
+        best = (best if among is None else best[np.isin(best, among)])[:k]
+        scores = self.scores[best].astype(np.float32)
+        return TopK(np.tile(best, (X.shape[0], 1)), np.tile(scores, (X.shape[0], 1)))
+
+    def explain(self, x: sparse.csr_array, label: int) -> Explanation:
+        return Explanation.of([], exact=False, score=float(self.scores[label]))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -36,10 +55,10 @@ class Gated(Method):
 
     title = "Gated"
     capabilities = Capabilities(resumable=True)
-    layout = stored(scores_=array("labels"))
+    model_type = GatedModel
 
-    def _fit(self, train):
-        stored = None if self._checkpoint is None else self._checkpoint.restore()
+    def _fit(self, train, checkpoint):
+        stored = None if checkpoint is None else checkpoint.restore()
         stored = stored or {"done": 0, "scores": np.zeros(train.n_labels)}
         done, scores = stored["done"], stored["scores"]
         for step in track(range(done, self.steps), "climbing"):
@@ -47,11 +66,11 @@ class Gated(Method):
             # Multiplying and adding makes the result depend on the order and the number of steps.
             scores = 1.5 * scores + np.random.default_rng(self.seed + step).normal(size=train.n_labels)
             report("climbing", loss=float(np.abs(scores).mean()))
-            if self._checkpoint is not None:
-                self._checkpoint.save({"done": step + 1, "scores": scores})
+            if checkpoint is not None:
+                checkpoint.save({"done": step + 1, "scores": scores})
         if self.error:
             raise ERRORS[self.error]
-        self.scores_ = scores
+        return GatedModel(**self._facts(train), scores=scores)
 
     def _wait_at(self, step):
         if not self.gate:
@@ -60,12 +79,3 @@ class Gated(Method):
         (gate / f"reached-{step}").touch()
         while not (gate / f"open-{step}").exists() and not (gate / "open").exists():
             threading.Event().wait(0.01)
-
-    def _predict(self, X, k, among=None):
-        best = np.argsort(-self.scores_, kind="stable").astype(np.int32)
-        best = (best if among is None else best[np.isin(best, among)])[:k]
-        scores = self.scores_[best].astype(np.float32)
-        return TopK(np.tile(best, (X.shape[0], 1)), np.tile(scores, (X.shape[0], 1)))
-
-    def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        return Explanation.of([], exact=False, score=float(self.scores_[label]))

@@ -36,7 +36,7 @@ class SvmSettings:
     C: float = 1.0  # weight of the errors against the size of the weights
     tolerance: float = 0.1  # largest violation of optimality that may remain
     prune: float = 0.03  # smaller weights are dropped
-    max_rounds: int = 30  # of descent and check
+    max_passes: int = 30  # of descent and check
     seed: int = 0
 
 
@@ -130,7 +130,7 @@ class BlockTrainer:
     def _solve(self, block: svm.Block, tolerance: float) -> None:
         """Alternate descent and check until every label is within the tolerance."""
         live = np.arange(len(block.bias))
-        for _ in range(self.settings.max_rounds):
+        for _ in range(self.settings.max_passes):
             worst = np.empty(len(live), np.float32)
             with one_at_a_time, parallel_chunksize(1):  # labels differ in cost: a free thread takes the next one
                 svm.improve(self.rows, self.curvature, block, live, self.settings.C, tolerance, PASSES_PER_ROUND, worst)

@@ -1,16 +1,19 @@
-"""The declaration of Popularity."""
+"""Popularity: every document gets the labels that training documents carry most often.
+
+    s(x, l) = (training documents that carry l) / (training documents)
+
+It reads nothing of the document, so it shows what a method earns for knowing the label frequencies alone: a method
+that does not beat it has learned nothing. Cost: one count. It cannot predict a label that no training document carries.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from scipy import sparse
-
 from xcwork.core.split import Split
-from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK
-from xcwork.methods.layout import Misfit, stored, whole
-from xcwork.search import top_k_rows
+from xcwork.methods.base import Capabilities, Method
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.popularity.model import PopularityModel
 
 
 @dataclass(kw_only=True, eq=False)
@@ -19,25 +22,7 @@ class Popularity(Method):
 
     title = "Popularity"
     capabilities = Capabilities(exact_explanations=True)
-    layout = stored(n_documents_=whole)
+    model_type = PopularityModel
 
-    def _fit(self, train: Split) -> None:
-        self.n_documents_ = train.n_documents
-
-    def _check_learned(self) -> None:
-        if self.n_documents_ < self.label_frequencies_.max(initial=1):
-            raise Misfit("n_documents_ is less than the documents of a label")
-
-    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        shares = np.full((1, len(self.labels_)), -np.inf, np.float32)
-        seen = np.flatnonzero(self.label_frequencies_)
-        if among is not None:
-            seen = np.intersect1d(seen, among, assume_unique=True)
-        shares[0, seen] = self.label_frequencies_[seen] / self.n_documents_
-        best = top_k_rows(shares, k)
-        return TopK(np.repeat(best.ids, X.shape[0], axis=0), np.repeat(best.scores, X.shape[0], axis=0))
-
-    def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        count = int(self.label_frequencies_[label])
-        reason = f"carried by {count:,} of {self.n_documents_:,} training documents"
-        return Explanation.of([Part("(any document)", reason, count / self.n_documents_)])
+    def _fit(self, train: Split, checkpoint: Checkpoint | None) -> PopularityModel:
+        return PopularityModel(**self._facts(train), n_documents=train.n_documents)

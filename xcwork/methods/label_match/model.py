@@ -1,0 +1,94 @@
+"""What label matching keeps, and how it ranks: a sparse product of term weights."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.core.explanation import Explanation, Part
+from xcwork.core.topk import TopK
+from xcwork.methods.label_match.term_weights import (
+    count_terms,
+    read_label_counts,
+    read_label_rows,
+    weigh_document_counts,
+    weigh_label_counts,
+)
+from xcwork.methods.model import FittedModel, check_array, check_csr, check_number
+from xcwork.progress import batches
+from xcwork.search import top_k_product
+from xcwork.sparse import normalise_rows
+
+DOCUMENTS_PER_BATCH = 4096  # scored between two steps of progress
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabelMatchModel(FittedModel):
+    """The term weights r(l, t) of all labels."""
+
+    terms: sparse.csr_array  # (n_features, n_labels)
+
+    @abstractmethod
+    def weigh_documents(self, X: sparse.csr_array) -> sparse.csr_array:
+        """Return the term weights d(x, t), (n_documents, n_features)."""
+
+    @abstractmethod
+    def weigh_labels(self, Z: sparse.csr_array) -> sparse.csr_array:
+        """Return the term weights r(l, t), (n_labels, n_features)."""
+
+    def check(self) -> None:
+        check_csr("terms", self.terms, (self.n_features, self.n_labels))
+
+    def extend(self, Z: sparse.csr_array) -> dict[str, Any]:
+        return {"terms": sparse.csr_array(sparse.hstack([self.terms, self.weigh_labels(Z).T]))}
+
+    def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        blocks = batches(X, DOCUMENTS_PER_BATCH, "matching")
+        return TopK.concatenate([top_k_product(self.weigh_documents(x), self.terms, k, among=among) for x in blocks])
+
+    def explain(self, x: sparse.csr_array, label: int) -> Explanation:
+        x = self.weigh_documents(x)
+        weights = self.terms[x.indices][:, [label]].toarray().ravel()  # (n_terms,)
+        shared = np.flatnonzero(weights)
+        names = [self.features.name(term) for term in x.indices[shared].tolist()]
+        values = (x.data[shared] * weights[shared]).tolist()
+        return Explanation.of([Part(name, name, value) for name, value in zip(names, values, strict=True)])
+
+    def label_embeddings(self) -> sparse.csr_array:
+        """Return the term weights of each label."""
+        return normalise_rows(sparse.csr_array(self.terms.T))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TfidfModel(LabelMatchModel):
+    """Weights are the entries of unit rows."""
+
+    def weigh_documents(self, X: sparse.csr_array) -> sparse.csr_array:
+        return normalise_rows(X)
+
+    def weigh_labels(self, Z: sparse.csr_array) -> sparse.csr_array:
+        return read_label_rows(Z, self.labels, self.features)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BM25Model(LabelMatchModel):
+    """Weights are those of Okapi BM25."""
+
+    idf: np.ndarray  # (n_features,)
+    mean_length: float  # of the label texts, in terms
+
+    def check(self) -> None:
+        super().check()
+        check_array("idf", self.idf, (self.n_features,))
+        check_number("mean_length", self.mean_length)
+
+    def weigh_documents(self, X: sparse.csr_array) -> sparse.csr_array:
+        return weigh_document_counts(count_terms(X, self.features), k3=self.params.k3)
+
+    def weigh_labels(self, Z: sparse.csr_array) -> sparse.csr_array:
+        counts = read_label_counts(Z, self.labels, self.features)
+        return weigh_label_counts(counts, self.idf, self.mean_length, k1=self.params.k1, b=self.params.b)

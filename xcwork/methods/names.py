@@ -1,0 +1,43 @@
+"""Which methods exist. Adding one is a package and a line here; it is imported only when somebody asks for it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from xcwork.errors import ConfigError
+
+METHODS = {
+    "bm25": "xcwork.methods.label_match.method:BM25",
+    "deep_miml": "xcwork.methods.deep_miml.method:DeepMIML",
+    "eagle": "xcwork.methods.eagle.method:Eagle",
+    "flat": "xcwork.methods.multihead.method:Flat",
+    "label_tree": "xcwork.methods.label_tree.method:LabelTree",
+    "landmarks": "xcwork.methods.landmarks.method:Landmarks",
+    "mhc": "xcwork.methods.multihead.method:MHC",
+    "mhp": "xcwork.methods.multihead.method:MHP",
+    "mhs": "xcwork.methods.multihead.method:MHS",
+    "nearest_documents": "xcwork.methods.nearest_documents.method:NearestDocuments",
+    "one_vs_all": "xcwork.methods.one_vs_all.method:OneVsAll",
+    "popularity": "xcwork.methods.popularity.method:Popularity",
+    "siamesexml": "xcwork.methods.siamesexml.method:SiameseXML",
+    "tfidf": "xcwork.methods.label_match.method:TfidfMatch",
+    "zestxml": "xcwork.methods.zestxml.method:ZestXML",
+}
+
+
+def find_class(name: str) -> type[Any]:
+    """Return the class registered under `name`."""
+    if name not in METHODS:
+        raise ConfigError(f"there is no method called {name!r}; choose one of {', '.join(METHODS)}")
+    module, _, attribute = METHODS[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def name_of(cls: type[Any]) -> str:
+    """Return the registered name of a method class."""
+    path = f"{cls.__module__}:{cls.__name__}"
+    for name, registered in METHODS.items():
+        if registered == path:
+            return name
+    raise ConfigError(f"{cls.__name__} is not registered; add it to xcwork/methods/names.py")

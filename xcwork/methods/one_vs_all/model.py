@@ -1,0 +1,53 @@
+"""What OneVsAll learns, and how it ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
+from xcwork.core.topk import TopK
+from xcwork.methods.model import FittedModel, check_array, check_csr, with_gaps
+from xcwork.progress import batches
+from xcwork.search import top_k_product
+from xcwork.sparse import normalise_rows
+
+NO_CLASSIFIER = -1.0  # the margin of a label without training documents
+DOCUMENTS_PER_BATCH = 4096  # scored between two steps of progress
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OneVsAllModel(FittedModel):
+    """One linear classifier per label."""
+
+    weights: sparse.csr_array  # (n_features, n_labels)
+    bias: np.ndarray = with_gaps()  # (n_labels,), NaN for a label without training documents
+
+    def check(self) -> None:
+        check_csr("weights", self.weights, (self.n_features, self.n_labels))
+        check_array("bias", self.bias, (self.n_labels,))
+
+    def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        blocks = batches(X, DOCUMENTS_PER_BATCH, "scoring")
+        return TopK.concatenate(
+            [top_k_product(normalise_rows(x), self.weights, k, start=self.bias, among=among) for x in blocks]
+        )
+
+    def explain(self, x: sparse.csr_array, label: int) -> Explanation:
+        if np.isnan(self.bias[label]):
+            return Explanation.of([Part(ANY_DOCUMENT, "no training document to learn from", NO_CLASSIFIER)])
+        x = normalise_rows(x)
+        weights = self.weights[x.indices][:, [label]].toarray().ravel()  # (n_terms,)
+        name = self.labels.names[label]
+        parts = [
+            Part(self.features.name(term), name, value * weight, {"weight": weight})
+            for term, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True)
+            if weight
+        ]
+        return Explanation.of([*parts, Part(ANY_DOCUMENT, "bias", float(self.bias[label]))])
+
+    def label_embeddings(self) -> sparse.csr_array:
+        """Return the weights of each label's classifier."""
+        return sparse.csr_array(self.weights.T)
