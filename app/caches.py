@@ -29,34 +29,34 @@ if TYPE_CHECKING:
 FILES = ("status.json", "notes.md", "eval", "config.json")
 
 
-def dataset(source: Source) -> Dataset:
-    """The dataset of a source, read once."""
-    return _dataset(source.id, str(home()), source.stamp())
+def get_dataset(source: Source) -> Dataset:
+    """Return the dataset of a source, read once."""
+    return _load_dataset(source.id, str(home()), source.stamp())
 
 
 @st.cache_resource(max_entries=3, show_spinner="Reading the dataset. The first time takes a while.")
-def _dataset(identity: str, folder: str, stamp: str) -> Dataset:
+def _load_dataset(identity: str, folder: str, stamp: str) -> Dataset:
     from xcwork.data.load import load_dataset
 
-    source = Source.parse(identity)
+    source = Source.from_id(identity)
     return load_dataset(source.data, home=Path(folder), **source.load_options())
 
 
-def card(source: Source) -> Card:
-    """What is in the dataset and what is wrong with it."""
-    return _card(source.id, str(home()), source.stamp())
+def get_card(source: Source) -> Card:
+    """Return what is in the dataset and what is wrong with it."""
+    return _make_card(source.id, str(home()), source.stamp())
 
 
 @st.cache_resource(max_entries=20, show_spinner=False)
-def _card(identity: str, folder: str, stamp: str) -> Card:
+def _make_card(identity: str, folder: str, stamp: str) -> Card:
     from xcwork.data.card import describe
 
-    return describe(_dataset(identity, folder, stamp))
+    return describe(_load_dataset(identity, folder, stamp))
 
 
-def model(run: Run) -> Method:
-    """The trained method of a run. Copy it before `add_labels`: the cached one belongs to everybody."""
-    return _model(str(run.folder), stamp(run.folder / "model"))
+def get_model(run: Run) -> Method:
+    """Return the trained method of a run. Copy it before `add_labels`: the cached one belongs to everybody."""
+    return _load_model(str(run.folder), get_stamp(run.folder / "model"))
 
 
 def _release(_: Any) -> None:
@@ -67,32 +67,32 @@ def _release(_: Any) -> None:
 
 
 @st.cache_resource(max_entries=3, show_spinner="Loading the model.", on_release=_release)
-def _model(folder: str, stamp: int) -> Method:
+def _load_model(folder: str, stamp: int) -> Method:
     return Run(folder).model()
 
 
-def topk(run: Run) -> TopK:
-    """The stored predictions of a run for the test part."""
-    return _topk(str(run.folder), stamp(run.folder / "eval"))
+def get_topk(run: Run) -> TopK:
+    """Return the stored predictions of a run for the test split."""
+    return _read_topk(str(run.folder), get_stamp(run.folder / "eval"))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _topk(folder: str, stamp: int) -> TopK:
+def _read_topk(folder: str, stamp: int) -> TopK:
     return Run(folder).topk()
 
 
-def report(run: Run) -> EvalReport:
-    """What was measured about a run on the test part."""
-    return _report(str(run.folder), stamp(run.folder / "eval"))
+def get_report(run: Run) -> EvalReport:
+    """Return what was measured about a run on the test split."""
+    return _read_report(str(run.folder), get_stamp(run.folder / "eval"))
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
-def _report(folder: str, stamp: int) -> EvalReport:
+def _read_report(folder: str, stamp: int) -> EvalReport:
     return Run(folder).report()
 
 
-def runs() -> list[Run]:
-    """All runs of the home folder, oldest first."""
+def list_runs() -> list[Run]:
+    """Return all runs of the home folder, oldest first."""
     return RunStore().list()
 
 
@@ -106,8 +106,8 @@ class Glance:
 
 
 def glance(run: Run) -> Glance:
-    """The state and the facts of a run. A run that is over is read again only when its files changed."""
-    seen = _glance(str(run.folder), tuple(stamp(run.folder / name) for name in FILES))
+    """Return the state and the facts of a run. A run that is over is read again only when its files changed."""
+    seen = _read_glance(str(run.folder), tuple(get_stamp(run.folder / name) for name in FILES))
     if not seen.status.is_active:
         return seen
     status = run.status  # whether its worker lives cannot be seen in the files
@@ -115,33 +115,33 @@ def glance(run: Run) -> Glance:
 
 
 @lru_cache(maxsize=1000)
-def _glance(folder: str, stamps: tuple[int, ...]) -> Glance:
+def _read_glance(folder: str, stamps: tuple[int, ...]) -> Glance:
     run = Run(folder)
     facts = run.to_dict()
-    source = Source.of(facts["data"], run.config["data_options"]) if "data" in facts else None
+    source = Source.from_data(facts["data"], run.config["data_options"]) if "data" in facts else None
     return Glance(read_status(run.folder), facts, source)
 
 
-def record(run: Run) -> dict[str, Any]:
-    """The facts of a run: name, method, data, params, state, metrics, seen, unseen, costs."""
+def get_record(run: Run) -> dict[str, Any]:
+    """Return the facts of a run: name, method, data, params, state, metrics, seen, unseen, costs."""
     return glance(run).record
 
 
-def source_of(run: Run) -> Source | None:
-    """The dataset a run was trained on; None when its folder cannot be read."""
+def get_source(run: Run) -> Source | None:
+    """Return the dataset a run was trained on; None when its folder cannot be read."""
     return glance(run).source
 
 
 @st.cache_resource(show_spinner=False)
-def device_line() -> str:
-    """The device that training would use, found without loading torch into this process."""
+def describe_device() -> str:
+    """Return the device that training would use, found without loading torch into this process."""
     from xcwork.compute import device
 
     return device.glance()
 
 
-def stamp(path: Path) -> int:
-    """Changes when the file or the content of the folder does."""
+def get_stamp(path: Path) -> int:
+    """Return a number that changes when the file or the content of the folder does."""
     try:
         return path.stat().st_mtime_ns
     except OSError:

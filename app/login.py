@@ -29,14 +29,15 @@ from typing import Any
 
 import streamlit as st
 from streamlit.errors import StreamlitSecretNotFoundError
+from xcwork_app import widgets
 
 from xcwork.errors import ConfigError
 
 SETTING = "accept_missing_email_verified"
 
 
-def secrets() -> dict[str, Any]:
-    """What `secrets.toml` holds; nothing where there is none."""
+def read_secrets() -> dict[str, Any]:
+    """Return what `secrets.toml` holds; nothing where there is none."""
     try:
         return st.secrets.to_dict()
     except StreamlitSecretNotFoundError:
@@ -90,14 +91,12 @@ class AccessRules:
         )
 
 
-def gate() -> None:
+def require_login() -> None:
     """Let the script go on only for people who may see the dashboard."""
-    known = secrets()
+    known = read_secrets()
     if "auth" not in known:
         return
-    from xcwork_app import widgets
-
-    with widgets.guarded():
+    with widgets.catch_errors():
         if find_spec("authlib") is None:
             raise ConfigError("a login needs the package Authlib; install it with pip install 'xcwork[auth]'")
         rules = AccessRules.from_secrets(known)

@@ -14,11 +14,11 @@ LOGO = Path(__file__).parent / "static"
 st.set_page_config(page_title="xcwork", page_icon=str(LOGO / "mark.svg"), layout="wide")
 st.logo(str(LOGO / "logo.svg"), icon_image=str(LOGO / "mark.svg"), size="large")
 st.html(sidebar.STYLE)
-login.gate()
-page = st.navigation(list(navigation.menu().values()), position="hidden")
+login.require_login()
+page = st.navigation(list(navigation.make_menu().values()), position="hidden")
 name = page.url_path or "home"
 state.open_page(name)
-menu = sidebar.sidebar()
+menu = sidebar.show_sidebar()
 
 if state.view().guided:
     body, rail = st.columns([3, 1], gap="large")
@@ -28,5 +28,5 @@ else:
     body = st.container()
 with body:
     note = st.empty()
-    with sidebar.completed(note, menu), widgets.guarded():
+    with sidebar.finish_page(note, menu), widgets.catch_errors():
         page.run()

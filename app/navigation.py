@@ -8,8 +8,10 @@ from typing import NoReturn
 
 import streamlit as st
 from xcwork_app import state
+from xcwork_app.views import run_comparison, selection
 
 FOLDER = Path(__file__).parent / "app_pages"
+TEST_DOCUMENT = "test"  # the choice on Predict that shows a document of the test split
 
 
 @dataclass(frozen=True)
@@ -37,29 +39,42 @@ PLACES = (
 )
 
 
-def places() -> list[Place]:
-    """The pages that exist."""
+def list_places() -> list[Place]:
+    """Return the pages that exist."""
     return [place for place in PLACES if place.file.is_file()]
 
 
-def exists(name: str) -> bool:
-    return any(place.name == name for place in places())
+def has_page(name: str) -> bool:
+    return any(place.name == name for place in list_places())
 
 
-def menu() -> dict[str, st.Page]:
+def make_menu() -> dict[str, st.Page]:
     """Return the pages as Streamlit takes them. They have no icon: the browser would fetch it from the internet."""
     return {
         place.name: st.Page(place.file, title=place.title, default=place.name == "home", url_path=place.name)
-        for place in places()
+        for place in list_places()
     }
 
 
-def go(name: str, **changes: object) -> NoReturn:
+def go_to(name: str, **changes: object) -> NoReturn:
     """Open a page, on another run or dataset if `changes` say so (fields of `state.View`)."""
-    from xcwork_app import sidebar
-
     state.update(**changes)
-    sidebar.name_defaults()
-    address = state.address_of(name)
+    name_defaults()
+    address = state.get_address_of(name)
     state.step_to(address)
     st.switch_page(FOLDER / f"{name}.py", query_params=address)
+
+
+def open_test_document(document: int, **changes: object) -> NoReturn:
+    """Open the Predict page on a test document."""
+    state.set_widget("predict.where", TEST_DOCUMENT)
+    go_to("predict", document=int(document), **({"label": ""} | changes))
+
+
+def name_defaults() -> None:
+    """Let the address name the run, and on Compare the runs, that are shown unless somebody chooses others."""
+    chosen = selection.get_run()
+    if chosen is not None:
+        state.name_defaults(run=chosen.id)
+    if usual := run_comparison.list_usual_runs(selection.get_source()):
+        state.name_defaults("compare", runs=",".join(usual))

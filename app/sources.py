@@ -30,18 +30,18 @@ class Source:
     options: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, data: str | Path, options: Mapping[str, Any] | None = None) -> Source:
-        """The source of `data`; what lies in the data folder goes by its name there."""
+    def from_data(cls, data: str | Path, options: Mapping[str, Any] | None = None) -> Source:
+        """Return the source of `data`; what lies in the data folder goes by its name there."""
         text, folder = str(data), home() / "data"
         if not is_built_in(text) and Path(text).is_absolute() and Path(text).parent == folder:
             text = Path(text).name
         return cls(text, tuple(sorted((name, _as_text(value)) for name, value in (options or {}).items())))
 
     @classmethod
-    def parse(cls, identity: str) -> Source:
-        """The source of an id, or of an address that somebody wrote."""
+    def from_id(cls, identity: str) -> Source:
+        """Return the source of an id, or of an address that somebody wrote."""
         data, _, options = identity.partition("?")
-        return cls.of(unquote(data), dict(parse_qsl(options)))
+        return cls.from_data(unquote(data), dict(parse_qsl(options)))
 
     @property
     def id(self) -> str:
@@ -69,11 +69,11 @@ class Source:
         return data_options(f"{name}={value}" for name, value in self.options)
 
     def arguments(self) -> list[str]:
-        """What follows `--data` on a command line."""
+        """Return what follows `--data` on a command line."""
         return [self.data, *(part for name, value in self.options for part in ("--option", f"{name}={value}"))]
 
     def stamp(self) -> str:
-        """Changes when the files do."""
+        """Return a text that changes when the files do."""
         if self.path is None:
             return ""
         hidden = self.path.with_name(f".{self.path.name}.options.json")
@@ -92,13 +92,13 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def sources(*more: Source) -> list[Source]:
-    """The built-in datasets, those in the data folder, and `more`, each once."""
+def list_sources(*more: Source) -> list[Source]:
+    """Return the built-in datasets, those in the data folder, and `more`, each once."""
     folder = home() / "data"
     changed = folder.stat().st_mtime_ns if folder.is_dir() else 0
-    return list(dict.fromkeys([*map(Source, _names(str(home()), changed)), *more]))
+    return list(dict.fromkeys([*map(Source, _list_names(str(home()), changed)), *more]))
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _names(folder: str, changed: int) -> list[str]:
+def _list_names(folder: str, changed: int) -> list[str]:
     return [entry.name for entry in list_datasets(Path(folder))]

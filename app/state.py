@@ -7,11 +7,12 @@ Address and session follow each other by two rules. **The browser leads** when i
 or goes Back or Forward: then all of the view comes from the address. **The person leads** otherwise: a page is drawn
 from the session, and when it is complete the address names what it shows. Streamlit makes one entry of the browser's
 history of each address that is written, hence at most one is written per run, and links between pages carry the
-whole address (`address_of`) so that nothing remains to be written when they were followed.
+whole address (`get_address_of`) so that nothing remains to be written when they were followed.
 
 A choice that several pages share is a field of `View`. For a widget of one page, such as a search, `link` is called
 before it is drawn, and the address carries its value while that page is open. What the address asks for and is not
-there becomes the nearest valid choice, and `notes` says so. Ids only: data and models come from `xcwork_app.caches`.
+there becomes the nearest valid choice, and `list_notes` says so. Ids only: data and models come from
+`xcwork_app.caches`.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 KEY = "view"
-LONGEST_LINK = 2000  # characters of a value in the address; browsers and mail programs cut longer ones
-LONGEST_QUOTE = 60  # characters
+MAX_LINK_CHARACTERS = 2000  # of a value in the address; browsers and mail programs cut longer ones
+MAX_QUOTE_CHARACTERS = 60
 MAX_LENGTH = 100  # labels per list
 MAX_DIGITS = 18  # of a number in the address
 OF_A_DATASET = ("run", "document", "label", "band", "runs", "reference", "against")
@@ -44,7 +45,7 @@ WORDS = {  # for people, where the name of a field or widget is none
 class View:
     """The shareable state of a session. Every field is a text, a whole number or a switch with a default."""
 
-    data: str = "pyseealso"  # the id of a `catalog.Source`
+    data: str = "pyseealso"  # the id of a `sources.Source`
     run: str = ""  # "": the best finished run on the dataset
     document: int = 0  # row of the test split
     label: str = ""
@@ -93,8 +94,8 @@ def open_page(page: str) -> None:
     """Follow the browser to a page, at the beginning of every run of the script."""
     session, address = _session(), st.query_params.to_dict()
     session.defaults = {}
-    if came_by_history():
-        address = session.steps.get(_entry(page, address), address)
+    if is_history_navigation():
+        address = session.steps.get(_make_history_key(page, address), address)
         _follow(session, address)
     elif page == session.page:
         return
@@ -106,7 +107,7 @@ def open_page(page: str) -> None:
     session.waiting = {key: text for key, text in address.items() if key.startswith(f"{page}.")}
 
 
-def came_by_history() -> bool:
+def is_history_navigation() -> bool:
     """Return whether Back or Forward of the browser began this run."""
     context = get_script_run_ctx()
     return getattr(context, "is_history_navigation", False)
@@ -117,7 +118,7 @@ def _follow(session: Session, address: dict[str, str]) -> None:
     session.view, session.asked, session.notes = from_query(address), address, {}
     for name, value in asdict(session.view).items():
         if name in address and address[name] != _to_text(value):
-            session.notes[name] = _sentence(name, address[name], _to_text(value))
+            session.notes[name] = _explain_fallback(name, address[name], _to_text(value))
 
 
 def _dismiss(session: Session) -> None:
@@ -144,14 +145,14 @@ def link(key: str, usual: Any = "", options: Collection[Any] | None = None) -> N
     is_first, text = key not in session.linked, session.waiting.pop(key, None)
     session.linked[key] = usual
     held = st.session_state.get(key)
-    is_undone = is_first and came_by_history() and _fits(held)
+    is_undone = is_first and is_history_navigation() and _fits(held)
     if text is not None:
         value = _from_text(text, usual, options)
-        st.session_state[key] = _usual_value(usual) if value is None else value
+        st.session_state[key] = _copy_usual(usual) if value is None else value
         if value is None or _to_text(value) != text:
-            session.notes[key] = _sentence(key.rpartition(".")[2], text, "the usual choice")
+            session.notes[key] = _explain_fallback(key.rpartition(".")[2], text, "the usual choice")
     elif is_undone or held is None or not _is_among(held, options):
-        st.session_state[key] = _usual_value(usual)
+        st.session_state[key] = _copy_usual(usual)
 
 
 def set_widget(key: str, value: Any) -> None:
@@ -179,57 +180,57 @@ def fall_back(field_name: str, value: Any, sentence: str = "") -> None:
         session.notes[field_name] = sentence
 
 
-def one_of(field_name: str, options: Collection[Any], usual: Any, title: str) -> Any:
+def pick_option(field_name: str, options: Collection[Any], usual: Any, title: str) -> Any:
     """Return a field of the view if it is among the options, else the usual one; say so if the address asked for it."""
     value = getattr(view(), field_name)
     if value in options:
         return value
     if value and asks_for(field_name, value):
-        fall_back(field_name, type(value)(), _sentence(field_name, _to_text(value), title))
+        fall_back(field_name, type(value)(), _explain_fallback(field_name, _to_text(value), title))
     return usual
 
 
-def at_most(field_name: str, highest: int) -> int:
+def limit_number(field_name: str, highest: int) -> int:
     """Return a number of the view, or the highest possible one and say so."""
     value = getattr(view(), field_name)
     if value > highest:
-        fall_back(field_name, highest, _sentence(field_name, str(value), str(highest)))
+        fall_back(field_name, highest, _explain_fallback(field_name, str(value), str(highest)))
     return min(value, highest)
 
 
-def _sentence(name: str, text: str, shown: str) -> str:
+def _explain_fallback(name: str, text: str, shown: str) -> str:
     return f"There is no {WORDS.get(name, name)} {quote(text)}; {shown} is shown instead."
 
 
 def quote(text: str) -> str:
     """Return what an address says as a sentence can repeat it."""
-    return f"“{text}”" if len(text) <= LONGEST_QUOTE else f"“{text[:LONGEST_QUOTE]}…”"
+    return f"“{text}”" if len(text) <= MAX_QUOTE_CHARACTERS else f"“{text[:MAX_QUOTE_CHARACTERS]}…”"
 
 
-def notes() -> list[str]:
+def list_notes() -> list[str]:
     """Return what the address asked for and is not there, a sentence each."""
     return list(_session().notes.values())
 
 
 def share() -> None:
     """Bring the address up to date with what the page shows, after it was drawn."""
-    session, wanted = _session(), address()
-    session.kept[session.page] = _own_part(session)
-    session.steps.pop(_entry(session.page, wanted), None)
+    session, wanted = _session(), get_address()
+    session.kept[session.page] = _collect_own_part(session)
+    session.steps.pop(_make_history_key(session.page, wanted), None)
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
 
 
-def address() -> dict[str, str]:
+def get_address() -> dict[str, str]:
     """Return what the address of the open page says: the view, defaults by their names, and its widgets."""
     session = _session()
-    return _query(session, session.view, session.page) | _own_part(session)
+    return _merge_query(session, session.view, session.page) | _collect_own_part(session)
 
 
-def address_of(page: str) -> dict[str, str]:
+def get_address_of(page: str) -> dict[str, str]:
     """Return the address at which another page opens as it was left, with the view of this one."""
     session = _session()
-    return _query(session, replace(session.view, section=""), page) | session.kept.get(page, {})
+    return _merge_query(session, replace(session.view, section=""), page) | session.kept.get(page, {})
 
 
 def step_to(address: dict[str, str]) -> None:
@@ -239,20 +240,20 @@ def step_to(address: dict[str, str]) -> None:
     old page, which nobody has seen: there, `open_page` goes by the old one.
     """
     session = _session()
-    session.steps[_entry(session.page, address)] = st.query_params.to_dict()
+    session.steps[_make_history_key(session.page, address)] = st.query_params.to_dict()
 
 
-def _entry(page: str, address: Mapping[str, str]) -> tuple[str, frozenset[tuple[str, str]]]:
+def _make_history_key(page: str, address: Mapping[str, str]) -> tuple[str, frozenset[tuple[str, str]]]:
     return page, frozenset(address.items())
 
 
-def _query(session: Session, shown: View, page: str) -> dict[str, str]:
+def _merge_query(session: Session, shown: View, page: str) -> dict[str, str]:
     defaults = session.defaults.get("", {}) | session.defaults.get(page, {})
     return {"data": shown.data} | defaults | to_query(shown)
 
 
-def _own_part(session: Session) -> dict[str, str]:
-    """The section and the linked widgets; those that were not drawn yet as the address gave them."""
+def _collect_own_part(session: Session) -> dict[str, str]:
+    """Return the section and the linked widgets; those that were not drawn yet as the address gave them."""
     held = {key: st.session_state.get(key, usual) for key, usual in session.linked.items()}
     chosen = {
         key: _to_text(value)
@@ -293,7 +294,7 @@ def _to_text(value: Any) -> str:
     return str(int(value) if isinstance(value, bool) else value)
 
 
-def _usual_value(usual: Any) -> Any:
+def _copy_usual(usual: Any) -> Any:
     return list(usual) if isinstance(usual, tuple) else usual
 
 
@@ -303,4 +304,4 @@ def _is_among(value: Any, options: Collection[Any] | None) -> bool:
 
 
 def _fits(value: Any) -> bool:
-    return len(_to_text(value)) <= LONGEST_LINK
+    return len(_to_text(value)) <= MAX_LINK_CHARACTERS

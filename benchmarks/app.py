@@ -186,7 +186,7 @@ async def reruns(server: Server, wanted: Visit, repeats: int) -> dict[str, Any]:
 def measure(page: Page, server: Server, run: Run, options: argparse.Namespace) -> list[dict[str, Any]]:
     """A row for every page, on the dataset of the run."""
     data = run.config["data"]
-    query = {"data": Source.of(data, run.config["data_options"]).id, "run": run.id}
+    query = {"data": Source.from_data(data, run.config["data_options"]).id, "run": run.id}
     limit = TARGETS["pyseealso"] if data == "pyseealso" else TARGETS["other"]
     rows = []
     for name in CHANGES:

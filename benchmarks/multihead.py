@@ -50,12 +50,12 @@ def settings_for(method: str, settings: list[str]) -> dict[str, Any]:
 
 def measure_cost(method: str, options: argparse.Namespace) -> dict[str, Any]:
     """One row of `growth`, in this process."""
-    from xcwork.studies.multihead import cost
+    from xcwork.studies.multihead import measure_cost
 
     sizes = {"width": options.width, "batch": options.batch, "steps": options.steps}
-    cost(method, 100, **sizes)  # compiles, and brings in what every method needs
+    measure_cost(method, 100, **sizes)  # compiles, and brings in what every method needs
     before = peak_memory_mb()
-    row = cost(method, int(options.labels), **sizes, **settings_for(method, options.set))
+    row = measure_cost(method, int(options.labels), **sizes, **settings_for(method, options.set))
     return row | {"memory MB": peak_memory_mb() - before}
 
 
@@ -138,14 +138,14 @@ def row_of(method: str, arguments: list[str]) -> dict[str, Any]:
 def growth(options: argparse.Namespace, arguments: list[str]) -> list[dict[str, Any]]:
     import pandas as pd
 
-    from xcwork.studies.multihead import with_ratios
+    from xcwork.studies.multihead import add_ratios
 
     rows = [
         row_of(method, [*arguments, "--labels", n])
         for n in options.labels.split(",")
         for method in options.methods.split(",")
     ]
-    return with_ratios(pd.DataFrame(rows)).to_dict("records")
+    return add_ratios(pd.DataFrame(rows)).to_dict("records")
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-from xcwork_app.navigation import places
+from xcwork_app.navigation import list_places
 
 from tests.support.server import serving
 
@@ -49,11 +49,11 @@ def shoot(address: str, names: list[str], scheme: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("home", type=Path)
-    parser.add_argument("--only", nargs="+", choices=[place.name for place in places()])
+    parser.add_argument("--only", nargs="+", choices=[place.name for place in list_places()])
     parser.add_argument("--dark", action="store_true")
     arguments = parser.parse_args()
     TARGET.mkdir(parents=True, exist_ok=True)
-    names = arguments.only or [place.name for place in places()]
+    names = arguments.only or [place.name for place in list_places()]
     with serving(arguments.home) as server:
         shoot(server.address, names, "dark" if arguments.dark else "light")
 

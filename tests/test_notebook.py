@@ -56,7 +56,7 @@ def test_figures_get_colours_for_light_and_dark_pages(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(pio.renderers, "default", pio.renderers.default)
     notebook.use_figure_style()
-    figure = viz.styled(
+    figure = viz.apply_style(
         go.Figure().add_scatter(x=np.arange(3), y=[1, 2, 3]),
         title="T",
         x="x",
@@ -71,7 +71,7 @@ def test_figures_get_colours_for_light_and_dark_pages(monkeypatch: pytest.Monkey
     assert look["font"]["color"] == notebook.TEXT
     assert bundle["text/plain"] == "It rises."
     assert shown["layout"]["meta"] == {"alt": "It rises."}
-    assert viz.table_of(figure).equals(pd_table()), "the figure itself stays as it was"
+    assert viz.read_table(figure).equals(pd_table()), "the figure itself stays as it was"
 
 
 def pd_table() -> object:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import sidebar, widgets
-from xcwork_app.panels.compare import run_difference, run_figures, run_table
-from xcwork_app.views import run_comparison
+from xcwork_app import widgets
+from xcwork_app.panels.compare import run_choice, run_difference, run_figures, run_table
+from xcwork_app.views import run_comparison, selection
 
 SECTIONS = {
     "differences": "Differences",
@@ -16,22 +16,22 @@ SECTIONS = {
 }
 SCOPES = {"metrics": "All labels", "seen": "Seen in training", "unseen": "Unseen"}
 
-source = sidebar.source()
-widgets.header(
+source = selection.get_source()
+widgets.show_header(
     "Compare", f"Runs on {widgets.plain(source.title)} side by side, and whether a difference is more than chance."
 )
-run_comparison.say_what_is_left_out(source)
-if not run_comparison.measured(source):
-    widgets.empty(
+run_choice.warn_about_incomplete_runs(source)
+if not run_comparison.list_measured_runs(source):
+    widgets.show_empty(
         f"There is no run with results on {widgets.plain(source.title)} yet.", page="train", action="Train a method"
     )
     raise widgets.PageEnd
-chosen = run_comparison.choose(source)
+chosen = run_choice.choose_runs(source)
 if not chosen.folders:
-    widgets.empty("Choose at least one run.")
+    widgets.show_empty("Choose at least one run.")
     raise widgets.PageEnd
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    scope = widgets.choice(
+    scope = widgets.choose_field(
         "Labels that count",
         "scope",
         SCOPES,
@@ -46,18 +46,18 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )
 run_table.show(chosen, scope, published=published)
 
-widgets.section("Look closer")
-section = widgets.choice("Look closer", "section", SECTIONS, key="compare.section", hidden=True)
-with st.container(), widgets.guarded():
+widgets.show_section("Look closer")
+section = widgets.choose_field("Look closer", "section", SECTIONS, key="compare.section", hidden=True)
+with st.container(), widgets.catch_errors():
     if section == "differences":
-        run_difference.deltas(chosen)
+        run_difference.show_differences(chosen)
     elif section == "changes":
-        run_difference.changes(chosen)
+        run_difference.show_changes(chosen)
     elif section == "curves":
-        run_figures.curves(chosen)
+        run_figures.show_curves(chosen)
     elif section == "by_band":
-        run_figures.bands(chosen)
+        run_figures.show_bands(chosen)
     else:
-        run_figures.dots(chosen, scope, published=published)
+        run_figures.show_metric_dots(chosen, scope, published=published)
 ids = [run.id for run in chosen.runs]
-widgets.command(["compare", *ids] if len(ids) > 1 else ["report", *ids])
+widgets.show_command(["compare", *ids] if len(ids) > 1 else ["report", *ids])

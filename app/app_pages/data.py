@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import caches, navigation, sidebar, widgets
+from xcwork_app import caches, navigation, widgets
 from xcwork_app.panels.data import card as dataset_card
 from xcwork_app.panels.data import documents, group_builder, sources_list, upload
+from xcwork_app.views import selection
 
 WAYS = {"choose": "Choose", "upload": "Upload", "path": "Path", "generate": "Generate"}
 PANELS = {
-    "choose": sources_list.choose,
+    "choose": sources_list.choose_dataset,
     "upload": upload.show,
-    "path": sources_list.path,
-    "generate": sources_list.generate,
+    "path": sources_list.choose_path,
+    "generate": sources_list.generate_dataset,
 }
 
-widgets.header("Data", "What is in it, what is wrong with it, and how rare its labels are.")
-way = widgets.choice("Where from", "section", WAYS, key="data.way", hidden=True)
-with st.container(), widgets.guarded():  # a place of its own, so that what follows stays where it is
+widgets.show_header("Data", "What is in it, what is wrong with it, and how rare its labels are.")
+way = widgets.choose_field("Where from", "section", WAYS, key="data.way", hidden=True)
+with st.container(), widgets.catch_errors():  # a place of its own, so that what follows stays where it is
     PANELS[way]()
 
-source = sidebar.source()
+source = selection.get_source()
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-    widgets.section(widgets.plain(source.title))
+    widgets.show_section(widgets.plain(source.title))
     if st.button("Train on it", icon=":material/arrow_forward:", key="data.train"):
-        navigation.go("train")
-card = caches.card(source)
-dataset_card.facts(card)
+        navigation.go_to("train")
+card = caches.get_card(source)
+dataset_card.show_facts(card)
 left, right = st.columns([3, 2], gap="large")
 with right:
-    dataset_card.health(card)
+    dataset_card.show_health_checks(card)
     bands = dataset_card.choose_bands()
-    dataset_card.band_table(card, bands)
+    dataset_card.show_band_table(card, bands)
 with left:
-    dataset_card.frequencies(source, bands)
+    dataset_card.show_frequencies(source, bands)
 
-widgets.section("Documents")
-with widgets.guarded():
+widgets.show_section("Documents")
+with widgets.catch_errors():
     documents.show(source)
 
-widgets.section("Aggregated labels")
-with widgets.guarded():
+widgets.show_section("Aggregated labels")
+with widgets.catch_errors():
     group_builder.show(source)
-widgets.command(["describe", *source.arguments()])
+widgets.show_command(["describe", *source.arguments()])

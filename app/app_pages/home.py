@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import caches, navigation, sidebar, widgets
+from xcwork_app import caches, navigation, widgets
 from xcwork_app.panels.train import run_list
+from xcwork_app.views import selection
 
 from xcwork.runs import Run
 
 QUESTIONS = (
-    ("predict", "Give it a text and see the labels it suggests, with the terms that speak for each of them."),
+    ("predict", "Give it a text and see the labels it suggests, with the evidence for each of them."),
     ("errors", "See which labels it misses, whether they are rare, and where on the way they were lost."),
     ("compare", "Put runs side by side: precision at k, time and size, and the documents on which they differ."),
 )
@@ -19,44 +20,45 @@ BEGINNINGS = (
 )
 
 
-def card(page: str, title: str, text: str, *, opens: bool = True, **changes: str) -> None:
+def show_card(page: str, title: str, text: str, *, opens: bool = True, **changes: str) -> None:
     """Draw a bordered card that leads to a page, on another run or dataset if `changes` say so."""
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{title}**")
         st.caption(text)
         if st.button("Open", key=f"home.{page}", icon=":material/arrow_forward:", disabled=not opens):
-            navigation.go(page, **changes)
+            navigation.go_to(page, **changes)
 
 
-def run_to_open() -> Run | None:
+def find_run_to_open() -> Run | None:
     """Return the current run if it has finished, else the best one on the dataset, else the best one anywhere."""
-    current, on_dataset = sidebar.current_run(), sidebar.runs_of(sidebar.source())
-    anywhere = [run for run in caches.runs() if caches.source_of(run) is not None]
-    candidates = [] if current is None else [current]
-    return sidebar.best_run(candidates) or sidebar.best_run(on_dataset) or sidebar.best_run(anywhere)
+    current = selection.get_run()
+    on_dataset = selection.list_runs(selection.get_source())
+    anywhere = [run for run in caches.list_runs() if caches.get_source(run) is not None]
+    groups = ([] if current is None else [current], on_dataset, anywhere)
+    return next((best for runs in groups if (best := selection.find_best_run(runs)) is not None), None)
 
 
-widgets.header(
+widgets.show_header(
     "xcwork",
     "A workbench for extreme multi-label classification: thousands to millions of labels, most of them rare, "
     "some never seen in training.",
 )
-offered = [(place, text) for name, text in QUESTIONS for place in navigation.places() if place.name == name]
-run = run_to_open()
-source = None if run is None else caches.source_of(run)
+offered = [(place, text) for name, text in QUESTIONS for place in navigation.list_places() if place.name == name]
+run = find_run_to_open()
+source = None if run is None else caches.get_source(run)
 if offered:
-    where = {} if source is None else {"data": source.id, "run": run.id}
+    where = {} if run is None or source is None else {"data": source.id, "run": run.id}
     for column, (place, text) in zip(st.columns(len(offered)), offered, strict=True):
         with column:
-            card(place.name, place.question, text, opens=run is not None, **where)
-    if source is None:
+            show_card(place.name, place.question, text, opens=run is not None, **where)
+    if run is None or source is None:
         st.caption("These open as soon as the first run has finished.")
-    elif source != sidebar.source():
-        here, there = widgets.plain(sidebar.source().title), widgets.plain(source.title)
+    elif source != selection.get_source():
+        here, there = widgets.plain(selection.get_source().title), widgets.plain(source.title)
         st.caption(f"No run has finished on {here} yet: these open {widgets.plain(run.name)} on {there}.")
 for column, (name, title, text) in zip(st.columns(len(BEGINNINGS)), BEGINNINGS, strict=True):
     with column:
-        card(name, title, text)
+        show_card(name, title, text)
 
-widgets.section("Runs")
+widgets.show_section("Runs")
 run_list.show()

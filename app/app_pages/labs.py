@@ -9,15 +9,15 @@ from xcwork_app.panels.labs import codes, groups, theorems
 LABS = {
     "groups": ("Aggregated labels", groups.show),
     "codes": ("Label codes", codes.show),
-    "regret": ("Regret bound", theorems.regret),
-    "rank": ("Low rank", theorems.low_rank),
+    "regret": ("Regret bound", theorems.show_regret),
+    "rank": ("Low rank", theorems.show_low_rank),
 }
 
-widgets.header(
+widgets.show_header(
     "Labs", "Small experiments from the papers. Change a setting and see what the theory says, and what happens."
 )
-chosen = widgets.choice(
+chosen = widgets.choose_field(
     "Lab", "section", {name: title for name, (title, _) in LABS.items()}, key="labs.lab", hidden=True
 )
-with st.container(), widgets.guarded():
+with st.container(), widgets.catch_errors():
     LABS[chosen][1]()

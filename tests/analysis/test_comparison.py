@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from xcwork.analysis.agreement import agreement, agreement_grid, fixed_and_broken
-from xcwork.analysis.comparison import Entry, comparison_table, deltas
+from xcwork.analysis.agreement import agreement_grid, fixed_and_broken, tabulate_agreement
+from xcwork.analysis.comparison import Entry, comparison_table, compute_deltas
 from xcwork.core.topk import TopK
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import ConfigError
@@ -81,13 +81,13 @@ def test_marks_agree_with_the_pairwise_bootstrap(dataset, entries):
 
 
 def test_deltas_agree_with_the_pairwise_bootstrap(dataset, entries):
-    table = deltas(entries, 0, dataset, metrics=["P@1", "PSP@3"]).set_index(["run", "metric"])
+    table = compute_deltas(entries, 0, dataset, metrics=["P@1", "PSP@3"]).set_index(["run", "metric"])
     for one in entries[1:]:
         expected = compare(one.topk, entries[0].topk, dataset).set_index("metric")
         for metric in ("P@1", "PSP@3"):
             for field in ("difference", "low", "high", "p_value"):
                 assert table.loc[(one.name, metric), field] == pytest.approx(expected.loc[metric, field], abs=1e-9)
-    assert len(deltas(entries[:1], 0, dataset)) == 0
+    assert len(compute_deltas(entries[:1], 0, dataset)) == 0
 
 
 def test_runs_on_other_data_keep_their_numbers_but_are_not_compared(dataset, entries):
@@ -101,7 +101,7 @@ def test_runs_on_other_data_keep_their_numbers_but_are_not_compared(dataset, ent
         "blind has no predictions at hand, so it is not compared",
     )
     with pytest.raises(ConfigError, match="cannot be the reference"):
-        deltas([*entries, stranger], 3, dataset)
+        compute_deltas([*entries, stranger], 3, dataset)
     alone = comparison_table([stranger, blind], None)
     assert (alone.emphasis == "").all()
 
@@ -122,7 +122,7 @@ def test_exports_are_harmless_and_emphasised(dataset, entries):
     best = f"{entries[0].metrics['P@5']:.2f}"
     assert f"**{best}**" in table.to_markdown()
     assert rf"\textbf{{{best}}}" in table.to_latex()
-    assert "ms a document" not in table.to_markdown()  # nobody has that number
+    assert "ms per document" not in table.to_markdown()  # nobody has that number
     assert "1.50" in table.to_markdown()
 
 
@@ -159,7 +159,7 @@ def test_fixed_and_broken_documents(checkerboard):
 
 def test_agreement_of_several_runs(checkerboard):
     runs = {name: TopK(np.array([row], np.int32), np.float32([[2, 1]])) for name, row in (("a", [0, 1]), ("b", [2, 0]))}
-    table = agreement(runs, checkerboard.labels, truth=[0, 2], k=2)
+    table = tabulate_agreement(runs, checkerboard.labels, truth=[0, 2], k=2)
     assert table[["run", "rank", "label", "state", "runs"]].to_numpy().tolist() == [
         ["a", 1, "L0", "hit", 2],
         ["a", 2, "L1", "false positive", 1],
@@ -167,5 +167,5 @@ def test_agreement_of_several_runs(checkerboard):
         ["b", 2, "L0", "hit", 2],
     ]
     assert agreement_grid(table).to_numpy().tolist() == [["a", "✓ L0", "✗ L1"], ["b", "✓ L2", "✓ L0"]]
-    assert set(agreement(runs, checkerboard.labels)["state"]) == {"unknown"}
-    assert len(agreement_grid(agreement({"a": TopK.empty(1, 2)}, checkerboard.labels))) == 0
+    assert set(tabulate_agreement(runs, checkerboard.labels)["state"]) == {"unknown"}
+    assert len(agreement_grid(tabulate_agreement({"a": TopK.empty(1, 2)}, checkerboard.labels))) == 0

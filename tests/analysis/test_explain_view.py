@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.explanation_view import difference, spans, view
+from xcwork.analysis.explanation_view import compare_explanations, find_explanation_spans, make_view
 from xcwork.core.explanation import Explanation, Part
 from xcwork.errors import ConfigError
 from xcwork.methods import registry
@@ -22,14 +22,14 @@ def test_the_rows_always_sum_to_the_score(some, limit, missing):
         Explanation.of(some, exact=True),
         Explanation.of(some, exact=False, score=sum(part.value for part in some) + missing),
     ):
-        table = view(explanation, limit=limit).table
+        table = make_view(explanation, limit=limit).table
         assert table["value"].sum() == pytest.approx(explanation.score, abs=1e-6)
         assert len(table) <= limit + 2
         assert table["share"].sum() == pytest.approx(100 if table["value"].abs().max() > 0 else 0, abs=1e-6) or not some
 
 
 def test_values_and_kinds_are_filled_in():
-    table = view(
+    table = make_view(
         Explanation.of(
             [
                 Part("a", "a", 0.5),
@@ -65,24 +65,24 @@ def test_values_and_kinds_are_filled_in():
 
 
 def test_small_parts_are_put_together_and_counted():
-    shown = view(Explanation.of([Part(f"t{i}", "x", 10.0 - i) for i in range(6)], exact=True, label="L"), limit=2)
+    shown = make_view(Explanation.of([Part(f"t{i}", "x", 10.0 - i) for i in range(6)], exact=True, label="L"), limit=2)
     assert shown.table["document_term"].tolist() == ["t0", "t1", "(4 smaller parts)"]
     assert shown.table["kind"].tolist()[-1] == "other"
     assert shown.n_parts == 6
     assert shown.sentence == "6 parts add up to the score 45.0000; the largest is t0 × x with +10.0000."
     with pytest.raises(ConfigError, match="at least 1 part"):
-        view(Explanation.of([], exact=True), limit=0)
+        make_view(Explanation.of([], exact=True), limit=0)
 
 
 def test_another_scale_is_said():
     explanation = Explanation.of([Part("a", "x", -1.5)], exact=True, predicted=0.18, link="sigmoid")
-    assert "shown as 0.1800 (sigmoid)" in view(explanation).sentence
+    assert "shown as 0.1800 (sigmoid)" in make_view(explanation).sentence
 
 
 @given(parts, parts, st.integers(1, 4))
 def test_changes_sum_to_the_change_of_the_score(old, new, limit):
     before, after = Explanation.of(old, exact=True), Explanation.of(new, exact=False, score=1.0)
-    changes = difference(before, after, limit=limit)
+    changes = compare_explanations(before, after, limit=limit)
     assert changes["change"].sum() == pytest.approx(1.0 - before.score, abs=1e-6)
     assert len(changes) <= limit + 1
 
@@ -90,7 +90,7 @@ def test_changes_sum_to_the_change_of_the_score(old, new, limit):
 def test_changes_are_named():
     before = Explanation.of([Part("a", "x", 1.0), Part("b", "x", 0.5), Part("c", "x", 0.1)], exact=True)
     after = Explanation.of([Part("b", "x", 0.2), Part("c", "x", 0.1), Part("d", "x", 2.0)], exact=True)
-    assert dict(difference(before, after)[["document_term", "state"]].itertuples(index=False)) == {
+    assert dict(compare_explanations(before, after)[["document_term", "state"]].itertuples(index=False)) == {
         "a": "gone",
         "b": "changed",
         "c": "same",
@@ -102,7 +102,7 @@ def test_terms_of_a_real_model_are_found_in_the_text(checkerboard):
     model = registry.create("tfidf").fit(checkerboard.train)
     text = checkerboard.test.texts[0]
     explanation = model.explain(text, "L0")
-    marked = spans(text, explanation, checkerboard.features)
+    marked = find_explanation_spans(text, explanation, checkerboard.features)
     assert {text[span.start : span.end] for span in marked} == {"red", "square", "red square"}
     assert {span.term: span.weight for span in marked} == pytest.approx(
         {part.document_term: part.value for part in explanation}

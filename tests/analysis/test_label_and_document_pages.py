@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.document_table import document_labels, documents_page, documents_that_miss, with_names
+from xcwork.analysis.document_table import add_names, document_labels, documents_page, documents_that_miss
 from xcwork.analysis.errors import missed_labels
 from xcwork.analysis.label_details import label_page, label_recall, rank_histogram
 from xcwork.core.topk import TopK
@@ -34,10 +34,7 @@ def test_a_label_page_counts_right(checkerboard, predicted):
     assert page.misses["rank"].tolist() == [3, 3, 3]
     assert page.misses["text"][0] == "red square leaf0"
     assert page.confusable["label"].tolist() == ["L1"]
-    assert (
-        page.sentence
-        == "L2 (torso) is carried by 12 training documents; among the first 2 of 0 of its 3 test documents."
-    )
+    assert page.sentence == "L2 (torso) has 12 training documents; among the first 2 of 0 of its 3 test documents."
     found = label_page(predicted, checkerboard, "L0", k=1)
     assert (found.recall, found.precision, len(found.misses)) == (100.0, 37.5, 0)
 
@@ -46,7 +43,7 @@ def test_a_label_without_test_documents(checkerboard, predicted):
     dataset = replace(checkerboard, test=checkerboard.test.take([6, 7]))
     page = label_page(TopK(predicted.ids[:2], predicted.scores[:2]), dataset, "L0")
     assert page.recall is None
-    assert page.sentence.endswith("and by no test document.")
+    assert page.sentence.endswith("and no test document.")
 
 
 @given(st.lists(st.one_of(st.integers(1, 130), st.just(ABSENT)), max_size=40), st.integers(1, 120))
@@ -97,7 +94,7 @@ def test_a_page_of_documents_has_names(checkerboard, predicted):
     ]
     only = documents_page(table, predicted, checkerboard, k=2, documents=np.array([7, 1]), where={"hits@2": [0]})
     assert only.rows["document"].tolist() == [7]
-    assert len(with_names(table.head(0), predicted, checkerboard)) == 0
+    assert len(add_names(table.head(0), predicted, checkerboard)) == 0
 
 
 def test_documents_that_miss_some_labels(checkerboard, predicted):

@@ -37,7 +37,7 @@ def test_nearest_are_those_of_the_largest_cosine(form):
     rng = np.random.default_rng(0)
     dense = rng.normal(size=(30, 6)).astype(np.float32)
     dense[7] = 0
-    vectors = LabelVectors.of(_Embedded(form(dense)), LabelSpace([""] * 30))
+    vectors = LabelVectors.from_method(_Embedded(form(dense)), LabelSpace([""] * 30))
     unit = dense / np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-9)
     ids, cosines = vectors.nearest(3, 5)
     expected = unit @ unit[3]
@@ -63,14 +63,14 @@ class _Embedded:
 
 def test_label_texts_stand_in_for_embeddings(checkerboard, jumble):
     model = registry.create("popularity").fit(checkerboard.train)
-    assert LabelVectors.of(model, checkerboard.labels).source == "label texts"
+    assert LabelVectors.from_method(model, checkerboard.labels).source == "label texts"
     bare = replace(jumble.labels, Z=None)
     with pytest.raises(DataError, match="no label embeddings"):
-        LabelVectors.of(None, bare)
+        LabelVectors.from_method(None, bare)
 
 
 def test_neighbours_come_with_shared_documents_and_terms(checkerboard):
-    table = nearest_labels(LabelVectors.of(None, checkerboard.labels), checkerboard, "L0", k=4)
+    table = nearest_labels(LabelVectors.from_method(None, checkerboard.labels), checkerboard, "L0", k=4)
     assert table["label"].tolist() == ["L2", "L4", "L6", "L1"]
     assert table["similarity"].tolist() == pytest.approx([1, 1, 1, 0], abs=1e-6)
     assert table["shared_documents"].tolist() == [12, 12, 12, 0]

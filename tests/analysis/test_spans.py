@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.text_spans import Span, find_spans, highlighted, segments, term_weights
+from xcwork.analysis.text_spans import Span, cut_segments, find_spans, highlight_terms, term_weights
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
 from xcwork.text.vectorizer import TextVectorizer
@@ -67,7 +67,7 @@ def test_exactly_the_terms_of_the_vectoriser_are_found(options, text):
 @given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 29), st.integers(1, 8), st.floats(-2, 2)), max_size=6))
 def test_segments_are_the_text_and_carry_the_weights_over_them(text, places):
     spans = [Span(a, min(a + n, len(text)), f"t{i}", w) for i, (a, n, w) in enumerate(places) if a < len(text)]
-    pieces = segments(text, spans)
+    pieces = cut_segments(text, spans)
     assert "".join(piece.text for piece in pieces) == text
     at = 0
     for piece in pieces:
@@ -79,13 +79,13 @@ def test_segments_are_the_text_and_carry_the_weights_over_them(text, places):
 
 def test_highlighting_escapes_and_tells_for_from_against_without_colour():
     text = "<b>state</b> art"
-    shown = highlighted(text, [Span(3, 8, "state", 0.5), Span(13, 16, 'a"rt', -0.25)])
+    shown = highlight_terms(text, [Span(3, 8, "state", 0.5), Span(13, 16, 'a"rt', -0.25)])
     assert "<b>" not in shown
     assert shown.count("<mark") == 2
     assert shown.index("solid") < shown.index("dashed")
     assert 'a"rt' not in shown
-    assert highlighted("", []) == ""
-    assert highlighted("much little", [Span(0, 4, "much", 1.0), Span(5, 11, "little", 0.01)]).count("<mark") == 1
+    assert highlight_terms("", []) == ""
+    assert highlight_terms("much little", [Span(0, 4, "much", 1.0), Span(5, 11, "little", 0.01)]).count("<mark") == 1
 
 
 def test_a_term_counts_over_all_label_terms():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from xcwork.analysis.what_if import edited_text, new_label, rank_changes, why_no_new_labels
+from xcwork.analysis.what_if import compare_edit, rank_changes, try_label, why_no_new_labels
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods import registry
@@ -33,7 +33,7 @@ def test_a_new_label_is_ranked_and_the_model_stays_as_it_was(name, checkerboard,
     model = fitted(name, checkerboard)
     before = stored(model, tmp_path / "before")
     predicted = model.predict(checkerboard.test, 5)
-    tried = new_label(model, "violet star in the night", "violet star", name="stars", k=3)
+    tried = try_label(model, "violet star in the night", "violet star", name="stars", k=3)
     assert tried.name == "stars"
     assert tried.label_id == len(checkerboard.labels)
     assert tried.rank is None or 1 <= tried.rank <= len(checkerboard.labels) + 1
@@ -47,11 +47,11 @@ def test_a_new_label_is_ranked_and_the_model_stays_as_it_was(name, checkerboard,
 
 def test_rank_score_reasons_and_whom_it_displaces(checkerboard):
     model = fitted("tfidf", checkerboard)
-    tried = new_label(model, "red square", "red square", k=4)
+    tried = try_label(model, "red square", "red square", k=4)
     # The document equals four labels already; the new one has the same score and the highest id.
     assert (tried.rank, tried.displaced) == (5, [])
     assert tried.score == pytest.approx(1.0)
-    better = new_label(model, "red square violet", "red square violet star", k=4)
+    better = try_label(model, "red square violet", "red square violet star", k=4)
     assert better.rank == 1
     assert better.displaced == ["L6"]
     assert better.explanation.score == pytest.approx(better.score)
@@ -60,7 +60,7 @@ def test_rank_score_reasons_and_whom_it_displaces(checkerboard):
 
 
 def test_words_the_model_does_not_know(checkerboard):
-    tried = new_label(fitted("tfidf", checkerboard), "red square", "zzz qqq")
+    tried = try_label(fitted("tfidf", checkerboard), "red square", "zzz qqq")
     assert tried.rank is None
     assert tried.score is None
     assert "None of the words of zzz qqq is known" in tried.sentence
@@ -72,7 +72,7 @@ def test_methods_that_cannot_say_why(name, checkerboard):
     reason = why_no_new_labels(model)
     assert "cannot score a new one" in reason
     with pytest.raises(ConfigError, match="cannot score a new one"):
-        new_label(model, "red", "blue")
+        try_label(model, "red", "blue")
 
 
 def test_ready_made_features_cannot_read_a_label(jumble):
@@ -84,18 +84,18 @@ def test_ready_made_features_cannot_read_a_label(jumble):
 def test_one_document_and_a_text_are_needed(checkerboard):
     model = fitted("tfidf", checkerboard)
     with pytest.raises(ConfigError, match="needs a text"):
-        new_label(model, "red", "  ")
+        try_label(model, "red", "  ")
     with pytest.raises(DataError, match="one document, got 8"):
-        new_label(model, checkerboard.test, "red")
-    assert new_label(model, checkerboard.test.take([0]), "red square").rank is not None
+        try_label(model, checkerboard.test, "red")
+    assert try_label(model, checkerboard.test.take([0]), "red square").rank is not None
 
 
 def test_an_edited_text(checkerboard):
     model = fitted("tfidf", checkerboard)
-    edit = edited_text(model, "red square", "black circle", k=4)
+    edit = compare_edit(model, "red square", "black circle", k=4)
     assert edit.changes["state"].tolist() == ["new"] * 4 + ["out"] * 4
     assert edit.after.named()[0]["label"] == "L1"
-    assert edited_text(model, "red square", "red square").sentence == "No rank changed."
+    assert compare_edit(model, "red square", "red square").sentence == "No rank changed."
     assert edit.sentence == "Of the labels in either list: 4 new, 4 out."
 
 
@@ -103,16 +103,16 @@ def test_a_test_document_keeps_its_filter_pairs_when_it_is_edited(checkerboard):
     model, test = fitted("tfidf", checkerboard), checkerboard.test
     first = int(model.predict("black circle", 1).ids[0, 0])
     document = replace(test, filter_pairs=np.array([[2, first]])).take([2])
-    edit = edited_text(model, document, "black circle", k=4)
+    edit = compare_edit(model, document, "black circle", k=4)
     assert first not in edit.before.ids
     assert first not in edit.after.ids
     expected = model.predict(document.with_texts(["black circle"]), 4)
     assert np.array_equal(edit.after.ids, expected.ids)
     assert first not in edit.changes["label_id"].tolist()
-    tried = new_label(model, document.with_texts(["black circle"]), "black circle", k=4)
+    tried = try_label(model, document.with_texts(["black circle"]), "black circle", k=4)
     assert first not in tried.changes["label_id"].tolist()
     with pytest.raises(DataError, match="one document, got 8"):
-        edited_text(model, test, "black circle")
+        compare_edit(model, test, "black circle")
 
 
 def test_ranks_may_lie_below_the_first_k():

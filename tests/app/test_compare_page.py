@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from xcwork_app.panels.compare.run_table import html
+from xcwork_app.panels.compare.run_table import render_html
 
 from tests.support.pages import Train, choose_row, table
 from xcwork.analysis.agreement import fixed_and_broken
@@ -65,7 +65,7 @@ def test_best_equal_and_published_rows_differ_without_colour() -> None:
     )
     emphasis = np.full(frame.shape, "", object)
     emphasis[0, 2], emphasis[1, 2] = BOLD, ITALIC
-    body = html(ComparisonTable(frame, emphasis, 1, ()))
+    body = render_html(ComparisonTable(frame, emphasis, 1, ()))
     assert "<strong>2.00</strong>" in body
     assert "<em>1.90</em>" in body
     assert body.count('<tr class="published first">') == 1

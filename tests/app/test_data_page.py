@@ -226,7 +226,7 @@ def test_groups_are_built_and_used(open_page) -> None:
     page.segmented_control(key="data.groups").set_value("random").run()
     page.slider(key="data.groups.size").set_value(4).run()
     shown = {metric.label: metric.value for metric in page.metric}
-    assert (shown["Groups"], shown["Documents a group"]) == ("12", "4.0")
+    assert (shown["Groups"], shown["Documents per group"]) == ("12", "4.0")
     page.button(key="data.groups.use").click().run()
     assert not page.exception
     assert page.query_params["data"].endswith("?groups=random%3Asize%3D4")

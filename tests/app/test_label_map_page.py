@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from xcwork_app.panels.label_map.map_view import chosen_labels
+from xcwork_app.panels.label_map.map_view import read_selected_labels
 
 from tests.support.pages import HOSTILE, Train, choose_row, table
 from xcwork.data.load import load_dataset
@@ -72,8 +72,8 @@ def test_choosing_a_label_of_the_lasso_searches_for_it(open_page, run: Run) -> N
 
 def test_a_selection_is_read_by_customdata_alone() -> None:
     points = [{"customdata": 3}, {"customdata": [1]}, {"customdata": 3}, {"x": 0}, {"customdata": 99}]
-    assert chosen_labels({"selection": {"points": points}}, 10) == [3, 1]
-    assert chosen_labels({"selection": {"points": []}}, 10) == []
+    assert read_selected_labels({"selection": {"points": points}}, 10) == [3, 1]
+    assert read_selected_labels({"selection": {"points": []}}, 10) == []
 
 
 def test_hostile_labels_are_text(open_page, run: Run) -> None:

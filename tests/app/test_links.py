@@ -88,7 +88,7 @@ def go_back(page: AppTest, address: dict[str, str], monkeypatch: pytest.MonkeyPa
     page.query_params.clear()
     page.query_params.update(address)
     with monkeypatch.context() as patch:
-        patch.setattr(state, "came_by_history", lambda: True)
+        patch.setattr(state, "is_history_navigation", lambda: True)
         page.run()
     assert not page.exception
     return page

@@ -14,9 +14,9 @@ from xcwork.runs import Run, RunStore
 
 
 def test_the_menu_lists_only_pages_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {"home", "data", "train"} <= {place.name for place in navigation.places()}
+    assert {"home", "data", "train"} <= {place.name for place in navigation.list_places()}
     monkeypatch.setattr(navigation, "PLACES", (*navigation.PLACES, navigation.Place("nowhere", "Nowhere", "?")))
-    assert not navigation.exists("nowhere")
+    assert not navigation.has_page("nowhere")
 
 
 def test_every_page_is_short() -> None:
@@ -45,14 +45,14 @@ def test_an_address_that_cannot_be_is_a_default_view(bad: dict[str, str]) -> Non
     ],
 )
 def test_a_source_survives_its_id(source: Source) -> None:
-    assert Source.parse(source.id) == source
+    assert Source.from_id(source.id) == source
 
 
 def test_a_file_of_the_data_folder_goes_by_its_name(corpus: Path) -> None:
-    assert Source.of(corpus, {"test_share": 0.5}) == Source("fruit.csv", (("test_share", "0.5"),))
-    assert Source.parse(str(corpus)) == Source("fruit.csv")
-    assert Source.of(corpus).location == str(corpus)
-    assert Source.of(corpus, {"test_share": 0.5}).load_options() == {"test_share": 0.5}
+    assert Source.from_data(corpus, {"test_share": 0.5}) == Source("fruit.csv", (("test_share", "0.5"),))
+    assert Source.from_id(str(corpus)) == Source("fruit.csv")
+    assert Source.from_data(corpus).location == str(corpus)
+    assert Source.from_data(corpus, {"test_share": 0.5}).load_options() == {"test_share": 0.5}
 
 
 def test_a_link_opens_the_same_view(open_page, finished: Run) -> None:
@@ -104,13 +104,13 @@ def script_with_errors() -> None:
 
     from xcwork.errors import ConfigError, DataError
 
-    with widgets.guarded("The file"):
+    with widgets.catch_errors("The file"):
         raise DataError("line <b>1</b> is odd", file="a.csv", line=1, remedy="look at it")
-    with widgets.guarded():
+    with widgets.catch_errors():
         raise ConfigError("k must be at least 1, got 0")
-    with widgets.guarded():
+    with widgets.catch_errors():
         raise OSError(28, "No space left on device", "runs/x")
-    with widgets.guarded():
+    with widgets.catch_errors():
         raise MemoryError
 
 
@@ -127,13 +127,13 @@ def script_with_table() -> None:
     from xcwork_app import widgets
 
     frame = pd.DataFrame({"label": ["=cmd()", "<script>"] + ["x"] * 1200, "score": 0.5})
-    widgets.table(frame, key="t", name="labels")
+    widgets.show_table(frame, key="t", name="labels")
 
 
 def test_tables_are_cut_for_the_browser_and_say_so() -> None:
     page = AppTest.from_function(script_with_table).run()
     assert not page.exception
-    assert len(page.dataframe[0].value) == widgets.MOST_ROWS
+    assert len(page.dataframe[0].value) == widgets.MAX_ROWS
     assert "1,202 rows" in page.caption[0].value
 
 
@@ -151,11 +151,11 @@ def test_tables_are_cut_for_the_browser_and_say_so() -> None:
     ],
 )
 def test_durations_for_people(value: float | None, text: str) -> None:
-    assert widgets.seconds(value) == text
+    assert widgets.format_seconds(value) == text
 
 
 def test_estimated_durations_for_people() -> None:
-    assert [widgets.about(value) for value in (0.0, 0.9, 130.0)] == [
+    assert [widgets.format_estimate(value) for value in (0.0, 0.9, 130.0)] == [
         "under a second",
         "under a second",
         "about 2 minutes",
@@ -175,13 +175,14 @@ def script_of_a_later_page() -> None:
     from contextlib import suppress
 
     import streamlit as st
-    from xcwork_app import caches, sidebar, widgets
+    from xcwork_app import caches, widgets
+    from xcwork_app.panels.shared.finished_run import require_finished_run
 
     with suppress(widgets.PageEnd):
-        run = sidebar.require_run("Later")
+        run = require_finished_run("Later")
         st.title(run.name)
-        assert caches.model(run) is caches.model(run)
-        st.caption(type(caches.model(run)).__name__)
+        assert caches.get_model(run) is caches.get_model(run)
+        st.caption(type(caches.get_model(run)).__name__)
 
 
 def test_a_page_gets_its_run_and_model(finished: Run) -> None:

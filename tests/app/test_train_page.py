@@ -229,7 +229,7 @@ def test_a_run_folder_that_is_deleted_leaves_the_page_usable(open_page, finished
 
 def all_fields() -> None:
     import streamlit as st
-    from xcwork_app.panels.train.settings_form import field
+    from xcwork_app.panels.train.settings_form import show_field
 
     from xcwork.methods.base import Parameter
 
@@ -241,7 +241,7 @@ def all_fields() -> None:
         Parameter("way", str, False, "a", "a choice", None, None, ("a", "b"), False),
         Parameter("name", str, True, None, "a text", None, None, None, False),
     ]
-    st.session_state["found"] = {each.name: field(each, each.default, each.name) for each in kinds}
+    st.session_state["found"] = {each.name: show_field(each, each.default, each.name) for each in kinds}
 
 
 def test_every_kind_of_parameter_has_a_field() -> None:
@@ -263,13 +263,13 @@ def test_every_kind_of_parameter_has_a_field() -> None:
 
 @pytest.mark.parametrize(("default", "step"), [(0.05, 0.01), (1.0, 0.1), (30.0, 10.0), (0.0, 0.1), (None, 0.1)])
 def test_the_step_of_a_number_follows_its_default(default: float | None, step: float) -> None:
-    assert settings_form._step(default) == pytest.approx(step)
+    assert settings_form._choose_step(default) == pytest.approx(step)
 
 
 def test_help_says_what_is_allowed() -> None:
     parameter = Parameter("rate", float, False, 0.5, "a rate", 0.0, 1.0, None, False)
-    assert settings_form._help(parameter) == "A rate, at least 0, at most 1. On the command line: `rate`"
+    assert settings_form._write_help(parameter) == "A rate, at least 0, at most 1. On the command line: `rate`"
 
 
 def test_values_on_the_command_line_are_those_it_reads() -> None:
-    assert [launcher._shown(value) for value in (None, True, 0.5, "x")] == ["none", "true", "0.5", "x"]
+    assert [launcher._format_value(value) for value in (None, True, 0.5, "x")] == ["none", "true", "0.5", "x"]

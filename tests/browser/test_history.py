@@ -132,7 +132,7 @@ def test_back_from_a_document_returns_to_the_list_it_was_chosen_in(
     search.press("Enter")
     wait_for(page, **{"errors.missed.search": "plum"})
     # Exact, because the sentence begins with the number of rows as long as the list is not yet filtered.
-    sentence = "Choose a row to see on the Predict page what speaks for the missed label."
+    sentence = "Choose a row to see on the Predict page the evidence for the missed label."
     hint = page.get_by_text(sentence, exact=True)
     expect(hint).to_be_visible()
     tick_row(page.get_by_test_id("stDataFrame").filter(visible=True).last, 1)

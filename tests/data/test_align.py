@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.analysis.alignment import in_terms_of
+from xcwork.analysis.alignment import align_dataset
 from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
 from xcwork.core.split import Split
@@ -61,7 +61,7 @@ HOME = dataset("home", apple="sweet apple pie", wine="red wine glass", bread="fr
 
 
 def test_the_data_of_the_run_itself_stays_as_it_is() -> None:
-    aligned, remarks = in_terms_of(HOME, HOME, Fixed().fit(HOME.train))
+    aligned, remarks = align_dataset(HOME, HOME, Fixed().fit(HOME.train))
     assert aligned is HOME
     assert remarks == []
 
@@ -69,7 +69,7 @@ def test_the_data_of_the_run_itself_stays_as_it_is() -> None:
 def test_texts_and_labels_are_expressed_in_the_models_own_columns() -> None:
     other = dataset("other", wine="glass of wine", apple="apple harvest")  # another order, another vocabulary
     model = Fixed().fit(HOME.train)
-    aligned, remarks = in_terms_of(other, HOME, model)
+    aligned, remarks = align_dataset(other, HOME, model)
     assert remarks == []
     assert aligned.name == "other"
     assert aligned.labels.names == ["apple", "wine", "bread"]
@@ -84,13 +84,13 @@ def test_labels_are_matched_by_uid_where_both_sides_have_them() -> None:
     renamed = dataset("other", uids=True, wine="wine", apple="apple")
     labels = replace(renamed.labels, names=["vin", "pomme"])
     renamed = replace(renamed, train=replace(renamed.train, labels=labels), test=replace(renamed.test, labels=labels))
-    aligned, _ = in_terms_of(renamed, mine, Fixed().fit(mine.train))
+    aligned, _ = align_dataset(renamed, mine, Fixed().fit(mine.train))
     assert aligned.test.Y.toarray().tolist() == [[0, 1], [1, 0]]
 
 
 def test_unknown_labels_are_left_out_with_a_remark() -> None:
     other = dataset("other", apple="apple", cheese="old cheese")
-    aligned, remarks = in_terms_of(other, HOME, Fixed().fit(HOME.train))
+    aligned, remarks = align_dataset(other, HOME, Fixed().fit(HOME.train))
     assert remarks == ["1 labels are unknown to the run; 1 of 2 test positives are left out"]
     assert aligned.test.Y.toarray().tolist() == [[1, 0, 0], [0, 0, 0]]
 
@@ -98,7 +98,7 @@ def test_unknown_labels_are_left_out_with_a_remark() -> None:
 def test_a_zero_shot_model_takes_unknown_labels_by_their_text_as_unseen_ones() -> None:
     other = dataset("other", apple="apple", crust="bread with a crust")
     model = Match().fit(HOME.train)
-    aligned, remarks = in_terms_of(other, HOME, model)
+    aligned, remarks = align_dataset(other, HOME, model)
     assert remarks == ["1 labels the run was not trained on take part through their text"]
     assert aligned.labels.names == ["apple", "wine", "bread", "crust"]
     assert aligned.train.label_frequencies.tolist() == [1, 1, 1, 0]
@@ -110,7 +110,7 @@ def test_filter_pairs_follow_their_labels() -> None:
     other = dataset("other", wine="wine", cheese="cheese", apple="apple")
     pairs = np.array([[0, 2], [1, 1], [2, 0]])  # apple, cheese, wine
     other = replace(other, test=replace(other.test, filter_pairs=pairs))
-    aligned, _ = in_terms_of(other, HOME, Fixed().fit(HOME.train))
+    aligned, _ = align_dataset(other, HOME, Fixed().fit(HOME.train))
     assert aligned.test.filter_pairs.tolist() == [[0, 0], [2, 1]]
 
 
@@ -126,12 +126,12 @@ def test_ready_made_features_must_be_the_very_same_columns() -> None:
     model = Fixed().fit(mine.train)
     same = _without_text(dataset("other", apple="a", wine="b", bread="c"), 6)
     same = replace(same, test=replace(same.test, X=same.test.X * 2))
-    assert (in_terms_of(same, mine, model)[0].test.X != same.test.X).nnz == 0
+    assert (align_dataset(same, mine, model)[0].test.X != same.test.X).nnz == 0
     for stranger in (_without_text(HOME, 7), dataset("text", apple="red apple")):
         with pytest.raises(DataError, match="cannot be expressed"):
-            in_terms_of(stranger, mine, model)
+            align_dataset(stranger, mine, model)
 
 
 def test_data_without_a_common_label_is_refused() -> None:
     with pytest.raises(DataError, match="no label in common"):
-        in_terms_of(dataset("other", steel="steel beam"), HOME, Fixed().fit(HOME.train))
+        align_dataset(dataset("other", steel="steel beam"), HOME, Fixed().fit(HOME.train))

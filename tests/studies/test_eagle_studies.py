@@ -22,7 +22,7 @@ def errors(frame, sigma: float) -> dict[str, float]:
 
 
 def test_assignment_helps_regression_in_mixed_groups_and_hardly_hurts_in_tight_ones():
-    frame = study.regression((0.0, 0.1, 10.0), repeats=5, seed=3)
+    frame = study.simulate_regression((0.0, 0.1, 10.0), repeats=5, seed=3)
     assert list(frame.columns) == ["sigma_2", "estimator", "relative_error", "deviation"]
     same, tight, mixed = (errors(frame, sigma) for sigma in (0.0, 0.1, 10.0))
     assert same["AS"] == pytest.approx(1.0)
@@ -34,19 +34,19 @@ def test_assignment_helps_regression_in_mixed_groups_and_hardly_hurts_in_tight_o
 
 
 def test_assignment_helps_classification_in_mixed_groups():
-    frame = study.classification((0.0,), repeats=6, seed=0)
+    frame = study.simulate_classification((0.0,), repeats=6, seed=0)
     mixed = errors(frame, 0.0)
     assert 1.0 < mixed["AS"] < mixed["NoAS"]
 
 
 def test_groups_of_one_leave_nothing_to_assign():
-    for simulate in (study.regression, study.classification):
+    for simulate in (study.simulate_regression, study.simulate_classification):
         frame = simulate((1.0,), n=300, group_size=1, repeats=2)
         np.testing.assert_allclose(frame["relative_error"], 1.0, rtol=1e-9)
 
 
 def test_a_seed_gives_the_same_table():
-    a, b, c = (study.regression((1.0,), repeats=2, seed=seed) for seed in (1, 1, 2))
+    a, b, c = (study.simulate_regression((1.0,), repeats=2, seed=seed) for seed in (1, 1, 2))
     assert a.equals(b)
     assert not a.equals(c)
 
@@ -76,7 +76,7 @@ def test_precision_is_lost_with_the_size_of_the_groups(planted: Dataset):
         ["noise", 0.0],
     ]
     loss = frame.set_index(["factor", "value", "method"])["loss"]
-    for method in study.USUAL[1:]:
+    for method in study.USUAL_VARIANTS[1:]:
         assert loss["group size", 1, method] == pytest.approx(0.0, abs=1e-9)
         assert loss["depth", 10, method] == pytest.approx(0.0, abs=1e-9)  # by then every document is alone
         assert loss["group size", 8, method] > 0

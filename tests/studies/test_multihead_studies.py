@@ -14,15 +14,15 @@ from xcwork.core.split import Split
 from xcwork.methods.multihead.codes import confusion_degree
 from xcwork.studies import low_rank
 from xcwork.studies.multihead import (
-    costs,
-    gap,
+    add_ratios,
     head_accuracies,
     head_lengths,
     label_orders,
+    measure_costs,
     random_split,
+    tabulate_gap,
     tail_trimming,
-    trimmed,
-    with_ratios,
+    trim_tail,
 )
 
 QUICK = {"epochs": 2, "least_steps": 30}
@@ -45,7 +45,7 @@ def test_every_order_width_and_seed_is_a_row():
     assert len(frame) == 8
     assert set(frame["order"]) == {"cluster", "random"}
     assert frame["P@1"].between(0, 100).all()
-    table = gap(frame)
+    table = tabulate_gap(frame)
     assert table.index.tolist() == [4, 16]
     by_hand = frame[frame["width"] == 4].groupby("order")["P@1"].mean()
     assert table.loc[4, ("gain", "cluster")] == pytest.approx(by_hand["cluster"] - by_hand["random"])
@@ -66,13 +66,13 @@ def test_trimming_takes_the_rarest_labels_and_counts_what_is_lost():
     split = Split(
         sparse.csr_array(np.eye(10, dtype=np.float32)), sparse.csr_array(Y), LabelSpace(list("abcd")), Features(10)
     )
-    less, lost = trimmed(split, 1 / 3)
+    less, lost = trim_tail(split, 1 / 3)
     assert less.label_frequencies.tolist() == [10, 4, 0, 0]
     assert lost == pytest.approx(1 / 15)
-    same, nothing = trimmed(split, 0.0)
+    same, nothing = trim_tail(split, 0.0)
     assert same.Y.nnz == 15
     assert nothing == 0
-    less, lost = trimmed(split, 2 / 3)
+    less, lost = trim_tail(split, 2 / 3)
     assert less.label_frequencies.tolist() == [10, 0, 0, 0]
     assert lost == pytest.approx(5 / 15)
 
@@ -93,7 +93,7 @@ def test_heads_are_right_more_often_than_all_together():
 
 
 def test_costs_count_parameters_and_compare_with_flat():
-    frame = costs((50, 200), width=8, batch=16, steps=2, documents=16)
+    frame = measure_costs((50, 200), width=8, batch=16, steps=2, documents=16)
     sizes = frame.set_index(["labels", "method"])["parameters"]
     assert sizes[200, "flat"] == sizes[200, "mhs"] == 200 * 9
     assert sizes[200, "mhp"] == (15 + 14) * 9
@@ -102,10 +102,10 @@ def test_costs_count_parameters_and_compare_with_flat():
 
 
 def test_ratios_divide_by_the_flat_row_of_the_same_size():
-    rows = costs((50,), ("flat", "mhp"), width=4, batch=8, steps=2, documents=8).assign(
+    rows = measure_costs((50,), ("flat", "mhp"), width=4, batch=8, steps=2, documents=8).assign(
         **{"train ms a step": [30.0, 3.0]}
     )
-    assert with_ratios(rows)["train ×"].tolist() == [1.0, 10.0]
+    assert add_ratios(rows)["train ×"].tolist() == [1.0, 10.0]
 
 
 def test_random_documents_have_one_label_each():
@@ -130,7 +130,7 @@ def test_cross_entropy_separates_where_the_squared_error_cannot():
 
 
 def test_quadrants_are_separable_but_not_on_a_line():
-    points, classes = low_rank.quadrants(400)
+    points, classes = low_rank.make_quadrants(400)
     signs = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
     assert ((points @ signs.T).argmax(1) == classes).mean() == 1.0
     best = low_rank.best_on_a_line(points, classes, directions=60)

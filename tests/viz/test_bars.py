@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xcwork.viz import alt_text, table_of
+from xcwork.viz import alt_text, read_table
 from xcwork.viz.bars import grouped_bars
 
 
@@ -10,7 +10,7 @@ def test_every_series_is_a_trace_with_its_own_hatching() -> None:
     figure = grouped_bars({"P@1": [10.0, 20.0], "P@3": [5.0, 6.0]}, ["a", "b"], title="Two runs", y="percent")
     assert [trace.name for trace in figure.data] == ["P@1", "P@3"]
     assert len({trace.marker.pattern.shape for trace in figure.data}) == 2
-    assert table_of(figure)["P@3"].tolist() == [5.0, 6.0]
+    assert read_table(figure)["P@3"].tolist() == [5.0, 6.0]
     assert "a 10.0 and b 20.0" in alt_text(figure)
 
 

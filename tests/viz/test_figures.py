@@ -10,13 +10,13 @@ import pytest
 
 from xcwork.analysis.comparison import ComparisonTable
 from xcwork.analysis.errors import STATES
-from xcwork.analysis.explanation_view import difference, view
-from xcwork.analysis.projection import LabelMap
+from xcwork.analysis.explanation_view import compare_explanations, make_view
+from xcwork.analysis.label_projection import LabelMap
 from xcwork.core.explanation import Explanation, Part
 from xcwork.data.card import describe
 from xcwork.errors import ConfigError
 from xcwork.methods.landmarks.graph import LandmarkGraph
-from xcwork.viz import TABLE_ROWS, alt_text, described, listed, table_of
+from xcwork.viz import MAX_TABLE_ROWS, alt_text, attach_description, join_phrases, read_table
 from xcwork.viz.bands import band_contributions, band_recall, triage_bars
 from xcwork.viz.comparison import delta_dots, metric_dots
 from xcwork.viz.curves import ranking_curves, training_curves
@@ -24,7 +24,7 @@ from xcwork.viz.explanations import explanation_difference, explanation_waterfal
 from xcwork.viz.frequencies import label_frequencies
 from xcwork.viz.label_map import COLOURINGS, label_map_figure
 from xcwork.viz.ranks import rank_histogram
-from xcwork.viz.structures import MOST_CELLS, head_grid_figure, label_tree_figure, landmark_graph_figure
+from xcwork.viz.structures import MAX_CELLS, head_grid_figure, label_tree_figure, landmark_graph_figure
 from xcwork.viz.studies import growth_curves, growth_exponent, image_grid, simulation_curves
 
 HOSTILE = '</script><script>alert(1)</script><b onclick="x">'
@@ -115,8 +115,8 @@ def lost() -> pd.DataFrame:
 
 
 FIGURES = {
-    "waterfall": lambda: explanation_waterfall(view(explained())),
-    "difference": lambda: explanation_difference(difference(explained(), Explanation.of([], exact=True))),
+    "waterfall": lambda: explanation_waterfall(make_view(explained())),
+    "difference": lambda: explanation_difference(compare_explanations(explained(), Explanation.of([], exact=True))),
     **{f"map by {by}": lambda by=by: label_map_figure(mapped(), colour=by, highlight=(101,)) for by in COLOURINGS},
     "dots": lambda: metric_dots(compared(), ["P@1", "P@5"]),
     "deltas": lambda: delta_dots(differences(), reference=HOSTILE),
@@ -139,7 +139,7 @@ FIGURES = {
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_says_what_it_shows_and_has_its_numbers(name):
     figure = FIGURES[name]()
-    alt, table = alt_text(figure), table_of(figure)
+    alt, table = alt_text(figure), read_table(figure)
     assert alt.endswith(".")
     assert any(character.isdigit() for character in alt)
     assert "nan" not in alt
@@ -175,7 +175,7 @@ def _listed(value):
 def test_frequencies_carry_their_sentence(checkerboard):
     figure = label_frequencies(describe(checkerboard))
     assert "12 training documents" in alt_text(figure)
-    assert len(table_of(figure))
+    assert len(read_table(figure))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_frequencies_carry_their_sentence(checkerboard):
 def test_zero_and_every_step_of_a_waterfall_lie_on_the_axis(values: tuple[float, ...]) -> None:
     parts = [Part("(any document)", "bias", values[0])] if values else []
     parts += [Part(f"t{i}", "x", value) for i, value in enumerate(values[1:])]
-    figure = explanation_waterfall(view(Explanation.of(parts, exact=True, label="l")))
+    figure = explanation_waterfall(make_view(Explanation.of(parts, exact=True, label="l")))
     assert figure.data[0].x[0] == (values[0] if values else 0.0), "what holds for any document comes first"
     low, high = figure.layout.xaxis.range
     path = np.cumsum(figure.data[0].x[:-1])
@@ -202,8 +202,10 @@ def test_parts_of_one_name_are_rows_of_their_own() -> None:
         Part(f"{long} 1", "x", 0.3),
         Part(f"{long} 2", "x", 0.2),
     ]
-    waterfall = explanation_waterfall(view(Explanation.of(parts, exact=True, label="l")))
-    changed = explanation_difference(difference(Explanation.of([], exact=True), Explanation.of(parts, exact=True)))
+    waterfall = explanation_waterfall(make_view(Explanation.of(parts, exact=True, label="l")))
+    changed = explanation_difference(
+        compare_explanations(Explanation.of([], exact=True), Explanation.of(parts, exact=True))
+    )
     for figure, n_rows in ((waterfall, 5), (changed, 4)):
         places = [place for bars in figure.data for place in bars.y]
         assert sorted(places) == list(range(n_rows)) == list(figure.layout.yaxis.tickvals)
@@ -215,7 +217,7 @@ def test_parts_of_one_name_are_rows_of_their_own() -> None:
 
 
 def test_a_waterfall_ends_at_the_score():
-    figure = explanation_waterfall(view(explained()))
+    figure = explanation_waterfall(make_view(explained()))
     steps = figure.data[0]
     assert list(steps.measure) == ["relative"] * 3 + ["total"]
     assert sum(steps.x[:-1]) == pytest.approx(steps.x[-1])
@@ -237,9 +239,9 @@ def test_the_map_is_one_trace_with_label_ids():
 
 
 def test_a_large_map_has_a_short_table():
-    figure = label_map_figure(mapped(TABLE_ROWS + 50))
-    assert len(table_of(figure)) == TABLE_ROWS
-    assert figure.layout.meta["table"]["total"] == TABLE_ROWS + 50
+    figure = label_map_figure(mapped(MAX_TABLE_ROWS + 50))
+    assert len(read_table(figure)) == MAX_TABLE_ROWS
+    assert figure.layout.meta["table"]["total"] == MAX_TABLE_ROWS + 50
 
 
 def test_chance_and_published_rows_are_hollow():
@@ -270,7 +272,7 @@ def test_a_large_grid_is_averaged_and_gaps_stay_gaps():
     grid = np.arange(900 * 3, dtype=float).reshape(900, 3)
     grid[800:] = np.nan
     drawn = np.asarray(head_grid_figure(grid).data[0].z, float)
-    assert max(drawn.shape) <= MOST_CELLS
+    assert max(drawn.shape) <= MAX_CELLS
     assert drawn[0, 0] == pytest.approx(grid[:5, 0].mean())
     assert np.isnan(drawn[160:]).all()
     assert "2,400 are used" in alt_text(head_grid_figure(grid))
@@ -289,14 +291,14 @@ def test_images_keep_their_pixels():
     assert np.isfinite(drawn).sum() == 48
     assert np.nanmax(drawn) == 1
     assert drawn[3:7, 0:4] == pytest.approx(np.arange(16).reshape(4, 4) / 15)
-    with pytest.raises(ConfigError, match="one \\(height, width\\) image a name"):
+    with pytest.raises(ConfigError, match="one \\(height, width\\) image per name"):
         image_grid(np.zeros((2, 4)), ["a", "b"])
 
 
 def test_empty_data_gives_empty_figures_that_say_so():
     nothing = triage_bars(pd.DataFrame({"band": BANDS, **dict.fromkeys(STATES, 0), "total": 0}))
     assert alt_text(nothing) == "No true label was missed."
-    same = explanation_difference(difference(explained(), explained()))
+    same = explanation_difference(compare_explanations(explained(), explained()))
     assert alt_text(same) == "No part of the score changed."
     assert len(label_map_figure(mapped(0)).data[0].x) == 0
 
@@ -307,16 +309,16 @@ def test_tables_hold_what_json_can_hold():
     frame = pd.DataFrame(
         {"a": [np.nan, np.inf, 1.5], "b": pd.array([1, None, 3], dtype="Int64"), "c": [True, None, "x"]}
     )
-    figure = described(go.Figure(), "Something.", frame)
-    assert table_of(figure)["a"].tolist()[2] == 1.5
-    assert table_of(figure)["b"].isna().tolist() == [False, True, False]
+    figure = attach_description(go.Figure(), "Something.", frame)
+    assert read_table(figure)["a"].tolist()[2] == 1.5
+    assert read_table(figure)["b"].isna().tolist() == [False, True, False]
     json.loads(figure.to_json())
     assert alt_text(go.Figure()) == ""
-    assert len(table_of(go.Figure())) == 0
+    assert len(read_table(go.Figure())) == 0
 
 
 def test_phrases_are_put_together():
-    assert listed([]) == "nothing"
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b", "c"]) == "a, b and c"
-    assert listed(list("abcdef"), 2) == "a, b and 4 more"
+    assert join_phrases([]) == "nothing"
+    assert join_phrases(["a"]) == "a"
+    assert join_phrases(["a", "b", "c"]) == "a, b and c"
+    assert join_phrases(list("abcdef"), 2) == "a, b and 4 more"

@@ -8,7 +8,7 @@ import pytest
 
 from xcwork.core.dataset import Dataset
 from xcwork.data.card import describe
-from xcwork.viz import alt_text, table_of
+from xcwork.viz import alt_text, read_table
 from xcwork.viz.frequencies import label_frequencies
 
 
@@ -22,4 +22,4 @@ def test_the_curve_of_the_checkerboard(checkerboard: Dataset, bands: str) -> Non
     assert all(left.x1 == right.x0 for left, right in pairwise(shapes))
     assert len(figure.layout.annotations) == len(shapes)
     assert alt_text(figure).endswith("seen labels have at most 12. 1 label has none.")
-    assert table_of(figure)["frequency"].tolist() == [12] * 8
+    assert read_table(figure)["frequency"].tolist() == [12] * 8

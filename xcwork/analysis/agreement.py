@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xcwork.analysis.document_table import FALSE_POSITIVE, HIT, SEPARATOR, SIGNS, UNKNOWN
-from xcwork.analysis.paging import names_of
+from xcwork.analysis.paging import look_up_names
 from xcwork.core.bands import Bands, absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.labels import LabelSpace
@@ -24,7 +24,10 @@ from xcwork.metrics.ranking import place
 if TYPE_CHECKING:
     import pandas as pd
 
-FIXED, BROKEN, MIXED, SAME = "fixed", "broken", "mixed", "same"
+FIXED = "fixed"
+BROKEN = "broken"
+MIXED = "mixed"
+SAME = "same"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,7 @@ class Changes:
 def fixed_and_broken(
     run: TopK, reference: TopK, dataset: Dataset, *, k: int = 5, bands: Bands | None = None
 ) -> Changes:
-    """The test documents on which two runs find different true labels among the first k."""
+    """Return the test documents on which two runs find different true labels among the first k."""
     import pandas as pd
 
     bands = absolute_bands(dataset.train.label_frequencies) if bands is None else bands
@@ -60,7 +63,7 @@ def fixed_and_broken(
     won, lost = (np.bincount(documents[some], minlength=n) for some in (is_won, is_lost))
     state = np.select([(won > 0) & (lost > 0), won > 0, lost > 0], [MIXED, FIXED, BROKEN], SAME)
     changed = np.flatnonzero(state != SAME)
-    names = [_joined(dataset.labels, labels, placement.truth.indptr, some, changed) for some in (is_won, is_lost)]
+    names = [_join_names(dataset.labels, labels, placement.truth.indptr, some, changed) for some in (is_won, is_lost)]
     uids = {} if dataset.test.uids is None else {"uid": [dataset.test.uids[i] for i in changed.tolist()]}
     table = pd.DataFrame(
         {
@@ -74,30 +77,30 @@ def fixed_and_broken(
         }
     )
     counts = {each: int((state == each).sum()) for each in (FIXED, BROKEN, MIXED, SAME)}
-    by_band = _balance(bands.of_label[labels], is_won, is_lost, len(bands.names)).assign(band=list(bands.names))
-    by_label = _balance(labels, is_won, is_lost, len(dataset.labels))
+    by_band = _count_balance(bands.of_label[labels], is_won, is_lost, len(bands.names)).assign(band=list(bands.names))
+    by_label = _count_balance(labels, is_won, is_lost, len(dataset.labels))
     by_label = by_label[(by_label["won"] > 0) | (by_label["lost"] > 0)].rename_axis("label_id").reset_index()
-    by_label.insert(1, "label", names_of(dataset.labels, by_label["label_id"].to_numpy()))
+    by_label.insert(1, "label", look_up_names(dataset.labels, by_label["label_id"].to_numpy()))
     order = np.lexsort((by_label["label_id"], -(by_label["won"] + by_label["lost"]), -by_label["net"].abs()))
     return Changes(table, counts, by_band[["band", "won", "lost", "net"]], by_label.iloc[order].reset_index(drop=True))
 
 
-def _balance(groups: np.ndarray, is_won: np.ndarray, is_lost: np.ndarray, size: int) -> pd.DataFrame:
+def _count_balance(groups: np.ndarray, is_won: np.ndarray, is_lost: np.ndarray, size: int) -> pd.DataFrame:
     import pandas as pd
 
     won, lost = (np.bincount(groups[some], minlength=size) for some in (is_won, is_lost))
     return pd.DataFrame({"won": won, "lost": lost, "net": won - lost})
 
 
-def _joined(
+def _join_names(
     space: LabelSpace, labels: np.ndarray, indptr: np.ndarray, chosen: np.ndarray, documents: np.ndarray
 ) -> list[str]:
-    """For each document the names of its chosen true labels."""
+    """Return the names of the chosen true labels of each document."""
     rows = [labels[indptr[i] : indptr[i + 1]][chosen[indptr[i] : indptr[i + 1]]] for i in documents.tolist()]
-    return [SEPARATOR.join(str(name) for name in names_of(space, row)) for row in rows]
+    return [SEPARATOR.join(str(name) for name in look_up_names(space, row)) for row in rows]
 
 
-def agreement(
+def tabulate_agreement(
     predictions: Mapping[str, TopK],
     labels: LabelSpace,
     *,
@@ -105,9 +108,10 @@ def agreement(
     truth: Collection[int] | None = None,
     k: int = 5,
 ) -> pd.DataFrame:
-    """The first k labels of several runs on one document: run, rank, label, whether it is right, how many runs have it.
+    """Return the first k labels of several runs on one document, whether they are right and how many runs have them.
 
-    `truth` are the ids of the true labels; without it (a text that was typed) `state` is unknown. One row a prediction,
+    `truth` are the ids of the true labels; without it (a text that was typed) `state` is unknown. One row per
+    prediction,
     runs in the given order.
     """
     import pandas as pd
@@ -125,7 +129,7 @@ def agreement(
 
 
 def agreement_grid(table: pd.DataFrame) -> pd.DataFrame:
-    """The same as the papers print it: one row a run, one column a rank, each cell with its sign and label."""
+    """Return the same as papers print it: one row per run, one column per rank, cells with sign and label."""
     cells = table.assign(cell=table["sign"] + " " + table["label"].astype(str))
     grid = cells.pivot(index="run", columns="rank", values="cell").reindex(table["run"].unique())
     return grid.rename(columns=lambda rank: f"{rank}").rename_axis(columns=None).reset_index().fillna("")

@@ -1,8 +1,8 @@
-"""Another dataset's test part in the terms of a trained model, so that a run can be measured on data it never met.
+"""Another dataset's test split in the terms of a trained model, so that a run can be measured on data it never met.
 
 Texts become the model's features through its own vectoriser; labels are matched by the source's uids, or by name where
 one side has none. A label the model does not know is added from its text when the method is zero-shot, and then counts
-as unseen. Otherwise it is left out of the truth, with a remark that says how many positives that costs. Label
+as unseen. Otherwise it is left out of the true labels, with a note that says how many positives that costs. Label
 frequencies and propensities stay those of the training the model really had.
 """
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 UNKNOWN = -1
 
 
-def in_terms_of(other: Dataset, trained_on: Dataset, model: Method) -> tuple[Dataset, list[str]]:
-    """(`trained_on` with the test part of `other`, remarks for people). May add labels to a zero-shot `model`."""
+def align_dataset(other: Dataset, trained_on: Dataset, model: Method) -> tuple[Dataset, list[str]]:
+    """Return (`trained_on` with the test split of `other`, notes for the user); `model` may get labels."""
     if other.fingerprint == trained_on.fingerprint:
         return other, []
     test, remarks = other.test, list[str]()
-    X = _features(test, model)
-    ids = _label_ids(other.labels, trained_on.labels)  # (n_labels of other,)
+    X = _convert_features(test, model)
+    ids = _match_labels(other.labels, trained_on.labels)  # (n_labels of other,)
     strange = np.flatnonzero((ids == UNKNOWN) & (test.label_frequencies > 0))
     labels = trained_on.labels
     if len(strange) and model.capabilities.zero_shot and other.labels.texts is not None:
@@ -51,10 +51,10 @@ def in_terms_of(other: Dataset, trained_on: Dataset, model: Method) -> tuple[Dat
     aligned = replace(
         test,
         X=X,
-        Y=_renumbered(test.Y, ids, len(labels)),
+        Y=_renumber_labels(test.Y, ids, len(labels)),
         labels=labels,
         features=model.features_,
-        filter_pairs=_renumbered_pairs(test.filter_pairs, ids),
+        filter_pairs=_renumber_pairs(test.filter_pairs, ids),
     )
     Y = enlarge(trained_on.train.Y, (len(trained_on.train), len(labels)))  # labels may have been added
     train = replace(trained_on.train, Y=Y, labels=labels)
@@ -64,7 +64,7 @@ def in_terms_of(other: Dataset, trained_on: Dataset, model: Method) -> tuple[Dat
     return aligned_data, remarks
 
 
-def _features(test: Split, model: Method) -> sparse.csr_array:
+def _convert_features(test: Split, model: Method) -> sparse.csr_array:
     if model.features_.vectorizer is not None and test.texts is not None:
         return model.features_.transform(test.texts)
     same_names = model.features_.names == test.features.names
@@ -76,8 +76,8 @@ def _features(test: Split, model: Method) -> sparse.csr_array:
     )
 
 
-def _label_ids(labels: LabelSpace, known: LabelSpace) -> np.ndarray:
-    """The id in `known` of every label, or UNKNOWN."""
+def _match_labels(labels: LabelSpace, known: LabelSpace) -> np.ndarray:
+    """Return the id in `known` of every label, or UNKNOWN."""
     by_uid = labels.uids is not None and known.uids is not None
     mine, theirs = (labels.uids, known.uids) if by_uid else (labels.names, known.names)
     ids: dict[str, int] = {}
@@ -86,7 +86,7 @@ def _label_ids(labels: LabelSpace, known: LabelSpace) -> np.ndarray:
     return np.array([ids.get(key, UNKNOWN) for key in mine or ()], dtype=np.int64)
 
 
-def _renumbered(Y: sparse.csr_array, ids: np.ndarray, n_labels: int) -> sparse.csr_array:
+def _renumber_labels(Y: sparse.csr_array, ids: np.ndarray, n_labels: int) -> sparse.csr_array:
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     columns = ids[Y.indices]
     kept = columns != UNKNOWN
@@ -96,7 +96,7 @@ def _renumbered(Y: sparse.csr_array, ids: np.ndarray, n_labels: int) -> sparse.c
     return fill_with_ones(matrix)  # two labels of the other data may be one label here
 
 
-def _renumbered_pairs(pairs: np.ndarray | None, ids: np.ndarray) -> np.ndarray | None:
+def _renumber_pairs(pairs: np.ndarray | None, ids: np.ndarray) -> np.ndarray | None:
     if pairs is None or len(pairs) == 0:
         return pairs
     renumbered = np.column_stack([pairs[:, 0], ids[pairs[:, 1]]])

@@ -5,7 +5,7 @@ over the test documents cannot tell from it. All comparisons of a table use the 
 pass: each column is the difference between the best run and another one in one metric.
 
 Runs are compared only where they were measured on the same data; others keep their numbers, without marks. Published
-results stand below as greyed rows that take no part in the comparison.
+results are greyed rows below that take no part in the comparison.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from xcwork.runs import Run
 
-COSTS = {"train_seconds": "training, s", "model_mb": "model, MB", "predict_ms_per_document": "ms a document"}
+COSTS = {"train_seconds": "training, s", "model_mb": "model, MB", "predict_ms_per_document": "ms per document"}
 SCOPES = {"metrics": "all labels", "seen": "labels seen in training", "unseen": "unseen labels"}
 
 
@@ -51,8 +51,8 @@ class Entry:
     predict_ms_per_document: float | None = None
 
     @classmethod
-    def of(cls, run: Run, *, predictions: bool = True) -> Entry:
-        """The entry of a run that has been evaluated."""
+    def from_run(cls, run: Run, *, predictions: bool = True) -> Entry:
+        """Return the entry of a run that has been evaluated."""
         report, record, size = run.report(), run.to_dict(), run.status.model_bytes
         return cls(
             name=run.name,
@@ -68,12 +68,12 @@ class Entry:
         )
 
 
-def entries_of(runs: Iterable[Run], *, predictions: bool = True) -> list[Entry]:
-    """The entries of runs; runs that share a name are called by their id."""
+def make_entries(runs: Iterable[Run], *, predictions: bool = True) -> list[Entry]:
+    """Return the entries of runs; runs that share a name are called by their id."""
     runs = list(runs)
     names = [run.name for run in runs]
     return [
-        replace(Entry.of(run, predictions=predictions), name=name if names.count(name) == 1 else run.id)
+        replace(Entry.from_run(run, predictions=predictions), name=name if names.count(name) == 1 else run.id)
         for run, name in zip(runs, names, strict=True)
     ]
 
@@ -88,20 +88,20 @@ class ComparisonTable:
     notes: tuple[str, ...]
 
     def to_csv(self) -> str:
-        """For a spreadsheet; text that looks like a formula is defused."""
+        """Return CSV for a spreadsheet; text that looks like a formula is defused."""
         return safe_csv(self.frame)
 
     def to_markdown(self) -> str:
-        """Best values in bold, values not significantly different from them in italics; empty columns left out."""
-        frame, emphasis = self._filled()
+        """Return Markdown, best values bold, others not significantly different in italics; without empty columns."""
+        frame, emphasis = self._drop_empty_columns()
         return to_markdown(frame, emphasis=emphasis)
 
     def to_latex(self) -> str:
-        """The same for a paper, in booktabs style."""
-        frame, emphasis = self._filled()
+        """Return the same for a paper, in booktabs style."""
+        frame, emphasis = self._drop_empty_columns()
         return to_latex(frame, emphasis=emphasis)
 
-    def _filled(self) -> tuple[pd.DataFrame, np.ndarray]:
+    def _drop_empty_columns(self) -> tuple[pd.DataFrame, np.ndarray]:
         filled = self.frame.notna().any(axis=0).to_numpy()
         return self.frame.loc[:, filled], self.emphasis[:, filled]
 
@@ -116,7 +116,7 @@ def comparison_table(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> ComparisonTable:
-    """The runs of `entries` with their metrics and costs, the best marked.
+    """Return the runs of `entries` with their metrics and costs, the best marked.
 
     With `dataset` (the one the runs were measured on) differences are tested and published results added. Tests are
     made for the ranking of all labels (`scope="metrics"`), whose predictions are stored.
@@ -138,19 +138,21 @@ def comparison_table(
         }
         for entry in entries
     ]
-    from_papers = published_results(dataset.name) if published and dataset is not None and scope == "metrics" else []
-    for row in from_papers.to_dict("records") if len(from_papers) else ():
+    from_papers: list[dict[str, Any]] = []
+    if published and dataset is not None and scope == "metrics":
+        from_papers = published_results(dataset.name).to_dict("records")
+    for row in from_papers:
         known = {m: row[m] for m in metrics if m in row}
         rows.append({"run": "published", **known, **{name: row[name] for name in ("method", "setting", "source")}})
     frame = pd.DataFrame(rows, columns=["run", "method", *metrics, *COSTS.values(), "setting", "source"])
-    if not len(from_papers):
+    if not from_papers:
         frame = frame.drop(columns=["setting", "source"])
     frame = frame.astype(dict.fromkeys([*metrics, *COSTS.values()], float))
-    emphasis, notes = _emphasis(frame, entries, dataset, metrics, scope, n_resamples, seed)
+    emphasis, notes = _mark_best(frame, entries, dataset, metrics, scope, n_resamples, seed)
     return ComparisonTable(frame, emphasis, len(from_papers), notes)
 
 
-def _emphasis(
+def _mark_best(
     frame: pd.DataFrame,
     entries: Sequence[Entry],
     dataset: Dataset | None,
@@ -160,14 +162,14 @@ def _emphasis(
     seed: int,
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     marks = np.full(frame.shape, "", dtype=object)
-    usable, notes = comparable(entries, dataset)
-    if len(usable) < 2:
+    usable, notes = find_comparable(entries, dataset)
+    if dataset is None or len(usable) < 2:
         return marks, tuple(notes)
     values = frame.iloc[usable][list(metrics)].to_numpy(float)  # (n_usable, n_metrics)
     best = np.argmax(np.nan_to_num(values, nan=-np.inf), axis=0)
     different = np.ones(values.shape, dtype=bool)
     if scope == "metrics":
-        different = _differ_from(best, [entries[i] for i in usable], dataset, metrics, n_resamples, seed)
+        different = _test_against_best(best, [entries[i] for i in usable], dataset, metrics, n_resamples, seed)
     else:
         notes.append(f"differences among {SCOPES[scope]} are not tested")
     for at, metric in enumerate(metrics):
@@ -182,8 +184,8 @@ def _emphasis(
     return marks, tuple(notes)
 
 
-def comparable(entries: Sequence[Entry], dataset: Dataset | None) -> tuple[list[int], list[str]]:
-    """Positions of the entries that were measured on `dataset`, and what keeps the others out."""
+def find_comparable(entries: Sequence[Entry], dataset: Dataset | None) -> tuple[list[int], list[str]]:
+    """Return positions of the entries that were measured on `dataset`, and what keeps the others out."""
     if dataset is None:
         return [], ["the dataset is not at hand, so differences are not tested"]
     usable, notes = [], []
@@ -197,17 +199,18 @@ def comparable(entries: Sequence[Entry], dataset: Dataset | None) -> tuple[list[
     return usable, notes
 
 
-def _ratios(entry: Entry, dataset: Dataset, metrics: Sequence[str]) -> dict[str, Ratio]:
+def _compute_ratios(entry: Entry, dataset: Dataset, metrics: Sequence[str]) -> dict[str, Ratio]:
+    assert entry.topk is not None  # see `find_comparable`
     q = inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
     ks = sorted({int(metric.rpartition("@")[2]) for metric in metrics})
     return document_ratios(place(entry.topk, dataset.test.Y), q, ks)
 
 
-def _differ_from(
+def _test_against_best(
     best: np.ndarray, entries: Sequence[Entry], dataset: Dataset, metrics: Sequence[str], n_resamples: int, seed: int
 ) -> np.ndarray:
-    """Whether each run is significantly different from the best one in each metric, (n_runs, n_metrics)."""
-    ratios = [_ratios(entry, dataset, metrics) for entry in entries]
+    """Return whether each run is significantly different from the best one in each metric, (n_runs, n_metrics)."""
+    ratios = [_compute_ratios(entry, dataset, metrics) for entry in entries]
     pairs = [(row, at) for row in range(len(entries)) for at in range(len(metrics)) if row != best[at]]
     above = [
         100.0 * (ratios[best[at]][metrics[at]].numerator - ratios[row][metrics[at]].numerator) for row, at in pairs
@@ -220,7 +223,7 @@ def _differ_from(
     return different
 
 
-def deltas(
+def compute_deltas(
     entries: Sequence[Entry],
     reference: int,
     dataset: Dataset,
@@ -229,17 +232,17 @@ def deltas(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Every other run minus the reference (a position in `entries`): difference, 95 % interval, p, significant."""
+    """Return every other run minus the one at `reference`, with 95 % interval, p-value and significance."""
     import pandas as pd
 
-    usable, _ = comparable(entries, dataset)
+    usable, _ = find_comparable(entries, dataset)
     if reference not in usable:
         raise ConfigError(f"{entries[reference].name} cannot be the reference: it was not measured on {dataset.name}")
-    base, others = _ratios(entries[reference], dataset, metrics), [i for i in usable if i != reference]
+    base, others = _compute_ratios(entries[reference], dataset, metrics), [i for i in usable if i != reference]
     columns = ["run", "metric", "value", "reference", "difference", "low", "high", "p_value", "significant"]
     rows, above, below = [], [], []
     for position in others:
-        ratios = _ratios(entries[position], dataset, metrics)
+        ratios = _compute_ratios(entries[position], dataset, metrics)
         for metric in metrics:
             rows.append((entries[position].name, metric, ratios[metric].percent(), base[metric].percent()))
             above.append(100.0 * (ratios[metric].numerator - base[metric].numerator))

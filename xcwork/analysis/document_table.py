@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xcwork.analysis.errors import missed_labels
-from xcwork.analysis.paging import Page, names_of, page_of, snippet
+from xcwork.analysis.paging import Page, look_up_names, shorten_text, take_page
 from xcwork.core.bands import Bands, absolute_bands
 from xcwork.core.dataset import Dataset
+from xcwork.core.split import Split
 from xcwork.core.topk import MISSING, TopK
 from xcwork.data.browse import document_text, find_documents
 from xcwork.errors import DataError
@@ -23,7 +24,10 @@ from xcwork.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-HIT, FALSE_POSITIVE, MISS, UNKNOWN = "hit", "false positive", "miss", "unknown"
+HIT = "hit"
+FALSE_POSITIVE = "false positive"
+MISS = "miss"
+UNKNOWN = "unknown"
 SIGNS = {HIT: "✓", FALSE_POSITIVE: "✗", MISS: "○", UNKNOWN: "·"}  # beside the word, so that colour never stands alone
 SEPARATOR = " | "
 
@@ -31,7 +35,7 @@ SEPARATOR = " | "
 def document_labels(
     topk: TopK, dataset: Dataset, document: int, *, k: int = 5, bands: Bands | None = None
 ) -> pd.DataFrame:
-    """The first k predictions of one test document, then its missed labels with rank, score and the reason."""
+    """Return the first k predictions of one test document, then its missed labels with rank, score and the reason."""
     import pandas as pd
 
     test, frequencies = dataset.test, dataset.train.label_frequencies
@@ -43,9 +47,10 @@ def document_labels(
     true = test.Y.indices[test.Y.indptr[document] : test.Y.indptr[document + 1]].tolist()
     first = [label for label, _ in listed[:k]]
     missed = sorted(set(true) - set(first), key=lambda label: (rank_of.get(label, (np.inf,))[0], label))
-    reasons = _reasons(topk, dataset, document, k, bands) if missed else {}
+    reasons = _find_reasons(topk, dataset, document, k, bands) if missed else {}
     labels = np.array(first + missed, dtype=np.int64)
     inside = labels < len(bands.of_label)
+    bands_of_labels = bands.names_of(np.where(inside, labels, 0)).tolist()
     ranks = [rank_of.get(label, (np.nan, np.nan)) for label in labels.tolist()]
     state = [HIT if label in set(true) else FALSE_POSITIVE for label in first] + [MISS] * len(missed)
     columns = {
@@ -55,14 +60,14 @@ def document_labels(
         "label": [topk.name(i) if topk.labels is not None else dataset.labels.names[i] for i in labels.tolist()],
         "rank": pd.array([rank for rank, _ in ranks], dtype="Int64"),
         "score": [score for _, score in ranks],
-        "band": np.where(inside, bands.names_of(np.where(inside, labels, 0)), None),
+        "band": [name if known else None for name, known in zip(bands_of_labels, inside.tolist(), strict=True)],
         "train_documents": np.where(inside, frequencies[np.where(inside, labels, 0)], 0),
         "reason": [reasons.get(label, "") for label in labels.tolist()],
     }
     return pd.DataFrame(columns)
 
 
-def _reasons(topk: TopK, dataset: Dataset, document: int, k: int, bands: Bands) -> dict[int, str]:
+def _find_reasons(topk: TopK, dataset: Dataset, document: int, k: int, bands: Bands) -> dict[int, str]:
     alone = replace(dataset, test=dataset.test.take([document]))
     row = replace(topk, ids=topk.ids[[document]], scores=topk.scores[[document]])
     missed = missed_labels(row, alone, k=k, bands=bands)
@@ -83,7 +88,7 @@ def documents_page(
     start: int = 0,
     size: int = 50,
 ) -> Page:
-    """A page of test documents with their texts and the names of found, missed and wrongly predicted labels.
+    """Return a page of test documents with their texts and the names of found, missed and wrongly predicted labels.
 
     `table` is `per_document(topk, dataset, k=k)`, which is worth keeping between pages. `search` looks at texts,
     uids and the names of true labels; `documents` restricts the rows.
@@ -93,14 +98,16 @@ def documents_page(
         rows = rows[np.isin(rows["document"].to_numpy(), documents)]
     if search.strip():
         rows = rows[np.isin(rows["document"].to_numpy(), find_documents(dataset.test, search=search))]
-    page = page_of(rows, where=where, sort=sort, descending=descending, start=start, size=size)
-    return Page(with_names(page.rows, topk, dataset, k=k), page.total, page.start)
+    page = take_page(rows, where=where, sort=sort, descending=descending, start=start, size=size)
+    return Page(add_names(page.rows, topk, dataset, k=k), page.total, page.start)
 
 
-def with_names(rows: pd.DataFrame, topk: TopK, dataset: Dataset, *, k: int = 5) -> pd.DataFrame:
-    """`rows` (with a column `document`) and beside them the text, and the found, missed and wrong labels by name."""
+def add_names(rows: pd.DataFrame, topk: TopK, dataset: Dataset, *, k: int = 5) -> pd.DataFrame:
+    """Return `rows` (with a column `document`) with the text and the found, missed and wrong labels by name."""
     test, head = dataset.test, topk.head(k)
-    found, missed, wrong = [], [], []
+    found: list[str] = []
+    missed: list[str] = []
+    wrong: list[str] = []
     for document in rows["document"].tolist():
         true = set(test.Y.indices[test.Y.indptr[document] : test.Y.indptr[document + 1]].tolist())
         predicted = [label for label in head.ids[document].tolist() if label != MISSING]
@@ -110,24 +117,27 @@ def with_names(rows: pd.DataFrame, topk: TopK, dataset: Dataset, *, k: int = 5) 
             (missed, sorted(true - set(predicted))),
             (wrong, [label for label in predicted if label not in true]),
         ):
-            into.append(SEPARATOR.join(str(name) for name in names_of(space, np.array(labels, np.int64))))
-    texts = [snippet(document_text(test, document)) for document in rows["document"].tolist()]
-    return rows.assign(text=texts, found=found, missed=missed, wrong=wrong)
+            into.append(SEPARATOR.join(str(name) for name in look_up_names(space, np.array(labels, np.int64))))
+    return add_texts(rows, test).assign(found=found, missed=missed, wrong=wrong)
 
 
 def documents_that_miss(
     missed: pd.DataFrame, dataset: Dataset, labels: Collection[int], *, start: int = 0, size: int = 100
 ) -> Page:
-    """The test documents that miss any of `labels` (a lasso on the map, say), most missed labels first.
+    """Return the test documents that miss any of `labels` (a lasso on the map, say), most missed labels first.
 
     `missed` is `missed_labels(topk, dataset, k=k)`.
     """
-    page = page_of(misses_by_document(missed, labels), start=start, size=size)
-    return Page(_with_texts(page.rows, dataset), page.total, page.start)
+    page = take_page(misses_by_document(missed, labels), start=start, size=size)
+    test = dataset.test
+    rows = page.rows
+    if test.uids is not None:
+        rows = rows.assign(uid=[test.uids[i] for i in rows["document"].tolist()])
+    return Page(add_texts(rows, test), page.total, page.start)
 
 
 def misses_by_document(missed: pd.DataFrame, labels: Collection[int]) -> pd.DataFrame:
-    """All documents that miss any of `labels`: document, missed_labels (names), n_missed, best_rank."""
+    """Return all documents that miss any of `labels`: document, missed_labels (names), n_missed, best_rank."""
     chosen = missed[missed["label_id"].isin(list(labels))]
     by_document = chosen.groupby("document", sort=True).agg(
         missed_labels=("label", SEPARATOR.join), n_missed=("label", "size"), best_rank=("rank", "min")
@@ -135,7 +145,6 @@ def misses_by_document(missed: pd.DataFrame, labels: Collection[int]) -> pd.Data
     return by_document.reset_index().sort_values(["n_missed", "document"], ascending=False, kind="stable")
 
 
-def _with_texts(rows: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
-    test, documents = dataset.test, rows["document"].tolist()
-    uids = {} if test.uids is None else {"uid": [test.uids[i] for i in documents]}
-    return rows.assign(**uids, text=[snippet(document_text(test, i)) for i in documents])
+def add_texts(rows: pd.DataFrame, split: Split) -> pd.DataFrame:
+    """Return `rows` (with a column `document`) with the beginning of each text."""
+    return rows.assign(text=[shorten_text(document_text(split, i)) for i in rows["document"].tolist()])

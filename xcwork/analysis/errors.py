@@ -1,4 +1,4 @@
-"""Where true labels are lost, and where the truth itself may be wrong, read off the stored top-k lists.
+"""Where true labels are lost, and where true labels themselves may be wrong, read off the stored top-k lists.
 
 *Triage.* A missed true label was either listed but outranked (a ranking problem), never listed (a retrieval problem),
 never seen in training, or kept out by a filter pair. The table of these four against the frequency bands says what to
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xcwork.analysis.paging import names_of
+from xcwork.analysis.paging import look_up_names
 from xcwork.core.bands import Bands, absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import MISSING, TopK
@@ -28,17 +28,20 @@ from xcwork.metrics.ranking import Placement, place
 if TYPE_CHECKING:
     import pandas as pd
 
-OUTRANKED, NOT_RETRIEVED, UNSEEN, FILTERED = "outranked", "not retrieved", "unseen label", "filtered"
+OUTRANKED = "outranked"
+NOT_RETRIEVED = "not retrieved"
+UNSEEN = "unseen label"
+FILTERED = "filtered"
 STATES = (OUTRANKED, NOT_RETRIEVED, UNSEEN, FILTERED)
-_BINS = 100  # score bins of the precision curve
-_CURVE_SIZE = 1_000_000  # predictions the curve is fitted to at most
-_PER_BIN = 20  # predictions a bin should hold at least, so that its share of correct ones means something
+MAX_BINS = 100  # score bins of the precision curve
+MAX_CURVE_PREDICTIONS = 1_000_000  # that the curve is fitted to
+MIN_BIN_PREDICTIONS = 20  # so that the share of correct ones means something
 
 
 def missed_labels(
     topk: TopK, dataset: Dataset, *, k: int = 5, bands: Bands | None = None, label: int | None = None
 ) -> pd.DataFrame:
-    """One row for every true label outside the first k: its rank in the long list, why it was lost, what won instead.
+    """Return the true labels outside the first k, each with its rank, why it was lost and what won instead.
 
     An unseen label that is listed, only too low, counts as outranked: the method knows it. With `label` only the misses
     of that label.
@@ -59,24 +62,25 @@ def missed_labels(
     )
     score = np.where(listed, topk.scores[documents, np.where(listed, ranks - 1, 0)], np.nan) if topk.k else np.nan
     best = topk.head(max(topk.k, 1))
+    top_scores = best.scores[documents, 0]
     columns = {
         "document": documents,
-        **_uids(dataset, documents),
+        **_collect_uids(dataset, documents),
         "label_id": labels,
-        "label": _names(dataset, labels),
+        "label": _look_up_names(dataset, labels),
         "band": bands.names_of(labels),
         "train_documents": frequencies[labels],
         "state": state,
         "rank": pd.array(np.where(listed, ranks, np.nan), dtype="Int64"),
         "score": score,
-        "top_label": _names(dataset, best.ids[documents, 0], topk),
-        "top_score": _finite(best.scores[documents, 0]),
+        "top_label": _look_up_names(dataset, best.ids[documents, 0], topk),
+        "top_score": np.where(np.isfinite(top_scores), top_scores, np.nan),
     }
     return pd.DataFrame(columns)
 
 
 def triage(missed: pd.DataFrame, bands: Bands) -> pd.DataFrame:
-    """How many missed labels of each band are in each state; one row a band, one column a state, and the total."""
+    """Return how many missed labels of each band are in each state, and their total; one row per band."""
     import pandas as pd
 
     counts = pd.crosstab(missed["band"], missed["state"]) if len(missed) else pd.DataFrame()
@@ -86,7 +90,7 @@ def triage(missed: pd.DataFrame, bands: Bands) -> pd.DataFrame:
 
 
 def likely_missing(topk: TopK, dataset: Dataset, *, depth: int = 5, limit: int = 200) -> pd.DataFrame:
-    """Predictions among the first `depth` that are not in the truth although such scores are usually right.
+    """Return predictions among the first `depth` that are no true labels although such scores are usually right.
 
     `confidence` is c(s) in percent: of the predictions with a score like this one, so many are correct.
     """
@@ -106,24 +110,24 @@ def likely_missing(topk: TopK, dataset: Dataset, *, depth: int = 5, limit: int =
     labels, scores = head.ids[documents, slots], head.scores[documents, slots]
     columns = {
         "document": documents,
-        **_uids(dataset, documents),
+        **_collect_uids(dataset, documents),
         "label_id": labels,
-        "label": _names(dataset, labels, topk),
+        "label": _look_up_names(dataset, labels, topk),
         "rank": slots + 1,
         "score": scores,
-        "confidence": 100.0 * _confidence(head, correct, scores),
+        "confidence": 100.0 * _estimate_confidence(head, correct, scores),
         "n_true": placement.n_true[documents],
     }
     return pd.DataFrame(columns)
 
 
 def likely_wrong(topk: TopK, dataset: Dataset, *, k: int = 5, limit: int = 200) -> pd.DataFrame:
-    """True labels outside the first k that the model usually finds elsewhere.
+    """Return true labels outside the first k that the model usually finds elsewhere.
 
     `found_elsewhere` is the percentage of the label's other test documents in which it stands among the first k.
     `suspicion` = (found + 1) / (others + 2) * (1 - c(s)), in percent: the rule of succession keeps one lucky find from
     counting as much as twenty, and c = 0 for a label that is not listed at all. Labels that are never found do not
-    appear: nothing speaks against their annotation.
+    appear: there is no evidence against their annotation.
     """
     import pandas as pd
 
@@ -137,45 +141,45 @@ def likely_wrong(topk: TopK, dataset: Dataset, *, k: int = 5, limit: int = 200) 
     labels, documents, ranks = labels[missed], placement.documents[missed], placement.ranks[missed]
     others = n_test[labels] - 1  # at least 1: the label is missed here, so it was found somewhere else
     expected = (n_found[labels] + 1) / (others + 2)
-    suspicion = expected * (1.0 - _confidence_of_missed(topk, placement, missed))
+    suspicion = expected * (1.0 - _estimate_missed_confidence(topk, placement, missed))
     order = np.lexsort((labels, documents, -suspicion))[:limit]
     labels, documents, ranks = labels[order], documents[order], ranks[order]
     best = topk.head(max(topk.k, 1))
     columns = {
         "document": documents,
-        **_uids(dataset, documents),
+        **_collect_uids(dataset, documents),
         "label_id": labels,
-        "label": _names(dataset, labels),
+        "label": _look_up_names(dataset, labels),
         "rank": pd.array(np.where(ranks <= topk.k, ranks, np.nan), dtype="Int64"),
         "found_elsewhere": 100.0 * (n_found[labels] / (n_test[labels] - 1)),
         "suspicion": 100.0 * suspicion[order],
         "test_documents": n_test[labels],
-        "top_label": _names(dataset, best.ids[documents, 0], topk),
+        "top_label": _look_up_names(dataset, best.ids[documents, 0], topk),
     }
     return pd.DataFrame(columns)
 
 
-def _confidence_of_missed(topk: TopK, placement: Placement, missed: np.ndarray) -> np.ndarray:
-    """c(s) of the given true labels; 0 where they are not listed."""
+def _estimate_missed_confidence(topk: TopK, placement: Placement, missed: np.ndarray) -> np.ndarray:
+    """Return c(s) of the given true labels; 0 where they are not listed."""
     ranks, confidence = placement.ranks[missed], np.zeros(len(missed))
     listed = np.flatnonzero(ranks <= topk.k)
     if len(listed):
         scores = topk.scores[placement.documents[missed[listed]], ranks[listed] - 1]
-        confidence[listed] = _confidence(topk, placement.hit_matrix(), scores)
+        confidence[listed] = _estimate_confidence(topk, placement.hit_matrix(), scores)
     return confidence
 
 
-def _confidence(topk: TopK, correct: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """c(s) for the `wanted` scores: the share of correct predictions with such a score, made to rise with it."""
+def _estimate_confidence(topk: TopK, correct: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return c(s) of the `wanted` scores: the share of correct predictions with such a score, made monotone."""
     from sklearn.isotonic import IsotonicRegression
 
     # Every n-th document is plenty for a curve of a hundred steps, and sorting fifteen million scores is slow.
-    every = max(1, topk.ids.size // _CURVE_SIZE)
+    every = max(1, topk.ids.size // MAX_CURVE_PREDICTIONS)
     present = topk.ids[::every] != MISSING
     scores, right = topk.scores[::every][present], correct[::every][present]
     if len(scores) == 0:
         return np.zeros(len(wanted))
-    n_bins = max(1, min(_BINS, len(scores) // _PER_BIN))
+    n_bins = max(1, min(MAX_BINS, len(scores) // MIN_BIN_PREDICTIONS))
     # Equal scores share a bin, whatever the number of predictions that have them.
     edges = np.unique(np.quantile(scores, np.arange(1, n_bins) / n_bins, method="higher"))
     bins = np.searchsorted(edges, scores, side="right")
@@ -189,7 +193,7 @@ def _confidence(topk: TopK, correct: np.ndarray, wanted: np.ndarray) -> np.ndarr
 
 
 def _is_pair(documents: np.ndarray, labels: np.ndarray, pairs: np.ndarray | None, n_labels: int) -> np.ndarray:
-    """Which (document, label) combinations are filter pairs."""
+    """Return which (document, label) combinations are filter pairs."""
     if pairs is None or len(pairs) == 0:
         return np.zeros(len(documents), dtype=bool)
     forbidden = pairs[:, 0].astype(np.int64) * n_labels + pairs[:, 1]
@@ -197,19 +201,15 @@ def _is_pair(documents: np.ndarray, labels: np.ndarray, pairs: np.ndarray | None
     return np.isin(documents.astype(np.int64) * n_labels + labels, forbidden) & (labels < n_labels)
 
 
-def _names(dataset: Dataset, labels: np.ndarray, topk: TopK | None = None) -> np.ndarray:
-    """Label names; None for a missing slot. Predictions may contain labels that were added to the model later."""
+def _look_up_names(dataset: Dataset, labels: np.ndarray, topk: TopK | None = None) -> np.ndarray:
+    """Return label names, None for a missing slot; predictions may contain labels that were added later."""
     space = dataset.labels if topk is None or topk.labels is None else topk.labels
-    return np.array(names_of(space, labels), dtype=object)
+    return np.array(look_up_names(space, labels), dtype=object)
 
 
-def _uids(dataset: Dataset, documents: np.ndarray) -> dict[str, list[str]]:
+def _collect_uids(dataset: Dataset, documents: np.ndarray) -> dict[str, list[str]]:
     uids = dataset.test.uids
     return {} if uids is None else {"uid": [uids[document] for document in documents.tolist()]}
-
-
-def _finite(scores: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(scores), scores, np.nan)
 
 
 def _check_limit(limit: int) -> None:

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
     from xcwork.core.features import Features
 
-PAIR, MATCH, BIAS, OTHER, UNEXPLAINED = "pair", "direct match", "bias", "other", "not explained"
+PAIR = "pair"  # kinds of parts
+MATCH = "direct match"
+BIAS = "bias"
+OTHER = "other"
+UNEXPLAINED = "not explained"
 ANY_DOCUMENT = "(any document)"
 COLUMNS = (
     "document_term",
@@ -35,7 +39,7 @@ COLUMNS = (
     "pairs",
     "relevant",
 )
-SMALLEST = 1e-9  # of a score, below which a difference is rounding
+ROUNDING_SHARE = 1e-9  # of a score, below which a difference is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,22 +74,22 @@ class ExplanationView:
         return text + "."
 
 
-def view(explanation: Explanation, *, limit: int = 12) -> ExplanationView:
-    """The `limit` largest parts, the others in one row, and what is not explained."""
+def make_view(explanation: Explanation, *, limit: int = 12) -> ExplanationView:
+    """Return the `limit` largest parts, the others in one row, and what is not explained."""
     import pandas as pd
 
     if limit < 1:
         raise ConfigError(f"at least 1 part must be shown, got {limit}")
     # A row that stands for a single part would hide its name for nothing.
     shown = limit if len(explanation.parts) > limit + 1 else len(explanation.parts)
-    rows = [_row(part) for part in explanation.parts[:shown]]
+    rows = [_make_row(part) for part in explanation.parts[:shown]]
     rest = explanation.parts[shown:]
     if rest:
-        rows.append(_summary(f"({len(rest):,} smaller parts)", OTHER, sum(part.value for part in rest)))
+        rows.append(_make_summary_row(f"({len(rest):,} smaller parts)", OTHER, sum(part.value for part in rest)))
     missing = explanation.score - sum(part.value for part in explanation)
     size = sum(abs(part.value) for part in explanation)
-    if not explanation.exact and abs(missing) > SMALLEST * max(size, 1.0):
-        rows.append(_summary("(not explained)", UNEXPLAINED, missing))
+    if not explanation.exact and abs(missing) > ROUNDING_SHARE * max(size, 1.0):
+        rows.append(_make_summary_row("(not explained)", UNEXPLAINED, missing))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     # The share of the remainder is that of its parts, which may cancel in the sum.
     sizes = [abs(row["value"]) if row["kind"] != OTHER else sum(abs(p.value) for p in rest) for row in rows]
@@ -104,19 +108,19 @@ def view(explanation: Explanation, *, limit: int = 12) -> ExplanationView:
     )
 
 
-def spans(text: str, explanation: Explanation, features: Features) -> list[Span]:
-    """Where the document terms of an explanation stand in `text`: (start, end, term, weight)."""
+def find_explanation_spans(text: str, explanation: Explanation, features: Features) -> list[Span]:
+    """Return where the document terms of an explanation stand in `text`: (start, end, term, weight)."""
     return find_spans(text, term_weights(explanation), features)
 
 
-def difference(before: Explanation, after: Explanation, *, limit: int = 100) -> pd.DataFrame:
-    """What each part was and has become, largest change first; the changes sum to the change of the score.
+def compare_explanations(before: Explanation, after: Explanation, *, limit: int = 100) -> pd.DataFrame:
+    """Return what each part was and has become, largest change first; the changes sum to the change of the score.
 
     `state` is new, gone, changed or same. Changes beyond `limit` are put together in one row.
     """
     import pandas as pd
 
-    old, new = _by_pair(before), _by_pair(after)
+    old, new = _sum_by_pair(before), _sum_by_pair(after)
     rows = []
     for pair in old.keys() | new.keys():
         a, b = old.get(pair, 0.0), new.get(pair, 0.0)
@@ -131,9 +135,9 @@ def difference(before: Explanation, after: Explanation, *, limit: int = 100) -> 
     return pd.DataFrame(rows, columns=columns)
 
 
-def _row(part: Part) -> dict[str, Any]:
+def _make_row(part: Part) -> dict[str, Any]:
     details = part.details
-    weight = _weight(details)
+    weight = _find_weight(details)
     label_value = details.get("label_value")
     value = details.get("document_value")
     if value is None and weight:
@@ -141,7 +145,7 @@ def _row(part: Part) -> dict[str, Any]:
     return {
         "document_term": part.document_term,
         "label_term": part.label_term,
-        "kind": _kind(part),
+        "kind": _classify_part(part),
         "document_value": value,
         "weight": weight,
         "label_value": label_value,
@@ -152,15 +156,15 @@ def _row(part: Part) -> dict[str, Any]:
     }
 
 
-def _weight(details: Mapping[str, Any]) -> float | None:
-    """The weight of a part; where a path has several (term to landmark to label), their product."""
+def _find_weight(details: Mapping[str, Any]) -> float | None:
+    """Return the weight of a part; where a path has several (term to landmark to label), their product."""
     if "weight" in details:
         return float(details["weight"])
     steps = [float(value) for name, value in details.items() if name.endswith("_weight")]
     return prod(steps) if steps else None
 
 
-def _kind(part: Part) -> str:
+def _classify_part(part: Part) -> str:
     if "kind" in part.details:
         return str(part.details["kind"])
     if part.document_term == ANY_DOCUMENT:
@@ -168,7 +172,7 @@ def _kind(part: Part) -> str:
     return MATCH if part.document_term == part.label_term else PAIR
 
 
-def _summary(name: str, kind: str, value: float) -> dict[str, Any]:
+def _make_summary_row(name: str, kind: str, value: float) -> dict[str, Any]:
     return dict.fromkeys(COLUMNS) | {
         "document_term": name,
         "label_term": "",
@@ -178,10 +182,10 @@ def _summary(name: str, kind: str, value: float) -> dict[str, Any]:
     }
 
 
-def _by_pair(explanation: Explanation) -> dict[tuple[str, str, str], float]:
+def _sum_by_pair(explanation: Explanation) -> dict[tuple[str, str, str], float]:
     values: dict[tuple[str, str, str], float] = {}
     for part in explanation:
-        pair = (part.document_term, part.label_term, _kind(part))
+        pair = (part.document_term, part.label_term, _classify_part(part))
         values[pair] = values.get(pair, 0.0) + part.value
     missing = explanation.score - sum(part.value for part in explanation)
     if not explanation.exact:

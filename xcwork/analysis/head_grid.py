@@ -8,20 +8,17 @@ method can confuse there.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from xcwork.methods.multihead.base import MultiHead
 
+def head_grid(values: np.ndarray, order: np.ndarray, heads: Sequence[int], *, bits: int | None = None) -> np.ndarray:
+    """Return `values` (n_labels,) where the codes of the labels put them; NaN for codes that no label has.
 
-def head_grid(model: MultiHead, values: np.ndarray) -> np.ndarray:
-    """`values` (n_labels,) where the codes of the labels put them; NaN for codes that no label has."""
-    lengths = list(model.heads_)
-    if getattr(model, "coding_", "") == "powerset":
-        lengths = [len(lengths), model.bits]
-    n_columns = math.prod(lengths[1:])
-    grid = np.full(-(-len(model.order_) // n_columns) * n_columns, np.nan)
-    grid[: len(model.order_)] = np.asarray(values, float)[model.order_]
+    `order` has the label of each code, `heads` the length of each head; `bits` are those of a head of a powerset.
+    """
+    n_columns = math.prod(heads[1:]) if bits is None else bits
+    grid = np.full(-(-len(order) // n_columns) * n_columns, np.nan)
+    grid[: len(order)] = np.asarray(values, float)[order]
     return grid.reshape(-1, n_columns)

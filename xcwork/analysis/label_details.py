@@ -1,4 +1,4 @@
-"""One label under the lens: how often it occurs, how well it is found, where it ends up, what is taken for it.
+"""Label details: how often it occurs, how well it is found, where it ends up, what is taken for it.
 
 The table of all labels is `xcwork.metrics.per_label`, paged with `page_of`. A label's page costs one look-up of the
 predictions (`place`) and whatever its own documents need.
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xcwork.analysis.document_table import add_texts
 from xcwork.analysis.errors import missed_labels
 from xcwork.analysis.neighbours import confusable_labels
-from xcwork.analysis.paging import snippet
 from xcwork.core.bands import Bands, absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
-from xcwork.data.browse import document_text
 from xcwork.metrics.ranking import place
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ RANK_EDGES = (1, 2, 3, 4, 5, 6, 11, 21, 51, 101)  # the first rank of each bar
 
 @dataclass(frozen=True, eq=False)
 class LabelPage:
-    """Everything about one label on the test part."""
+    """Everything about one label on the test split."""
 
     label_id: int
     name: str
@@ -57,16 +56,16 @@ class LabelPage:
     @property
     def sentence(self) -> str:
         """The page in words."""
-        seen = f"{self.name} ({self.band}) is carried by {self.train_documents:,} training documents"
+        seen = f"{self.name} ({self.band}) has {self.train_documents:,} training documents"
         if not self.test_documents:
-            return f"{seen} and by no test document."
+            return f"{seen} and no test document."
         return f"{seen}; among the first {self.k} of {self.hits:,} of its {self.test_documents:,} test documents."
 
 
 def label_page(
     topk: TopK, dataset: Dataset, label: int | str, *, k: int = 5, examples: int = 20, bands: Bands | None = None
 ) -> LabelPage:
-    """The page of a label given by id, name or uid."""
+    """Return the page of a label given by id, name or uid."""
     label, frequencies = dataset.labels.id_of(label), dataset.train.label_frequencies
     bands = absolute_bands(frequencies) if bands is None else bands
     placement = place(topk, dataset.test.Y)
@@ -84,12 +83,12 @@ def label_page(
         k=k,
         ranks=rank_histogram(ranks, topk.k),
         confusable=confusable_labels(topk, dataset, label, k=k),
-        misses=_misses(topk, dataset, label, k, examples, bands),
+        misses=_list_misses(topk, dataset, label, k, examples, bands),
     )
 
 
 def rank_histogram(ranks: np.ndarray, depth: int) -> pd.DataFrame:
-    """How many true labels stand at which ranks of a list of length `depth`: columns rank, documents.
+    """Return how many true labels stand at which ranks of a list of length `depth`: columns rank, documents.
 
     `ranks` are those of `Placement.ranks`, of one label or of all; what is not in the list has a row of its own.
     """
@@ -102,7 +101,7 @@ def rank_histogram(ranks: np.ndarray, depth: int) -> pd.DataFrame:
 
 
 def label_recall(topk: TopK, dataset: Dataset, *, k: int = 5) -> np.ndarray:
-    """Recall@k of every label in percent, (n_labels,); NaN where no test document has it."""
+    """Return recall@k of every label in percent, (n_labels,); NaN where no test document has it."""
     placement = place(topk, dataset.test.Y)
     labels, n_labels = placement.truth.indices, dataset.test.n_labels
     hits = np.bincount(labels[placement.ranks <= k], minlength=n_labels)
@@ -110,10 +109,10 @@ def label_recall(topk: TopK, dataset: Dataset, *, k: int = 5) -> np.ndarray:
     return np.divide(100.0 * hits, in_test, out=np.full(n_labels, np.nan), where=in_test > 0)
 
 
-def _misses(topk: TopK, dataset: Dataset, label: int, k: int, limit: int, bands: Bands) -> pd.DataFrame:
-    """Test documents that carry the label but have it outside the first k, the nearest misses first."""
+def _list_misses(topk: TopK, dataset: Dataset, label: int, k: int, limit: int, bands: Bands) -> pd.DataFrame:
+    """Return test documents that have the label but have it outside the first k, the nearest misses first."""
     missed = missed_labels(topk, dataset, k=k, bands=bands, label=label)
     missed = missed.sort_values(["rank", "document"], na_position="last", kind="stable").head(limit)
     columns = ["document", *(["uid"] if "uid" in missed else []), "state", "rank", "score", "top_label", "top_score"]
     chosen = missed[columns].reset_index(drop=True)
-    return chosen.assign(text=[snippet(document_text(dataset.test, i)) for i in chosen["document"].tolist()])
+    return add_texts(chosen, dataset.test)

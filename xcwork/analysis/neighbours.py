@@ -1,7 +1,7 @@
 """Which labels lie near a label, and which ones a model takes for it.
 
 *Nearest* labels are those with the largest cosine to the label's vector: the method's embedding, or the label text
-where the method has none. Beside the similarity stand two facts that make it believable: training documents that carry
+where the method has none. Beside the similarity stand two facts that make it believable: training documents that have
 both labels, and terms that both texts share.
 
 *Confusable* labels come from predictions: where the label was missed, what stood among the first k instead; and where
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.analysis.paging import names_of
+from xcwork.analysis.paging import look_up_names
 from xcwork.core.dataset import Dataset
 from xcwork.core.labels import LabelSpace
 from xcwork.core.topk import MISSING, TopK
@@ -33,21 +33,20 @@ if TYPE_CHECKING:
 
     from xcwork.methods.base import Method
 
-SHARED_TERMS = 5
+MAX_SHARED_TERMS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class LabelVectors:
-    """One unit vector a label; a label without one has a row of zeros."""
+    """One unit vector per label; a label without one has a row of zeros."""
 
     vectors: np.ndarray | sparse.csr_array  # (n_labels, dimension)
     source: str
 
     @classmethod
-    def of(cls, method: Method | None, labels: LabelSpace) -> LabelVectors:
-        """The embeddings of `method`, or the label texts where it has none."""
-        embeddings = None if method is None else method.label_embeddings()
-        if embeddings is not None:
+    def from_method(cls, method: Method | None, labels: LabelSpace) -> LabelVectors:
+        """Return the embeddings of `method`, or the label texts where it has none."""
+        if method is not None and (embeddings := method.label_embeddings()) is not None:
             return cls(normalise_rows(embeddings), f"label embeddings of {method.title or type(method).__name__}")
         if labels.Z is None:
             raise DataError(
@@ -60,17 +59,17 @@ class LabelVectors:
         return self.vectors.shape[0]
 
     def is_known(self) -> np.ndarray:
-        """Which labels have a vector, (n_labels,) bool."""
-        if sparse.issparse(self.vectors):
-            return np.diff(self.vectors.indptr) > 0
-        return np.any(self.vectors, axis=1)
+        """Return which labels have a vector, (n_labels,) bool."""
+        if isinstance(self.vectors, np.ndarray):
+            return np.any(self.vectors, axis=1)
+        return np.diff(self.vectors.indptr) > 0
 
     def nearest(self, label: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """(ids, cosines) of the k labels most similar to `label`, without it and without labels that lack a vector."""
+        """Return (ids, cosines) of the k other labels most similar to `label`, of those that have a vector."""
         if not 0 <= label < len(self):
             raise DataError(f"there is no label {label}; ids go from 0 to {len(self) - 1}")
         query = self.vectors[[label]]
-        query = query.toarray().ravel() if sparse.issparse(query) else query.ravel()
+        query = query.ravel() if isinstance(query, np.ndarray) else query.toarray().ravel()
         if not query.any():
             return np.empty(0, np.int32), np.empty(0, np.float32)
         cosines = np.asarray(self.vectors @ query, np.float32)  # (n_labels,)
@@ -81,10 +80,10 @@ class LabelVectors:
 
 
 def nearest_labels(vectors: LabelVectors, dataset: Dataset, label: int | str, *, k: int = 10) -> pd.DataFrame:
-    """The k labels nearest to `label`: similarity, training documents, how many carry both, terms in common."""
+    """Return the k labels nearest to `label`: similarity, training documents, how many have both, terms in common."""
     import pandas as pd
 
-    _check(k)
+    _check_limit(k)
     label, frequencies = dataset.labels.id_of(label), dataset.train.label_frequencies
     ids, cosines = vectors.nearest(label, k)
     inside = ids < len(dataset.labels)  # a model may have labels that were added later
@@ -92,7 +91,7 @@ def nearest_labels(vectors: LabelVectors, dataset: Dataset, label: int | str, *,
     together = np.bincount(dataset.train.Y[documents_with(dataset.train.Y, label)].indices, minlength=len(frequencies))
     columns = {
         "label_id": ids,
-        "label": names_of(dataset.labels, ids),
+        "label": look_up_names(dataset.labels, ids),
         "similarity": cosines,
         "train_documents": frequencies[ids],
         "shared_documents": together[ids],
@@ -101,8 +100,8 @@ def nearest_labels(vectors: LabelVectors, dataset: Dataset, label: int | str, *,
     return pd.DataFrame(columns)
 
 
-def shared_terms(labels: LabelSpace, a: int, b: int, *, limit: int = SHARED_TERMS) -> list[str]:
-    """The terms that the texts of two labels have in common, the weightiest first."""
+def shared_terms(labels: LabelSpace, a: int, b: int, *, limit: int = MAX_SHARED_TERMS) -> list[str]:
+    """Return the terms that the texts of two labels have in common, the weightiest first."""
     if labels.Z is None or labels.features is None:
         return []
     both = sparse.csr_array(labels.Z[[a]].multiply(labels.Z[[b]]))
@@ -111,7 +110,7 @@ def shared_terms(labels: LabelSpace, a: int, b: int, *, limit: int = SHARED_TERM
 
 
 def confusable_labels(topk: TopK, dataset: Dataset, label: int | str, *, k: int = 5, limit: int = 10) -> pd.DataFrame:
-    """Labels that stand in for `label` on the test part, and labels that it stands in for.
+    """Return labels that stand in for `label` on the test split, and labels that it stands in for.
 
     `instead` counts the documents that lack `label` among the first k but have this label there wrongly; `for_it` those
     where `label` is wrongly among the first k and this true label is missed. `lift` compares their sum with
@@ -119,7 +118,7 @@ def confusable_labels(topk: TopK, dataset: Dataset, label: int | str, *, k: int 
     """
     import pandas as pd
 
-    _check(limit)
+    _check_limit(limit)
     label, n_labels = dataset.labels.id_of(label), dataset.test.n_labels
     head = topk.head(k)
     placement = place(head, dataset.test.Y)
@@ -128,9 +127,11 @@ def confusable_labels(topk: TopK, dataset: Dataset, label: int | str, *, k: int 
     of_label = placement.truth.indices == label
     lacking = placement.documents[missed & of_label]
     having = np.flatnonzero((wrong & (head.ids == label)).any(axis=1))
-    instead = _counts(head.ids[lacking][wrong[lacking]], n_labels)
-    for_it = _counts(placement.truth.indices[missed & np.isin(placement.documents, having)], n_labels)
-    often_wrong, often_missed = (_counts(some, n_labels) for some in (head.ids[wrong], placement.truth.indices[missed]))
+    instead = _count_labels(head.ids[lacking][wrong[lacking]], n_labels)
+    for_it = _count_labels(placement.truth.indices[missed & np.isin(placement.documents, having)], n_labels)
+    often_wrong, often_missed = (
+        _count_labels(some, n_labels) for some in (head.ids[wrong], placement.truth.indices[missed])
+    )
     chance = (len(lacking) * often_wrong + len(having) * often_missed) / max(len(topk), 1)
     total = instead + for_it
     best = np.flatnonzero(total)
@@ -138,7 +139,7 @@ def confusable_labels(topk: TopK, dataset: Dataset, label: int | str, *, k: int 
     best = best[np.lexsort((best, -lift[best], -total[best]))][:limit]
     columns = {
         "label_id": best,
-        "label": names_of(dataset.labels, best),
+        "label": look_up_names(dataset.labels, best),
         "instead": instead[best],
         "for_it": for_it[best],
         "lift": lift[best],
@@ -148,14 +149,14 @@ def confusable_labels(topk: TopK, dataset: Dataset, label: int | str, *, k: int 
 
 
 def documents_with(Y: sparse.csr_array, label: int) -> np.ndarray:
-    """Rows of the documents that carry `label`, ascending."""
+    """Return rows of the documents that have `label`, ascending."""
     return np.searchsorted(Y.indptr, np.flatnonzero(Y.indices == label), side="right") - 1
 
 
-def _counts(labels: np.ndarray, n_labels: int) -> np.ndarray:
+def _count_labels(labels: np.ndarray, n_labels: int) -> np.ndarray:
     return np.bincount(labels, minlength=n_labels)
 
 
-def _check(limit: int) -> None:
+def _check_limit(limit: int) -> None:
     if limit < 1:
         raise ConfigError(f"at least 1 label must be asked for, got {limit}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from xcwork.core.labels import LabelSpace
 
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Page:
         return f"rows {self.start + 1:,} to {self.start + len(self.rows):,} of {self.total:,}"
 
 
-def page_of(
+def take_page(
     table: pd.DataFrame,
     *,
     search: str = "",
@@ -48,30 +48,30 @@ def page_of(
     start: int = 0,
     size: int = 100,
 ) -> Page:
-    """At most `size` rows of `table` from `start`, after searching, filtering and sorting.
+    """Return at most `size` rows of `table` from `start`, after searching, filtering and sorting.
 
     `search` is looked for in the text columns (or those in `within`), whatever the case; `where` maps a column to the
     values that may stand in it.
     """
-    found = matching(table, search=search, within=within, where=where)
+    found = filter_rows(table, search=search, within=within, where=where)
     if sort is not None:
         found = found.sort_values(
             sort if isinstance(sort, str) else list(sort), ascending=not descending, kind="stable"
         )
-    if not 1 <= size <= MOST_ROWS:
-        raise ConfigError(f"a page has 1 to {MOST_ROWS} rows, got {size}")
+    if not 1 <= size <= MAX_ROWS:
+        raise ConfigError(f"a page has 1 to {MAX_ROWS} rows, got {size}")
     start = min(max(start, 0), max(0, len(found) - 1) // size * size)  # a page that no longer exists becomes the last
     return Page(found.iloc[start : start + size].reset_index(drop=True), len(found), start)
 
 
-def matching(
+def filter_rows(
     table: pd.DataFrame,
     *,
     search: str = "",
     within: Sequence[str] | None = None,
     where: Mapping[str, Collection[Any]] | None = None,
 ) -> pd.DataFrame:
-    """The rows of `table` that `page_of` would page through, for exports."""
+    """Return the rows of `table` that `take_page` would page through, for exports."""
     import pandas as pd
 
     keep = np.ones(len(table), dtype=bool)
@@ -88,7 +88,7 @@ def matching(
 
 
 def find_labels(labels: LabelSpace, search: str, *, limit: int = 20) -> list[int]:
-    """Ids of labels whose name contains `search`: equal names first, then names that start with it, then the rest."""
+    """Return ids of labels whose name contains `search`: equal names first, then names that start with it."""
     wanted = search.strip().lower()
     if not wanted:
         return []
@@ -100,12 +100,12 @@ def find_labels(labels: LabelSpace, search: str, *, limit: int = 20) -> list[int
     return [label for some in ranked for label in some][:limit]
 
 
-def names_of(labels: LabelSpace, ids: np.ndarray) -> list[str | None]:
-    """The names of some labels; None for a missing slot (-1)."""
+def look_up_names(labels: LabelSpace, ids: np.ndarray) -> list[str | None]:
+    """Return the names of some labels; None for a missing slot (-1)."""
     return [None if label < 0 else labels.names[label] for label in np.asarray(ids).tolist()]
 
 
-def snippet(text: str, length: int = 200) -> str:
-    """The beginning of a text on one line."""
+def shorten_text(text: str, length: int = 200) -> str:
+    """Return the beginning of a text on one line."""
     line = " ".join(text[: 4 * length].split())
     return line if len(line) <= length else line[: length - 1] + "…"

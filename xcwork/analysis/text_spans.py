@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from xcwork.core.explanation import Explanation
     from xcwork.core.features import Features
 
-FOR, AGAINST = "0, 114, 178", "213, 94, 0"  # blue and vermilion, told apart without colour by their underline
-FAINTEST = 0.05  # of the strongest term; weaker ones are left unmarked, or every word of a long text would be
+FOR = "0, 114, 178"  # blue, with a solid underline
+AGAINST = "213, 94, 0"  # vermilion, with a dashed one
+MIN_STRENGTH = 0.05  # of the strongest term; weaker ones are left unmarked, or every word of a long text would be
 
 
 class Span(NamedTuple):
@@ -51,7 +52,7 @@ class _Word(NamedTuple):
 
 
 def term_weights(explanation: Explanation) -> dict[str, float]:
-    """What each document term adds to the score, over all the label terms that it meets."""
+    """Return what each document term adds to the score, over all the label terms that it meets."""
     weights: dict[str, float] = {}
     for part in explanation:
         weights[part.document_term] = weights.get(part.document_term, 0.0) + part.value
@@ -59,21 +60,21 @@ def term_weights(explanation: Explanation) -> dict[str, float]:
 
 
 def find_spans(text: str, weights: Mapping[str, float], features: Features) -> list[Span]:
-    """Every place in `text` where a term of `weights` stands, in order of position; longer ones first."""
+    """Return every place in `text` where a term of `weights` stands, in order of position; longer ones first."""
     vectorizer = features.vectorizer
     if vectorizer is None:
         return []
     spans: list[Span] = []
-    for run in _runs(text, vectorizer.rules):
+    for run in _split_words(text, vectorizer.rules):
         if vectorizer.tokens == "subwords":
-            spans += (span for word in run for span in _pieces(word, weights))
+            spans += (span for word in run for span in _find_pieces(word, weights))
         else:
-            spans += _ngrams(run, weights, vectorizer.ngrams)
+            spans += _find_ngrams(run, weights, vectorizer.ngrams)
     return sorted(spans, key=lambda span: (span.start, -span.end, span.term))
 
 
-def segments(text: str, spans: Sequence[Span]) -> list[Segment]:
-    """The text cut wherever a span begins or ends; where spans overlap their weights add up."""
+def cut_segments(text: str, spans: Sequence[Span]) -> list[Segment]:
+    """Return the text cut wherever a span begins or ends; where spans overlap their weights add up."""
     edges = sorted({0, len(text), *(edge for span in spans for edge in (span.start, span.end))})
     ordered, cut = sorted(spans), []
     active: list[Span] = []
@@ -88,16 +89,16 @@ def segments(text: str, spans: Sequence[Span]) -> list[Segment]:
     return cut
 
 
-def highlighted(text: str, spans: Sequence[Span]) -> str:
-    """The text as HTML with its terms marked: the stronger, the more they count; a solid line for, a dashed against."""
-    pieces = segments(text, spans)
+def highlight_terms(text: str, spans: Sequence[Span]) -> str:
+    """Return the text as HTML with its terms marked by strength; a solid line counts for, a dashed one against."""
+    pieces = cut_segments(text, spans)
     largest = max((abs(piece.weight) for piece in pieces), default=0.0) or 1.0
-    return "".join(_marked(piece, abs(piece.weight) / largest) for piece in pieces).replace("\n", "<br>")
+    return "".join(_mark_segment(piece, abs(piece.weight) / largest) for piece in pieces).replace("\n", "<br>")
 
 
-def _marked(piece: Segment, strength: float) -> str:
+def _mark_segment(piece: Segment, strength: float) -> str:
     shown = escape(piece.text)
-    if not piece.terms or strength < FAINTEST:
+    if not piece.terms or strength < MIN_STRENGTH:
         return shown
     colour, line = (FOR, "solid") if piece.weight >= 0 else (AGAINST, "dashed")
     title = escape(f"{', '.join(piece.terms)}: {piece.weight:+.4f}")
@@ -108,8 +109,8 @@ def _marked(piece: Segment, strength: float) -> str:
     return f'<mark style="{style}" title="{title}">{shown}</mark>'
 
 
-def _runs(text: str, rules: WordRules) -> Iterator[list[_Word]]:
-    """The words of each paragraph, without stop words."""
+def _split_words(text: str, rules: WordRules) -> Iterator[list[_Word]]:
+    """Return the words of each paragraph, without stop words."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters become two, which would shift everything after them
         lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
@@ -125,7 +126,7 @@ def _runs(text: str, rules: WordRules) -> Iterator[list[_Word]]:
     yield run
 
 
-def _ngrams(run: list[_Word], weights: Mapping[str, float], longest: int) -> Iterator[Span]:
+def _find_ngrams(run: list[_Word], weights: Mapping[str, float], longest: int) -> Iterator[Span]:
     for order in range(1, longest + 1):
         for first in range(len(run) - order + 1):
             term = " ".join(word.term for word in run[first : first + order])
@@ -133,8 +134,8 @@ def _ngrams(run: list[_Word], weights: Mapping[str, float], longest: int) -> Ite
                 yield Span(run[first].start, run[first + order - 1].end, term, weights[term])
 
 
-def _pieces(word: _Word, weights: Mapping[str, float]) -> Iterator[Span]:
-    """Pieces of a word; a stem is shorter than its word, so there the whole word stands for its pieces."""
+def _find_pieces(word: _Word, weights: Mapping[str, float]) -> Iterator[Span]:
+    """Return pieces of a word; a stem is shorter than its word, so there the whole word stands for its pieces."""
     padded, shift = f" {word.term} ", word.start - 1
     for size in range(SUBWORD_SIZES[0], SUBWORD_SIZES[1] + 1):
         for first in range(len(padded) - size + 1):

@@ -1,8 +1,8 @@
 """What if: a label that does not exist yet, a text that reads a little differently.
 
-A zero-shot method scores a label from its text alone, so a label that somebody types can be ranked at once: the model
-is copied without its arrays (`Method.add_labels` replaces what it extends and changes nothing in place), the label is
-added to the copy, and the copy predicts. The stored model never learns of it.
+A zero-shot method scores a label from its text alone, so a label that somebody types can be ranked immediately: the
+model is copied without its arrays (`Method.add_labels` replaces what it extends and changes nothing in place), the
+label is added to the copy, and the copy predicts. The stored model never learns of it.
 
 Cost: a prediction, and for a new label the extension of the label arrays, O(label terms of the model).
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from xcwork.methods.base import Documents, Method
 
-DEPTH = 1000  # ranks looked through for a new label
+MAX_DEPTH = 1000  # ranks looked through for a new label
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class NewLabel:
         if self.rank is None:
             return f"{self.name} is not among the first {self.depth:,} labels of this document."
         gone = f" and pushes out {', '.join(self.displaced)}" if self.displaced else ""
-        return f"{self.name} comes {_ordinal(self.rank)} with a score of {self.score:.4f}{gone}."
+        return f"{self.name} comes {_format_ordinal(self.rank)} with a score of {self.score:.4f}{gone}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class EditedText:
 
 
 def why_no_new_labels(method: Method) -> str | None:
-    """Why labels cannot be typed for this model, as a sentence; None when they can."""
+    """Return why labels cannot be typed for this model, as a sentence; None when they can."""
     if not method.capabilities.zero_shot:
         able = [n for n in registry.METHODS if registry.method_class(n).capabilities.zero_shot]
         return (
@@ -86,42 +86,44 @@ def why_no_new_labels(method: Method) -> str | None:
     return None
 
 
-def new_label(method: Method, document: Documents, text: str, *, name: str = "", k: int = 5) -> NewLabel:
-    """Rank, score and reasons of a label with this `text` for one document, and whom it displaces."""
+def try_label(method: Method, document: Documents, text: str, *, name: str = "", k: int = 5) -> NewLabel:
+    """Return rank, score and reasons of a label with this `text` for one document, and whom it displaces."""
     reason = why_no_new_labels(method)
     if reason is not None:
         raise ConfigError(reason)
     if not text.strip():
         raise ConfigError("a new label needs a text")
-    x, name = _one_document(method, document), name.strip() or " ".join(text.split())
+    x, name = _check_one_document(method, document), name.strip() or " ".join(text.split())
     trial = copy.copy(method)
     label = int(trial.add_labels([text], [name])[0])
-    depth = min(DEPTH, label + 1)
+    depth = min(MAX_DEPTH, label + 1)
     before, after = method.predict(x, min(depth, label)), trial.predict(x, depth)
     place = np.flatnonzero(after.ids[0] == label)
     rank = int(place[0]) + 1 if len(place) else None
-    score = float(after.scores[0, place[0]]) if len(place) else _score(trial, x, label)
+    score = float(after.scores[0, place[0]]) if len(place) else _score_label(trial, x, label)
     note = ""
-    if trial.labels_.Z[[label]].nnz == 0:
+    Z = trial.labels_.Z
+    assert Z is not None  # see `why_no_new_labels`
+    if Z[[label]].nnz == 0:
         note = f"None of the words of {name} is known to this model, so it has nothing to go by."
     changes = rank_changes(before, after, k=k)
     gone = changes[changes["state"] == "out"]
     return NewLabel(name, label, rank, score, trial.explain(x, label), changes, gone["label"].tolist(), depth, k, note)
 
 
-def edited_text(method: Method, before: Documents, after: str, *, k: int = 5) -> EditedText:
+def compare_edit(method: Method, before: Documents, after: str, *, k: int = 5) -> EditedText:
     """Compare the first k labels of one document with those of its edited text `after`.
 
     A test document (a split of one) keeps its filter pairs, so both lists follow the rule of every other ranking of it.
     """
-    _one_document(method, before)
+    _check_one_document(method, before)
     edited = before.with_texts([after]) if isinstance(before, Split) else after
     first, second = method.predict(before, k), method.predict(edited, k)
     return EditedText(first, second, rank_changes(first, second, k=k))
 
 
 def rank_changes(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
-    """The labels among the first k of either list of one document, in the order of the second list.
+    """Return the labels among the first k of either list of one document, in the order of the second list.
 
     `state` is new, up, down, same or out; `change` counts the ranks won. A rank is missing where the label is not
     in the list (which may be longer than k).
@@ -143,12 +145,12 @@ def rank_changes(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
         "change": pd.array([a[0] - b[0] for a, b in ranks], dtype="Int64"),
         "score_before": [a[1] for a, _ in ranks],
         "score_after": [b[1] for _, b in ranks],
-        "state": [_state(a[0], b[0], k) for a, b in ranks],
+        "state": [_classify_change(a[0], b[0], k) for a, b in ranks],
     }
     return pd.DataFrame(columns)
 
 
-def _state(before: float, after: float, k: int) -> str:
+def _classify_change(before: float, after: float, k: int) -> str:
     if not after <= k:
         return "out"
     if not before <= k:
@@ -156,18 +158,18 @@ def _state(before: float, after: float, k: int) -> str:
     return "same" if before == after else "up" if after < before else "down"
 
 
-def _one_document(method: Method, document: Documents) -> Documents:
+def _check_one_document(method: Method, document: Documents) -> Documents:
     X = method.matrix_of(document)
     if X.shape[0] != 1:
         raise DataError(f"this works on one document, got {X.shape[0]}")
     return document if isinstance(document, Split) else X
 
 
-def _score(model: Method, document: Documents, label: int) -> float | None:
+def _score_label(model: Method, document: Documents, label: int) -> float | None:
     alone = model.predict(document, 1, among=[label]).row(0)
     return alone[0][1] if alone else None
 
 
-def _ordinal(number: int) -> str:
+def _format_ordinal(number: int) -> str:
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{ending}"

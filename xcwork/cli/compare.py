@@ -47,13 +47,13 @@ def evaluate(
 
 def _measured(run: Run, data: str, options: dict[str, Any]) -> dict[str, Any]:
     """The record of the run with metrics on other data."""
-    from xcwork.analysis.alignment import in_terms_of
+    from xcwork.analysis.alignment import align_dataset
     from xcwork.export.terminal import ProgressBar
     from xcwork.metrics import evaluate as measure
 
     model = run.model()
     trained_on = read_run_data(run)
-    aligned, remarks = in_terms_of(read_data(data, options), trained_on, model)
+    aligned, remarks = align_dataset(read_data(data, options), trained_on, model)
     with ProgressBar() as bar:
         report = measure(model, aligned, callbacks=[bar])
     figures = {part: rounded(getattr(report, part)) for part in ("metrics", "seen", "unseen", "diagnostics")}

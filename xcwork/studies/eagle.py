@@ -1,8 +1,9 @@
 """The experiments of the EAGLE paper: when does it help to assign the labels of a group to its members?
 
-- `regression` and `classification` (figures 3 and 6): a linear model is learned from groups whose outputs are known in
-  unknown order. *NoAS* learns from the sums of each group; *AS* then gives every output to the member whose prediction
-  by NoAS is nearest, and learns again from single pairs. Both are compared with the estimator that knows the order.
+- `simulate_regression` and `simulate_classification` (figures 3 and 6): a linear model is learned from groups whose
+  outputs are known in unknown order. *NoAS* learns from the sums of each group; *AS* then gives every output to the
+  member whose prediction by NoAS is nearest, and learns again from single pairs. Both are compared with the estimator
+  that knows the order.
 - `compare` (table 2) and `precision_loss` (figures 4, 7, 8 and 9): a dataset is grouped, and a learner sees the true
   labels (oracle), the labels of the group (baseline), or those assigned by EAGLE without and with steps as the paper
   does it; and as the workbench does it, with documents centred first and each label given to as many members as
@@ -42,7 +43,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "EAGLE-0, centred": {"steps": 0, "centre": True},
     "EAGLE, centred": {"centre": True},
 }
-USUAL = ("oracle", "baseline", "EAGLE-0", "EAGLE", "EAGLE, centred")  # what is compared unless asked otherwise
+USUAL_VARIANTS = ("oracle", "baseline", "EAGLE-0", "EAGLE", "EAGLE, centred")  # what is compared unless asked otherwise
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class _Estimates:
     assigned: np.ndarray  # AS
 
     @classmethod
-    def of(cls, X: np.ndarray, Z: np.ndarray, size: int) -> _Estimates:
-        """From inputs (n, n_inputs) and outputs (n, n_outputs) whose rows come in groups of `size`."""
+    def from_groups(cls, X: np.ndarray, Z: np.ndarray, size: int) -> _Estimates:
+        """Learn from inputs (n, n_inputs) and outputs (n, n_outputs) whose rows come in groups of `size`."""
 
         def least_squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
             return np.linalg.lstsq(x, z, rcond=None)[0]
@@ -69,7 +70,7 @@ class _Estimates:
         return cls(least_squares(X, Z), without, assigned)
 
 
-def regression(
+def simulate_regression(
     sigma_2: Sequence[float] = SIGMAS,
     *,
     n: int = 1000,
@@ -81,30 +82,32 @@ def regression(
     repeats: int = 10,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The error of both estimators relative to the oracle's, over the deviation `sigma_2` within a group.
+    """Return the error of both estimators relative to the oracle's, over the deviation `sigma_2` within a group.
 
     A group has a centre drawn with deviation sigma_1, its members deviate from it by sigma_2, and outputs have noise
     sigma_e: theorem 1 of the paper.
     """
+    import pandas as pd
+
     n -= n % group_size
     rows = []
     for sigma in track(sigma_2, "simulating regression"):
-        errors = {"AS": [], "NoAS": []}
+        errors: dict[str, list[float]] = {"AS": [], "NoAS": []}
         for repeat in range(repeats):
             rng = np.random.default_rng((seed, repeat))
             truth = rng.normal(size=(n_inputs, n_outputs))
             truth /= np.linalg.norm(truth, 2)
             centres = sigma_1 * rng.normal(size=(n // group_size, n_inputs))
             X = np.repeat(centres, group_size, axis=0) + sigma * rng.normal(size=(n, n_inputs))
-            found = _Estimates.of(X, X @ truth + sigma_e * rng.normal(size=(n, n_outputs)), group_size)
+            found = _Estimates.from_groups(X, X @ truth + sigma_e * rng.normal(size=(n, n_outputs)), group_size)
             best = np.linalg.norm(found.oracle - truth)
-            errors["AS"].append(np.linalg.norm(found.assigned - truth) / best)
-            errors["NoAS"].append(np.linalg.norm(found.without - truth) / best)
-        rows += [_row(sigma, name, values) for name, values in errors.items()]
-    return _frame(rows)
+            errors["AS"].append(float(np.linalg.norm(found.assigned - truth) / best))
+            errors["NoAS"].append(float(np.linalg.norm(found.without - truth) / best))
+        rows += [_make_row(sigma, name, values) for name, values in errors.items()]
+    return pd.DataFrame(rows)
 
 
-def classification(
+def simulate_classification(
     sigma_2: Sequence[float] = SIGMAS,
     *,
     n: int = 1000,
@@ -115,12 +118,14 @@ def classification(
     repeats: int = 10,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The share of wrong labels of both estimators relative to the oracle's, over `sigma_2`.
+    """Return the share of wrong labels of both estimators relative to the oracle's, over `sigma_2`.
 
     A sample is the embedding of a label with noise sigma_1, its label the one nearest to it. In each group one label is
     e^sigma_2 times as likely as each other: 0 mixes all labels evenly, large values give groups of a single label.
     The paper's sigma_1 = 0.1 makes classes that no estimator ever confuses, so that there is no error to compare.
     """
+    import pandas as pd
+
     n -= n % group_size
     rows = []
     for sigma in track(sigma_2, "simulating classification"):
@@ -132,35 +137,29 @@ def classification(
             chances = np.ones((n // group_size, n_labels))
             favourite = rng.integers(n_labels, size=len(chances))
             chances[np.arange(len(chances)), favourite] = np.exp(sigma)
-            X, labels = _samples(np.repeat(chances, group_size, axis=0), truth, sigma_1, rng)
-            found = _Estimates.of(X, np.eye(n_labels)[labels], group_size)
-            new, expected = _samples(np.ones((10_000, n_labels)), truth, sigma_1, rng)
+            X, labels = _draw_samples(np.repeat(chances, group_size, axis=0), truth, sigma_1, rng)
+            found = _Estimates.from_groups(X, np.eye(n_labels)[labels], group_size)
+            new, expected = _draw_samples(np.ones((10_000, n_labels)), truth, sigma_1, rng)
             for name, model in (("oracle", found.oracle), ("AS", found.assigned), ("NoAS", found.without)):
                 wrong[name].append(float(np.mean((new @ model).argmax(axis=1) != expected)))
         best = max(float(np.mean(wrong.pop("oracle"))), 1e-4)
-        rows += [_row(sigma, name, np.array(values) / best) for name, values in wrong.items()]
-    return _frame(rows)
+        rows += [_make_row(sigma, name, np.array(values) / best) for name, values in wrong.items()]
+    return pd.DataFrame(rows)
 
 
-def _samples(
+def _draw_samples(
     chances: np.ndarray, truth: np.ndarray, noise: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(inputs, labels): one sample a row of `chances`, near the embedding of a label drawn with these odds."""
+    """Return (inputs, labels): one sample per row of `chances`, near the embedding of a label drawn with these odds."""
     edges = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)
     drawn = (rng.random((len(edges), 1)) > edges[:, :-1]).sum(axis=1)
     X = truth[drawn] + noise * rng.normal(size=(len(drawn), truth.shape[1]))
     return X, (X @ truth.T).argmax(axis=1)
 
 
-def _row(sigma: float, estimator: str, values: Iterable[float]) -> dict[str, Any]:
+def _make_row(sigma: float, estimator: str, values: Iterable[float]) -> dict[str, Any]:
     values = np.asarray(list(values))
     return {"sigma_2": sigma, "estimator": estimator, "relative_error": values.mean(), "deviation": values.std()}
-
-
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows)
 
 
 def compare(
@@ -169,17 +168,19 @@ def compare(
     *,
     learner: str = "one_vs_all",
     learner_params: str = "",
-    variants: Sequence[str] = USUAL,
+    variants: Sequence[str] = USUAL_VARIANTS,
     seed: int = 0,
     **settings: Any,
 ) -> pd.DataFrame:
-    """One row a variant: precision on the test part after learning from the training documents `grouped`."""
-    from xcwork.methods.registry import create
+    """Return one row per variant: precision on the test split after learning from the training documents `grouped`."""
+    import pandas as pd
+
+    from xcwork.methods.eagle.method import Eagle
 
     rows = []
     for name in variants:
         settings_of = settings | VARIANTS[name]
-        model = create("eagle", learner=learner, learner_params=learner_params, seed=seed, **settings_of)
+        model = Eagle(learner=learner, learner_params=learner_params, seed=seed, **settings_of)
         started = time.perf_counter()
         assigned = model.assigned(grouped)
         prepared = time.perf_counter()
@@ -202,7 +203,7 @@ def compare(
                 "training_seconds": done - prepared,
             }
         )
-    return _frame(rows)
+    return pd.DataFrame(rows)
 
 
 def precision_loss(
@@ -215,17 +216,19 @@ def precision_loss(
     seed: int = 0,
     **options: Any,
 ) -> pd.DataFrame:
-    """How much of the oracle's P@1 is lost, in percent of it, over group size, cluster depth and heterogeneity.
+    """Return how much of the oracle's P@1 is lost, in percent of it, over group size, cluster depth and heterogeneity.
 
     `noises` make clusters of the given `depth` less homogeneous. Further options go to `compare`.
     """
     import pandas as pd
 
-    settings = [("group size", size, random_groups(dataset.train, size, seed=seed)) for size in sizes]
+    settings: list[tuple[str, float, Split]] = [
+        ("group size", size, random_groups(dataset.train, size, seed=seed)) for size in sizes
+    ]
     settings += [("depth", d, clustered_groups(dataset.train, d, seed=seed)) for d in depths]
     settings += [("noise", s, clustered_groups(dataset.train, depth, noise=s, seed=seed)) for s in noises]
     oracle = compare(dataset, dataset.train, variants=["oracle"], seed=seed, **options)["P@1"][0]
-    others = [name for name in USUAL if name != "oracle"]
+    others = [name for name in USUAL_VARIANTS if name != "oracle"]
     frames = []
     for factor, value, grouped in track(settings, "comparing groupings"):
         frame = compare(dataset, grouped, variants=others, seed=seed, **options)
@@ -239,7 +242,7 @@ def precision_loss(
 def label_images(
     dataset: Dataset, *, group_size: int = 4, steps: Sequence[int] = (0, 20), most: int | None = None, seed: int = 0
 ) -> dict[str, np.ndarray]:
-    """The embedding of every label as an image, (n_labels, height, width), after so many steps; and the true one.
+    """Return the embedding of each label as an image, (n_labels, height, width), after each of `steps`, and in truth.
 
     What all images have in common is subtracted, so values lie on both sides of zero. `most` takes the first training
     images only.

@@ -32,7 +32,7 @@ RANK_TOLERANCE = 1e-3  # of the largest singular value
 
 
 def gaussian_points(n: int = 100, dimension: int | None = None, seed: int = 0) -> np.ndarray:
-    """Points of which each is its own class, (n, dimension)."""
+    """Return points of which each is its own class, (n, dimension)."""
     return np.random.default_rng(seed).standard_normal((n, dimension or n)).astype(np.float32)
 
 
@@ -47,7 +47,7 @@ def low_rank_curves(
     seed: int = 0,
     losses: Sequence[str] = LOSSES,
 ) -> pd.DataFrame:
-    """Accuracy (%) and rank of softmax(O) while training, for both losses: one row a loss and measured epoch."""
+    """Return accuracy (%) and rank of softmax(O) while training, for both losses: one row per loss and epoch."""
     import pandas as pd
 
     with one_thread():
@@ -78,7 +78,7 @@ def _train(
         if epoch % every == 0:
             softmax = torch.softmax(outputs.detach(), 1)
             accuracy = 100 * float((softmax.argmax(1) == right).float().mean())
-            rows.append({"epoch": epoch, "accuracy": accuracy, "rank": int(_rank(softmax.numpy()))})
+            rows.append({"epoch": epoch, "accuracy": accuracy, "rank": int(_compute_rank(softmax.numpy()))})
         value = F.cross_entropy(outputs, right) if loss == LOSSES[1] else F.mse_loss(outputs, torch.eye(n))
         optimiser.zero_grad()
         value.backward()
@@ -86,25 +86,25 @@ def _train(
     return rows
 
 
-def _rank(matrix: np.ndarray) -> int:
+def _compute_rank(matrix: np.ndarray) -> int:
     values = np.linalg.svd(matrix, compute_uv=False)
     return int((values > RANK_TOLERANCE * values[0]).sum())
 
 
 def parabola_logits(points: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Logits (n, n) of one unit and a bias under which every point is its own class."""
+    """Return logits (n, n) of one unit and a bias under which every point is its own class."""
     t = points.astype(np.float64) @ direction
     return 2 * t[:, None] * t - t**2
 
 
-def quadrants(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Points of the plane and the number of their quadrant."""
+def make_quadrants(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return points of the plane and the number of their quadrant."""
     points = np.random.default_rng(seed).uniform(-1, 1, (n, 2))
     return points, 2 * (points[:, 0] > 0) + (points[:, 1] > 0)
 
 
 def best_on_a_line(points: np.ndarray, classes: np.ndarray, *, directions: int = 180) -> float:
-    """The best accuracy (0 … 1) of any classifier with one unit and a bias on points of the plane.
+    """Return the best accuracy (0 … 1) of any classifier with one unit and a bias on points of the plane.
 
     Searched exhaustively: every direction of a grid, every order of the classes, every place of the borders.
     """
@@ -113,12 +113,12 @@ def best_on_a_line(points: np.ndarray, classes: np.ndarray, *, directions: int =
     for angle in track(np.linspace(0, np.pi, directions, endpoint=False), "directions"):
         order = np.argsort(points @ np.array([np.cos(angle), np.sin(angle)]), kind="stable")
         counts = np.vstack([np.zeros(n_classes), np.cumsum(np.eye(n_classes)[classes[order]], axis=0)])  # (n + 1, c)
-        best = max(best, *(_best_borders(counts[:, row]) for row in permutations(range(n_classes))))
+        best = max(best, *(_find_best_borders(counts[:, row]) for row in permutations(range(n_classes))))
     return best / len(points)
 
 
-def _best_borders(counts: np.ndarray) -> int:
-    """Most points right when class 0 takes the first interval, class 1 the next, and so on; any may be empty."""
+def _find_best_borders(counts: np.ndarray) -> int:
+    """Return how many points can be right when class 0 takes the first interval, class 1 the next, and so on."""
     right = counts[:, 0]  # right[i]: points right among the first i
     for column in counts[:, 1:].T:
         right = np.maximum.accumulate(right - column) + column

@@ -1,6 +1,6 @@
 """The experiments of multi-head encoding, as functions for notebooks and the dashboard.
 
-Each trains small models and returns a data frame with one row a model; nothing is drawn or stored.
+Each trains small models and returns a data frame with one row per model; nothing is drawn or stored.
 
 | function | in the paper | question |
 | --- | --- | --- |
@@ -8,7 +8,7 @@ Each trains small models and returns a data frame with one row a model; nothing 
 | `head_lengths` | tables 3 and 7 | how do number and length of heads act on accuracy, confusion and cost? |
 | `tail_trimming` | table 10 | what do the rarest labels contribute? |
 | `head_accuracies` | figure 6 | how right is each head, and how right are they together? |
-| `costs` | figure 7 | parameters, time and memory against the flat classifier |
+| `measure_costs` | figure 7 | parameters, time and memory against the flat classifier |
 
 The low-rank experiments of figure 5 are in `xcwork.studies.low_rank`.
 """
@@ -35,13 +35,22 @@ from xcwork.sparse import drop_zeros, merge_duplicates
 if TYPE_CHECKING:
     import pandas as pd
 
+    from xcwork.methods.base import Method
     from xcwork.methods.multihead.base import MultiHead
 
 KS = (1, 3, 5)
 
 
-def _precisions(model: MultiHead, split: Split) -> dict[str, float]:
-    """P@1, P@3 and P@5, those that there are labels for."""
+def _create(method: str, **params: Any) -> MultiHead:
+    from xcwork.methods.multihead.base import MultiHead
+
+    model = create(method, **params)
+    assert isinstance(model, MultiHead)
+    return model
+
+
+def _measure_precision(model: Method, split: Split) -> dict[str, float]:
+    """Return P@1, P@3 and P@5, those that there are labels for."""
     found = model.predict(split, k=min(max(KS), split.n_labels))
     values = curves(place(found, split.Y))["P"]
     return {f"P@{k}": values[k - 1] for k in KS if k <= len(values)}
@@ -57,7 +66,7 @@ def label_orders(
     seeds: Sequence[int] = (0, 1, 2),
     **params: Any,
 ) -> pd.DataFrame:
-    """Accuracy for every label order, size of the network and seed, on training documents too.
+    """Return accuracy for every label order, size of the network and seed, on training documents too.
 
     Precision on the training documents says whether a network is large enough to fit them, which is where the paper
     expects the difference between orders to vanish.
@@ -68,14 +77,16 @@ def label_orders(
     rows = []
     for order, width, seed in track(settings, "label orders"):
         sizes = {"width": width} | ({"hidden": width} if method == "mhc" else {})
-        model = create(method, label_order=order, seed=seed, **sizes | params).fit(train)
-        fitted = _precisions(model, train)["P@1"]
-        rows.append({"order": order, "width": width, "seed": seed, **_precisions(model, test), "training P@1": fitted})
+        model = _create(method, label_order=order, seed=seed, **sizes | params).fit(train)
+        fitted = _measure_precision(model, train)["P@1"]
+        rows.append(
+            {"order": order, "width": width, "seed": seed, **_measure_precision(model, test), "training P@1": fitted}
+        )
     return pd.DataFrame(rows)
 
 
-def gap(frame: pd.DataFrame, metric: str = "P@1") -> pd.DataFrame:
-    """`metric` of `label_orders` by width and order, and what clusters gain over a random order."""
+def tabulate_gap(frame: pd.DataFrame, metric: str = "P@1") -> pd.DataFrame:
+    """Return `metric` of `label_orders` by width and order, and what clusters gain over a random order."""
     table = frame.groupby(["width", "order"])[metric].agg(["mean", "std"]).unstack("order")
     table[("gain", "cluster")] = table[("mean", "cluster")] - table[("mean", "random")]
     return table
@@ -84,21 +95,21 @@ def gap(frame: pd.DataFrame, metric: str = "P@1") -> pd.DataFrame:
 def head_lengths(
     train: Split, test: Split, heads: Sequence[str], *, methods: Sequence[str] = ("mhp", "mhc", "mhs"), **params: Any
 ) -> pd.DataFrame:
-    """Accuracy, confusion degree and size for every choice of heads; MHS takes those with two numbers."""
+    """Return accuracy, confusion degree and size for every choice of heads; MHS takes those with two numbers."""
     import pandas as pd
 
     settings = [(name, text) for name in methods for text in heads if name != "mhs" or len(parse_heads(text)) == 2]
     rows = []
     for method, text in track(settings, "head lengths"):
-        model = create(method, heads=text, **params).fit(train)
+        model = _create(method, heads=text, **params).fit(train)
         degree = confusion_degree(parse_heads(text), parallel=method == "mhp")
         row = {"method": method, "heads": text, "confusion degree": degree, "parameters": model.n_parameters()}
-        rows.append(row | _precisions(model, test))
+        rows.append(row | _measure_precision(model, test))
     return pd.DataFrame(rows)
 
 
-def trimmed(train: Split, share: float) -> tuple[Split, float]:
-    """`train` without its rarest labels, a `share` of those that occur, and the share of positives lost with them."""
+def trim_tail(train: Split, share: float) -> tuple[Split, float]:
+    """Return `train` without a `share` of its labels, the rarest ones, and the share of positives lost with them."""
     seen = np.flatnonzero(train.label_frequencies)
     rarest = seen[np.argsort(train.label_frequencies[seen], kind="stable")][: round(share * len(seen))]
     keep = np.ones(train.n_labels, np.float32)
@@ -110,19 +121,19 @@ def trimmed(train: Split, share: float) -> tuple[Split, float]:
 def tail_trimming(
     train: Split, test: Split, *, shares: Sequence[float] = (0.0, 0.25, 0.5, 0.75), method: str = "mhc", **params: Any
 ) -> pd.DataFrame:
-    """Accuracy on all labels after training without the rarest ones."""
+    """Return accuracy on all labels after training without the rarest ones."""
     import pandas as pd
 
     rows = []
     for share in track(shares, "tail trimming"):
-        less, lost = trimmed(train, share)
-        model = create(method, **params).fit(less)
-        rows.append({"labels trimmed": share, "positives lost": lost, **_precisions(model, test)})
+        less, lost = trim_tail(train, share)
+        model = _create(method, **params).fit(less)
+        rows.append({"labels trimmed": share, "positives lost": lost, **_measure_precision(model, test)})
     return pd.DataFrame(rows)
 
 
 def head_accuracies(train: Split, test: Split, **params: Any) -> pd.DataFrame:
-    """Per cent of documents that each head of MHP gets right, all of them together, and the product of the heads.
+    """Return the percentage of documents that each head of MHP gets right, all together, and the product of the heads.
 
     Together they are right more often than the product says where their errors fall on the same documents.
     """
@@ -141,7 +152,7 @@ def head_accuracies(train: Split, test: Split, **params: Any) -> pd.DataFrame:
 
 
 def random_split(n_documents: int, n_labels: int, *, n_features: int = 2000, terms: int = 50, seed: int = 0) -> Split:
-    """Documents with one random label each: nothing to learn, but the work of learning it."""
+    """Return documents with one random label each: nothing to learn, but the work of learning it."""
     rng = np.random.default_rng(seed)
     columns = rng.integers(n_features, size=(n_documents, terms))
     entries = (np.full(columns.size, terms**-0.5, np.float32), columns.ravel(), np.arange(n_documents + 1) * terms)
@@ -163,13 +174,14 @@ class _Clock(Callback):
         return False
 
 
-def cost(
+def measure_cost(
     method: str, n_labels: int, *, width: int = 256, batch: int = 64, steps: int = 5, documents: int = 64, **params: Any
 ) -> dict[str, Any]:
-    """What one model costs: learned numbers of its heads, median time of a training step, time to rank a document."""
+    """Return what one model costs: parameters of its heads, median time per training step, time to rank a document."""
     split, clock = random_split(batch * (steps + 1), n_labels), _Clock()
-    model = create(method, width=width, batch=batch, epochs=1, least_steps=0, **params).fit(split, callbacks=[clock])
-    model.label_frequencies_ = np.ones(n_labels, np.int64)  # as if every label had documents: all compete
+    model = _create(method, width=width, batch=batch, epochs=1, least_steps=0, **params).fit(split, callbacks=[clock])
+    # As if every label had training documents, so that all of them compete.
+    model.label_frequencies_ = np.ones(n_labels, np.int64)  # type: ignore[misc]  # declared as fixed after `fit`
     asked = split.X[:documents]
     model.predict(asked, k=5)  # compiles
     started = time.perf_counter()
@@ -185,20 +197,20 @@ def cost(
     }
 
 
-def costs(
+def measure_costs(
     n_labels: Sequence[int] = (1000, 10_000, 100_000),
     methods: Sequence[str] = ("flat", "mhp", "mhc", "mhs"),
     **params: Any,
 ) -> pd.DataFrame:
-    """`cost` of every method for every number of labels, and how many times cheaper it is than flat."""
+    """Return the costs of every method for every number of labels, and how many times cheaper than flat it is."""
     import pandas as pd
 
     settings = [(n, method) for n in n_labels for method in methods]
-    return with_ratios(pd.DataFrame([cost(method, n, **params) for n, method in track(settings, "costs")]))
+    return add_ratios(pd.DataFrame([measure_cost(method, n, **params) for n, method in track(settings, "costs")]))
 
 
-def with_ratios(frame: pd.DataFrame) -> pd.DataFrame:
-    """`frame` of costs with columns that say how many times less than flat a row takes."""
+def add_ratios(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return `frame` of costs with columns that say how many times less than flat a row takes."""
     flat = frame[frame["method"] == "flat"].set_index("labels")
     for column, name in (("train ms a step", "train ×"), ("predict ms a document", "predict ×")):
         frame[name] = frame["labels"].map(flat[column]) / frame[column]

@@ -8,7 +8,7 @@ one under W; the regret of a document is the score that is lost by taking it. As
 The bound is far from tight: small weights seldom decide which label is first. That is why a shortlister may look at a
 small part of the weights.
 
-Cost: one sparse product a value of ε for the documents that are looked at.
+Cost: one sparse product per value of ε for the documents that are looked at.
 
 Reference: Gupta et al., Generalized zero-shot extreme multi-label learning, KDD 2021, theorem 1.2 of the appendix.
 """
@@ -42,7 +42,7 @@ def regret_curve(
     most: int = 300,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """One row an epsilon: mean and largest regret of `most` test documents, the mean bound, weights kept, first agrees.
+    """Return one row per epsilon: mean and largest regret of `most` test documents, and the mean bound.
 
     `kept` and `same_first` are percentages: of the weights, and of the documents whose first label does not change.
     """
@@ -54,12 +54,12 @@ def regret_curve(
     test, n = dataset.test, min(most, len(dataset.test))
     X = test.X[np.sort(np.random.default_rng(seed).choice(len(test), n, replace=False))]
     W = find_pairs(dataset.train.X, dataset.train.Y, Z, keep=pairs, blend=blend).voters
-    exact = _scores(X, W, Z)
+    exact = _compute_scores(X, W, Z)
     # ε times this is the bound; sparse sums may come as matrices of one column.
     reach = np.asarray(X.sum(axis=1)).ravel() * np.asarray(Z.sum(axis=1)).max(initial=0)
     rows = []
     for epsilon in track(epsilons, "leaving out weights"):
-        first = _scores(X, _at_least(W, epsilon), Z).argmax(axis=1)
+        first = _compute_scores(X, _at_least(W, epsilon), Z).argmax(axis=1)
         regret = exact.max(axis=1) - exact[np.arange(n), first]
         rows.append(
             {
@@ -80,5 +80,5 @@ def _at_least(W: sparse.csr_array, epsilon: float) -> sparse.csr_array:
     return keep_entries(W, W.data >= epsilon)
 
 
-def _scores(X: sparse.csr_array, W: sparse.csr_array, Z: sparse.csr_array) -> np.ndarray:
+def _compute_scores(X: sparse.csr_array, W: sparse.csr_array, Z: sparse.csr_array) -> np.ndarray:
     return (X @ W @ Z.T).toarray()  # (n, n_labels)

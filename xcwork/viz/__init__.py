@@ -4,8 +4,8 @@ Colours are the Okabe-Ito set, with grey for its black and without its yellow, s
 a dark page; a second sign (dash, marker or hatching) always tells series apart without colour. No text colour is set,
 so that the dashboard's theme can choose one. Text from outside goes through `plain`, because Plotly reads some HTML.
 
-Every figure says in a sentence what it shows and carries its numbers as a table, for people who cannot see it:
-`alt_text(figure)` and `table_of(figure)`. Both travel in the figure's `layout.meta`.
+Every figure says in a sentence what it shows and has its numbers as a table, for people who cannot see it:
+`alt_text(figure)` and `read_table(figure)`. Both travel in the figure's `layout.meta`.
 """
 
 from __future__ import annotations
@@ -23,36 +23,37 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 HATCHES = ("", "/", ".", "x", "-", "\\", "+")
 SCALE = "Cividis"  # made to look the same with any colour vision
-NAME_LENGTH = 60
-HEIGHT, LEGEND_BELOW = 420, 75  # pixels
-TABLE_ROWS = 1000  # of a figure's table; a figure with more points has a page of its own for them
+NAME_CHARACTERS = 60
+HEIGHT_PIXELS = 420
+LEGEND_BELOW_PIXELS = 75
+MAX_TABLE_ROWS = 1000  # of a figure's table; a figure with more points has a page of its own for them
 
 
-def plain(text: object, length: int = NAME_LENGTH) -> str:
-    """Text from outside, safe and short enough to stand in a figure."""
-    return html.escape(shortened(text, length), quote=False)
+def plain(text: object, length: int = NAME_CHARACTERS) -> str:
+    """Return text from outside, safe and short enough to stand in a figure."""
+    return html.escape(shorten(text, length), quote=False)
 
 
-def shortened(text: object, length: int = NAME_LENGTH) -> str:
-    """Text cut at `length`."""
+def shorten(text: object, length: int = NAME_CHARACTERS) -> str:
+    """Return text cut at `length`."""
     shown = str(text)
     return shown if len(shown) <= length else shown[: length - 1] + "…"
 
 
-def styled(
+def apply_style(
     figure: go.Figure, *, title: str, x: str, y: str, alt: str, table: pd.DataFrame | None = None, **layout: Any
 ) -> go.Figure:
-    """The look all figures share: title, labelled axes, a legend below; and what the figure shows, in words."""
-    described(figure, alt, table)
+    """Draw the look all figures share: title, labelled axes, a legend below; and what the figure shows, in words."""
+    attach_description(figure, alt, table)
     margin = {"l": 60, "r": 20, "t": 60, "b": 60} | layout.pop("margin", {})
-    height = layout.pop("height", HEIGHT)
+    height = layout.pop("height", HEIGHT_PIXELS)
     inside = max(height - margin["t"] - margin["b"], 1)  # pixels of the plot, in which the legend's place is measured
     return figure.update_layout(
         title={"text": title, "x": 0, "xanchor": "left"},
         xaxis_title=x,
         yaxis_title=y,
         template="plotly_white",
-        legend={"orientation": "h", "y": -LEGEND_BELOW / inside},
+        legend={"orientation": "h", "y": -LEGEND_BELOW_PIXELS / inside},
         margin=margin,
         height=height,
         font={"size": 14},
@@ -60,64 +61,65 @@ def styled(
     )
 
 
-def described(figure: go.Figure, alt: str, table: pd.DataFrame | None = None) -> go.Figure:
+def attach_description(figure: go.Figure, alt: str, table: pd.DataFrame | None = None) -> go.Figure:
     """Attach the sentence and the first rows of the table that say what the figure shows."""
     meta: dict[str, Any] = {"alt": alt}
     if table is not None:
-        rows = [[_stored(cell) for cell in row] for row in table.head(TABLE_ROWS).itertuples(index=False, name=None)]
+        rows = [
+            [_to_json_value(cell) for cell in row]
+            for row in table.head(MAX_TABLE_ROWS).itertuples(index=False, name=None)
+        ]
         meta["table"] = {"columns": [str(column) for column in table.columns], "rows": rows, "total": len(table)}
     return figure.update_layout(meta=meta)
 
 
 def alt_text(figure: go.Figure) -> str:
-    """What the figure shows, as a sentence made from its data."""
+    """Return what the figure shows, as a sentence made from its data."""
     return str((figure.layout.meta or {}).get("alt", ""))
 
 
-def table_of(figure: go.Figure) -> pd.DataFrame:
-    """The numbers of the figure (at most a thousand rows); empty for a figure without any."""
+def read_table(figure: go.Figure) -> pd.DataFrame:
+    """Return the numbers of the figure (at most a thousand rows); empty for a figure without any."""
     import pandas as pd
 
     table = (figure.layout.meta or {}).get("table") or {"columns": [], "rows": []}
     return pd.DataFrame(list(table["rows"]), columns=list(table["columns"]))
 
 
-def colour(position: int) -> str:
-    """The colour of the series at `position`."""
+def pick_colour(position: int) -> str:
+    """Return the colour of the series at `position`."""
     return COLOURS[position % len(COLOURS)]
 
 
-def dash(position: int) -> str:
-    """The dash of the line at `position`."""
+def pick_dash(position: int) -> str:
+    """Return the dash of the line at `position`."""
     return DASHES[position % len(DASHES)]
 
 
-def marker(position: int) -> str:
-    """The marker of the series at `position`."""
+def pick_marker(position: int) -> str:
+    """Return the marker of the series at `position`."""
     return MARKERS[position % len(MARKERS)]
 
 
-def hatch(position: int) -> str:
-    """The hatching of the bars at `position`."""
+def pick_hatch(position: int) -> str:
+    """Return the hatching of the bars at `position`."""
     return HATCHES[position % len(HATCHES)]
 
 
-def listed(parts: list[str], limit: int = 4) -> str:
-    """Some phrases as one; beyond `limit` the rest is counted."""
+def join_phrases(parts: list[str], limit: int = 4) -> str:
+    """Return some phrases as one; beyond `limit` the rest is counted."""
     shown = parts[:limit] + ([f"{len(parts) - limit} more"] if len(parts) > limit else [])
     return ", ".join(shown[:-1]) + (" and " if len(shown) > 1 else "") + shown[-1] if shown else "nothing"
 
 
-def _stored(cell: Any) -> Any:
-    """A cell as JSON can hold it."""
+def _to_json_value(cell: Any) -> Any:
+    """Return a cell as JSON can hold it."""
+    import pandas as pd
+
     if hasattr(cell, "item"):
         cell = cell.item()
     if cell is None or isinstance(cell, bool | int | str):
         return cell
-    return cell if isinstance(cell, float) and math.isfinite(cell) else None if isinstance(cell, float) else _text(cell)
-
-
-def _text(cell: Any) -> str | None:
-    import pandas as pd
-
+    if isinstance(cell, float):
+        return cell if math.isfinite(cell) else None
     return None if pd.isna(cell) else str(cell)

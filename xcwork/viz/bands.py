@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from xcwork.viz import colour, hatch, listed, plain, shortened, styled
+from xcwork.viz import apply_style, join_phrases, pick_colour, pick_hatch, plain, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,7 +15,7 @@ Table = Mapping[str, Mapping[str, float]]
 
 
 def band_recall(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
-    """One group of bars a band, one bar a run: the share of the band's true labels among the first k."""
+    """Draw one group of bars per band, one bar per run: the share of the band's true labels among the first k."""
     import pandas as pd
     import plotly.graph_objects as go
 
@@ -28,15 +28,15 @@ def band_recall(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
             name=plain(name),
             customdata=[[row[f"hits@{k}"], row["test_positives"]] for row in bands.values()],
             hovertemplate="%{x}: %{y:.2f} % (%{customdata[0]} of %{customdata[1]})<extra>%{fullData.name}</extra>",
-            marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
+            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
         )
         recalls = ", ".join(f"{band} {row[f'recall@{k}']:.1f} %" for band, row in bands.items())
-        told.append(f"{shortened(name)}: {recalls or 'no true label in the test part'}")
+        told.append(f"{shorten(name)}: {recalls or 'no true label in the test split'}")
         rows += [
             (name, band, row[f"recall@{k}"], row[f"hits@{k}"], row["test_positives"]) for band, row in bands.items()
         ]
     columns = ["run", "band", f"recall@{k}", f"hits@{k}", "test positives"]
-    return styled(
+    return apply_style(
         figure,
         title=f"Recall@{k} by label frequency",
         x="band of labels",
@@ -50,7 +50,7 @@ def band_recall(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
 
 
 def band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
-    """One bar a run, stacked by band: the parts add up to P@k."""
+    """Draw one bar per run, stacked by band: the parts add up to P@k."""
     import pandas as pd
     import plotly.graph_objects as go
 
@@ -66,14 +66,14 @@ def band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
             y=[values[position] for values in parts.values()],
             name=plain(band),
             hovertemplate="%{x}: %{y:.2f} points<extra>%{fullData.name}</extra>",
-            marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
+            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
         )
     told = [
-        f"{shortened(name)} reaches {sum(values):.1f}: "
+        f"{shorten(name)} reaches {sum(values):.1f}: "
         + ", ".join(f"{value:.1f} from {band}" for band, value in zip(bands, values, strict=True))
         for name, values in parts.items()
     ]
-    return styled(
+    return apply_style(
         figure,
         title=f"What each band adds to P@{k}",
         x="run",
@@ -87,7 +87,7 @@ def band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
 
 
 def triage_bars(triage: pd.DataFrame) -> go.Figure:
-    """Missed labels of each band, stacked by where they were lost. `triage` is that of `xcwork.analysis.errors`."""
+    """Draw the missed labels of each band by where they were lost, as `xcwork.analysis.errors.triage` counts them."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -98,7 +98,7 @@ def triage_bars(triage: pd.DataFrame) -> go.Figure:
             y=triage[state].tolist(),
             name=plain(state),
             hovertemplate="%{x}: %{y:,}<extra>%{fullData.name}</extra>",
-            marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
+            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
         )
     total = int(triage["total"].sum())
     told = [
@@ -106,8 +106,8 @@ def triage_bars(triage: pd.DataFrame) -> go.Figure:
         for state in states
         if triage[state].sum()
     ]
-    alt = f"Of {total:,} missed labels: {listed(told)}." if total else "No true label was missed."
-    return styled(
+    alt = f"Of {total:,} missed labels: {join_phrases(told)}." if total else "No true label was missed."
+    return apply_style(
         figure,
         title="Where missed labels were lost",
         x="band of labels",

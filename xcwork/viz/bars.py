@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from xcwork.viz import colour, hatch, listed, plain, shortened, styled
+from xcwork.viz import apply_style, join_phrases, pick_colour, pick_hatch, plain, shorten
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def grouped_bars(
     series: Mapping[str, Sequence[float]], names: Sequence[str], *, title: str, x: str = "", y: str = "value"
 ) -> go.Figure:
-    """One group of bars for each of `names`, one bar a series."""
+    """Draw one group of bars for each of `names`, one bar per series."""
     import pandas as pd
     import plotly.graph_objects as go
 
@@ -29,12 +29,12 @@ def grouped_bars(
             textposition="outside",
             textangle=0,
             cliponaxis=False,
-            marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
+            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
             hovertemplate="%{x}: %{y:.2f}<extra>%{fullData.name}</extra>",
         )
     first = next(iter(series), "")
-    told = [f"{shortened(name)} {value:.1f}" for name, value in zip(names, series.get(first, ()), strict=False)]
-    return styled(
+    told = [f"{shorten(name)} {value:.1f}" for name, value in zip(names, series.get(first, ()), strict=False)]
+    return apply_style(
         figure,
         title=plain(title),
         x=plain(x),
@@ -42,6 +42,6 @@ def grouped_bars(
         barmode="group",
         bargap=0.4,
         showlegend=len(series) > 1,
-        alt=f"{shortened(title)}, {shortened(first)}: {listed(told, 8)}.",
+        alt=f"{shorten(title)}, {shorten(first)}: {join_phrases(told, 8)}.",
         table=pd.DataFrame({"": list(names), **{name: list(values) for name, values in series.items()}}),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xcwork.viz import COLOURS, colour, listed, marker, plain, shortened, styled
+from xcwork.viz import COLOURS, apply_style, join_phrases, pick_colour, pick_marker, plain, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from xcwork.analysis.comparison import ComparisonTable
 
-ROW_HEIGHT = 30
+ROW_HEIGHT = 30  # pixels
 
 
 def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", "nDCG@5", "PSP@5")) -> go.Figure:
-    """One line a run, one dot a metric; published results are hollow."""
+    """Draw one line per run, one dot per metric; published results are hollow."""
     import plotly.graph_objects as go
 
     frame = table.frame
@@ -28,7 +28,7 @@ def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", 
     ]
     figure = go.Figure()
     for position, metric in enumerate(metrics):
-        symbol = marker(position)
+        symbol = pick_marker(position)
         figure.add_scatter(
             x=frame[metric].tolist(),
             y=list(range(len(frame))),
@@ -38,7 +38,7 @@ def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", 
             hovertemplate="%{customdata}: %{x:.2f}<extra>%{fullData.name}</extra>",
             marker={
                 "size": 11,
-                "color": colour(position),
+                "color": pick_colour(position),
                 "symbol": [symbol if at < n_runs else f"{symbol}-open" for at in range(len(frame))],
             },
         )
@@ -47,15 +47,15 @@ def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", 
         values = frame[metric].iloc[:n_runs].astype(float)
         if values.notna().any():
             told.append(
-                f"{shortened(frame['run'].iloc[int(values.fillna(-1).argmax())])} in {metric} ({values.max():.1f})"
+                f"{shorten(frame['run'].iloc[int(values.fillna(-1).argmax())])} in {metric} ({values.max():.1f})"
             )
-    return styled(
+    return apply_style(
         figure,
         title="Metrics of the runs",
         x="percent",
         y="",
         showlegend=True,
-        alt=f"{n_runs} runs. The highest is {listed(told)}.",
+        alt=f"{n_runs} runs. The highest is {join_phrases(told)}.",
         table=frame[["run", "method", *metrics]],
         height=160 + ROW_HEIGHT * len(frame),
         yaxis={"autorange": "reversed", "tickvals": list(range(len(frame))), "ticktext": names, "automargin": True},
@@ -63,7 +63,7 @@ def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", 
 
 
 def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] = ("P@1", "P@5", "PSP@5")) -> go.Figure:
-    """Differences to the reference run with their 95 % intervals; a hollow dot may be chance."""
+    """Draw differences to the reference run with their 95 % intervals; a hollow dot may be chance."""
     import plotly.graph_objects as go
 
     shown = deltas[deltas["metric"].isin(list(metrics))]
@@ -71,7 +71,7 @@ def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] =
     figure = go.Figure()
     for position, metric in enumerate(metrics):
         rows = shown[shown["metric"] == metric]
-        symbol = marker(position)
+        symbol = pick_marker(position)
         figure.add_scatter(
             x=rows["difference"].tolist(),
             name=plain(metric),
@@ -85,24 +85,24 @@ def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] =
             },
             marker={
                 "size": 10,
-                "color": colour(position),
+                "color": pick_colour(position),
                 "symbol": [symbol if significant else f"{symbol}-open" for significant in rows["significant"]],
             },
             hovertemplate="%{x:+.2f}<extra>%{fullData.name}</extra>",
         )
     figure.add_vline(x=0, line={"color": COLOURS[6], "dash": "dot"})
     told = [
-        f"{shortened(row.run)} {row.difference:+.2f} in {row.metric}"
+        f"{shorten(row.run)} {row.difference:+.2f} in {row.metric}"
         + ("" if row.significant else ", which may be chance")
         for row in shown.itertuples()
     ]
-    return styled(
+    return apply_style(
         figure,
         title=f"Difference to {plain(reference)}",
         x="points (filled: significant at 95 %)",
         y="",
         showlegend=True,
-        alt=f"Compared with {shortened(reference)}: {listed(told, 6)}.",
+        alt=f"Compared with {shorten(reference)}: {join_phrases(told, 6)}.",
         table=shown,
         height=180 + 3 * ROW_HEIGHT * len(runs),
         yaxis={

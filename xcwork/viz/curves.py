@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xcwork.viz import colour, dash, listed, marker, plain, shortened, styled
+from xcwork.viz import apply_style, join_phrases, pick_colour, pick_dash, pick_marker, plain, shorten
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -21,7 +21,7 @@ NOT_CURVES = frozenset({"time", "attempt", "phase", "seconds", "memory_mb", *POS
 
 
 def ranking_curves(curves: Mapping[str, Mapping[str, Sequence[float]]], metric: str = "recall_macro") -> go.Figure:
-    """One line a run: `metric` in percent for every length k of the list. `curves` maps run names to report curves."""
+    """Draw one line per run: `metric` in percent for every length k of the list; `curves` is by run name."""
     import pandas as pd
     import plotly.graph_objects as go
 
@@ -31,30 +31,30 @@ def ranking_curves(curves: Mapping[str, Mapping[str, Sequence[float]]], metric: 
         rows += [(name, k, value) for k, value in zip(values["k"], values[metric], strict=True)]
         if len(values["k"]):
             first, last = values[metric][0], values[metric][-1]
-            told.append(f"{shortened(name)} goes from {first:.1f} % at k = 1 to {last:.1f} % at k = {values['k'][-1]}")
+            told.append(f"{shorten(name)} goes from {first:.1f} % at k = 1 to {last:.1f} % at k = {values['k'][-1]}")
         figure.add_scatter(
             x=list(values["k"]),
             y=list(values[metric]),
             name=plain(name),
             mode="lines+markers" if few else "lines",
-            line=_line(position),
-            marker_symbol=marker(position),
+            line=_make_line(position),
+            marker_symbol=pick_marker(position),
             hovertemplate="k = %{x}: %{y:.2f} %<extra>%{fullData.name}</extra>",
         )
-    return styled(
+    return apply_style(
         figure,
         title=CURVE_TITLES[metric],
         x="k, labels listed per document",
         y="percent",
         showlegend=True,
-        alt=f"{CURVE_TITLES[metric]}. {listed(told)}.",
+        alt=f"{CURVE_TITLES[metric]}. {join_phrases(told)}.",
         table=pd.DataFrame(rows, columns=["run", "k", metric]),
         yaxis_range=[0, 100],
     )
 
 
 def training_series(events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[tuple[float, float]]]:
-    """The reported values as (phase, name) → (step, value) points in order of steps.
+    """Return the reported values as (phase, name) → (step, value) points in order of steps.
 
     A resumed training repeats the steps after its checkpoint; the later attempt counts. The step is the `epoch` or
     `iteration` among the values where there is one, because the steps of a resumed loop may start again at 0.
@@ -62,7 +62,7 @@ def training_series(events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str]
     series: dict[tuple[str, str], dict[float, float]] = {}
     for event in events:
         phase, step = event.get("phase"), next((event[name] for name in POSITIONS if name in event), None)
-        if not isinstance(phase, str) or phase.startswith("evaluating") or not _is_number(step):
+        if not isinstance(phase, str) or phase.startswith("evaluating") or step is None or not _is_number(step):
             continue
         for name, value in event.items():
             if name not in NOT_CURVES and _is_number(value):
@@ -71,7 +71,7 @@ def training_series(events: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str]
 
 
 def training_curves(events: Sequence[Mapping[str, Any]], *, value: str) -> go.Figure:
-    """What a run reported under the name `value` (a loss, say) against the step, one line a phase."""
+    """Draw what a run reported under the name `value` (a loss, say) against the step, one line per phase."""
     import pandas as pd
     import plotly.graph_objects as go
 
@@ -83,24 +83,24 @@ def training_curves(events: Sequence[Mapping[str, Any]], *, value: str) -> go.Fi
             y=[number for _, number in points],
             name=plain(phase),
             mode="lines+markers",
-            line=_line(position),
-            marker_symbol=marker(position),
+            line=_make_line(position),
+            marker_symbol=pick_marker(position),
         )
         told.append(f"{phase} from {points[0][1]:.4g} at step {points[0][0]} to {points[-1][1]:.4g} at {points[-1][0]}")
         rows += [(phase, step, number) for step, number in points]
-    return styled(
+    return apply_style(
         figure,
         title=f"{plain(value)} during training",
         x="step",
         y=plain(value),
         showlegend=True,
-        alt=f"{shortened(value)} during training: {listed(told)}.",
+        alt=f"{shorten(value)} during training: {join_phrases(told)}.",
         table=pd.DataFrame(rows, columns=["phase", "step", value]),
     )
 
 
-def _line(position: int) -> dict[str, str]:
-    return {"color": colour(position), "dash": dash(position)}
+def _make_line(position: int) -> dict[str, str]:
+    return {"color": pick_colour(position), "dash": pick_dash(position)}
 
 
 def _is_number(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xcwork.analysis.explanation_view import BIAS
-from xcwork.viz import COLOURS, listed, plain, shortened, styled
+from xcwork.viz import COLOURS, apply_style, join_phrases, plain, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
     from xcwork.analysis.explanation_view import ExplanationView
 
-FOR, AGAINST, TOTAL = COLOURS[0], COLOURS[1], COLOURS[6]
-ROW_HEIGHT = 26
+FOR = COLOURS[0]
+AGAINST = COLOURS[1]
+TOTAL = COLOURS[6]
+ROW_HEIGHT = 26  # pixels
 GAP = 0.25  # of a row, so that equal bars one below the other stay two
 ROOM = 0.15  # of the way that the steps go, left beside it for their numbers
-NAME_LENGTH, HOVER_LENGTH = 30, 100  # characters of a term
+NAME_CHARACTERS = 30  # of a term
+HOVER_CHARACTERS = 100
 
 
 def explanation_waterfall(view: ExplanationView) -> go.Figure:
@@ -29,7 +32,7 @@ def explanation_waterfall(view: ExplanationView) -> go.Figure:
     import plotly.graph_objects as go
 
     parts = view.table.sort_values("kind", key=lambda kinds: kinds != BIAS, kind="stable")
-    names, figure = _row_names(parts), go.Figure()
+    names, figure = _name_rows(parts), go.Figure()
     figure.add_waterfall(
         orientation="h",
         measure=["relative"] * len(parts) + ["total"],
@@ -39,7 +42,7 @@ def explanation_waterfall(view: ExplanationView) -> go.Figure:
         text=[*(f"{value:+.3f}" for value in parts["value"]), f"{view.score:.3f}"],
         textposition="auto",
         cliponaxis=False,
-        customdata=[*(_full_name(row) for row in parts.itertuples()), "score"],
+        customdata=[*(_name_in_full(row) for row in parts.itertuples()), "score"],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
         increasing={"marker": {"color": FOR}},
         decreasing={"marker": {"color": AGAINST}},
@@ -47,12 +50,12 @@ def explanation_waterfall(view: ExplanationView) -> go.Figure:
         connector={"line": {"width": 1, "dash": "dot"}},
     )
     figure.add_vline(x=0, line={"width": 1, "color": TOTAL})
-    return styled(
+    return apply_style(
         figure,
         title=f"Why {plain(view.label) or 'this label'}",
         x="contribution to the score",
         y="",
-        alt=f"{shortened(view.label) or 'The label'}: {view.sentence}",
+        alt=f"{shorten(view.label) or 'The label'}: {view.sentence}",
         table=parts,
         showlegend=False,
         height=120 + ROW_HEIGHT * (len(parts) + 1),
@@ -63,24 +66,24 @@ def explanation_waterfall(view: ExplanationView) -> go.Figure:
             "ticktext": [*names, "score"],
             "automargin": True,
         },
-        xaxis_range=_reach(parts["value"]),
+        xaxis_range=_find_axis_range(parts["value"]),
         waterfallgap=GAP,
     )
 
 
-def _reach(steps: pd.Series) -> list[float]:
-    """The part of the axis from zero over all steps, with room for their numbers."""
+def _find_axis_range(steps: pd.Series) -> list[float]:
+    """Return the part of the axis from zero over all steps, with room for their numbers."""
     path = [0.0, *steps.cumsum().tolist()]
     room = ROOM * (max(path) - min(path)) or 1.0
     return [min(path) - room, max(path) + room]
 
 
 def explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figure:
-    """Bars of the largest changes of `xcwork.analysis.explanation_view.difference`."""
+    """Draw bars of the largest changes of `xcwork.analysis.explanation_view.compare_explanations`."""
     import plotly.graph_objects as go
 
     shown = changes[changes["change"] != 0].head(limit)
-    names = _row_names(shown)
+    names = _name_rows(shown)
     places, figure = list(range(len(shown))), go.Figure()
     for is_up, name, colour, hatch in ((True, "up", FOR, ""), (False, "down", AGAINST, "/")):
         chosen = (shown["change"] > 0).to_numpy() == is_up
@@ -89,20 +92,22 @@ def explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figu
             name=name,
             y=[place for place, inside in zip(places, chosen, strict=True) if inside],
             x=shown.loc[chosen, "change"].tolist(),
-            customdata=[f"{_full_name(row)}, {row.state}" for row in shown[chosen].itertuples()],
+            customdata=[f"{_name_in_full(row)}, {row.state}" for row in shown[chosen].itertuples()],
             hovertemplate="%{customdata}: %{x:+.4f}<extra></extra>",
             marker={"color": colour, "pattern": {"shape": hatch}},
         )
     told = [f"{row.document_term} {row.change:+.3f}" for row in shown.itertuples()]
     total = changes["change"].sum()
-    return styled(
+    return apply_style(
         figure,
         title="What changed",
         x="change of the score",
         y="",
         showlegend=False,
         table=shown,
-        alt=f"The score changed by {total:+.3f}: {listed(told)}." if len(shown) else "No part of the score changed.",
+        alt=f"The score changed by {total:+.3f}: {join_phrases(told)}."
+        if len(shown)
+        else "No part of the score changed.",
         height=120 + ROW_HEIGHT * max(len(shown), 1),
         margin={"l": 10},
         barmode="relative",
@@ -110,9 +115,9 @@ def explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figu
     )
 
 
-def _row_names(rows: pd.DataFrame) -> list[str]:
-    """What the rows are called; the kind of part is added where it tells rows of one name apart."""
-    names = [_pair(row.document_term, row.label_term, NAME_LENGTH) for row in rows.itertuples()]
+def _name_rows(rows: pd.DataFrame) -> list[str]:
+    """Return what the rows are called; the kind of part is added where it tells rows of one name apart."""
+    names = [_name_pair(row.document_term, row.label_term, NAME_CHARACTERS) for row in rows.itertuples()]
     kinds: dict[str, set[str]] = {}
     for name, kind in zip(names, rows["kind"], strict=True):
         kinds.setdefault(name, set()).add(kind)
@@ -122,12 +127,12 @@ def _row_names(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-def _full_name(row: Any) -> str:
-    """The name of a row that has room for long terms, and its kind."""
-    return f"{_pair(row.document_term, row.label_term, HOVER_LENGTH)}, {plain(row.kind)}"
+def _name_in_full(row: Any) -> str:
+    """Return the name of a row that has room for long terms, and its kind."""
+    return f"{_name_pair(row.document_term, row.label_term, HOVER_CHARACTERS)}, {plain(row.kind)}"
 
 
-def _pair(document_term: str, label_term: str, length: int) -> str:
+def _name_pair(document_term: str, label_term: str, length: int) -> str:
     if not label_term:
         return plain(document_term, 2 * length)
     return f"{plain(document_term, length)} × {plain(label_term, length)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from xcwork.viz import COLOURS, plain, styled
+from xcwork.viz import COLOURS, apply_style, plain
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -16,7 +16,7 @@ SHADE = (0.16, 0.09, 0.03)  # opacity of the bands, from the most frequent one o
 
 
 def label_frequencies(card: Card, *, bands: str = "count") -> go.Figure:
-    """Training documents of each label against its rank, both on a logarithmic scale, with the bands shaded.
+    """Draw training documents of each label against its rank, both on a logarithmic scale, with the bands shaded.
 
     `bands` is one of the definitions of the card: "count" or "share".
     """
@@ -51,18 +51,18 @@ def label_frequencies(card: Card, *, bands: str = "count") -> go.Figure:
             first = last
     figure.update_xaxes(type="log", dtick=1)
     figure.update_yaxes(type="log", dtick=1)
-    return styled(
+    return apply_style(
         figure,
         title="How often labels occur",
         x="labels by frequency",
         y="training documents",
-        alt=frequencies_in_words(card),
+        alt=describe_frequencies(card),
         table=pd.DataFrame(points, columns=["rank", "frequency"]),
     )
 
 
-def frequencies_in_words(card: Card) -> str:
-    """The curve as a sentence."""
+def describe_frequencies(card: Card) -> str:
+    """Return the curve as a sentence."""
     if not card.frequency_curve:
         return "No label occurs in training."
     most, of_label = card.frequency_curve[0]["frequency"], card.train_documents_per_label

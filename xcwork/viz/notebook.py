@@ -1,6 +1,6 @@
 """What the guided notebooks share: figures that read well on light and dark pages, and questions that check themselves.
 
->>> from xcwork import notebook
+>>> from xcwork.viz import notebook
 >>> notebook.use_figure_style()  # once, at the top
 >>> notebook.check(answer, 3.0, why="every document counts once")  # below a question; `answer = ...` is a blank
 """
@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
-from numbers import Number
+from numbers import Real
 from typing import Any
 
 from xcwork.viz import COLOURS
@@ -29,18 +29,18 @@ def use_figure_style() -> None:
     from plotly.io.base_renderers import PlotlyRenderer
 
     class NotebookRenderer(PlotlyRenderer):
-        """Plotly's own way of showing a figure in a notebook, after `on_any_page`."""
+        """Plotly's own way of showing a figure in a notebook, after `adapt_to_any_page`."""
 
         def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, Any]:
-            words = _in_words(fig_dict)
-            return super().to_mimebundle(on_any_page(fig_dict)) | {"text/plain": words}
+            words = _describe_figure(fig_dict)
+            return super().to_mimebundle(adapt_to_any_page(fig_dict)) | {"text/plain": words}
 
     pio.renderers[STYLE] = NotebookRenderer(config={"displaylogo": False})
     pio.renderers.default = STYLE
 
 
-def on_any_page(figure: dict[str, Any]) -> dict[str, Any]:
-    """The figure with colours for light and dark pages; without the table it carries, which would double its size."""
+def adapt_to_any_page(figure: dict[str, Any]) -> dict[str, Any]:
+    """Return the figure with colours for light and dark pages, without its table, which would double its size."""
     axis = {
         "gridcolor": GRID,
         "linecolor": TEXT,
@@ -67,7 +67,7 @@ def on_any_page(figure: dict[str, Any]) -> dict[str, Any]:
     return {**figure, "layout": {**layout, "template": {"layout": template}} | ({"meta": meta} if meta else {})}
 
 
-def _in_words(figure: dict[str, Any]) -> str:
+def _describe_figure(figure: dict[str, Any]) -> str:
     layout = figure.get("layout", {})
     title = (layout.get("title") or {}).get("text", "")
     return (layout.get("meta") or {}).get("alt") or f"A figure: {title}"
@@ -101,23 +101,23 @@ def check(answer: Any, right: Any, *, why: str = "", tolerance: float = TOLERANC
     `...` is an unanswered question: the right answer stays folded away.
     """
     if answer is ...:
-        return Verdict(None, _shown(right), why)
-    return Verdict(_agree(answer, right, tolerance), _shown(right), why)
+        return Verdict(None, _format_answer(right), why)
+    return Verdict(_agree(answer, right, tolerance), _format_answer(right), why)
 
 
 def _agree(answer: Any, right: Any, tolerance: float) -> bool:
     if isinstance(right, str):
         return isinstance(answer, str) and answer.strip().casefold() == right.strip().casefold()
-    if isinstance(right, Number):
-        return isinstance(answer, Number) and math.isclose(answer, right, rel_tol=tolerance, abs_tol=1e-9)
+    if isinstance(right, Real):
+        return isinstance(answer, Real) and math.isclose(float(answer), float(right), rel_tol=tolerance, abs_tol=1e-9)
     if isinstance(right, Iterable):
         return isinstance(answer, Iterable) and set(answer) == set(right)
     return bool(answer == right)
 
 
-def _shown(right: Any) -> str:
+def _format_answer(right: Any) -> str:
     if isinstance(right, str | bool | int):
         return str(right)
-    if isinstance(right, Number):
-        return f"{right:.4g}"
+    if isinstance(right, Real):
+        return f"{float(right):.4g}"
     return ", ".join(str(each) for each in right) if isinstance(right, Iterable) else str(right)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xcwork.viz import colour, hatch, plain, styled
+from xcwork.viz import apply_style, pick_colour, pick_hatch, plain
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-FEW = 5  # documents up to which every whole number is a tick
+MAX_SINGLE_TICKS = 5  # documents up to which every whole number is a tick
 
 
 def rank_histogram(histogram: pd.DataFrame, *, title: str = "Where the true labels stand") -> go.Figure:
-    """Bars of `xcwork.analysis.label_details.rank_histogram`; what is not in the list is hatched."""
+    """Draw bars of `xcwork.analysis.label_details.rank_histogram`; what is not in the list is hatched."""
     import plotly.graph_objects as go
 
     absent = histogram["rank"] == "not listed"
@@ -25,11 +25,11 @@ def rank_histogram(histogram: pd.DataFrame, *, title: str = "Where the true labe
             y=rows["documents"].tolist(),
             name=name,
             hovertemplate="rank %{x}: %{y:,}<extra></extra>",
-            marker={"color": colour(position), "pattern": {"shape": hatch(position)}},
+            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
         )
     counts = histogram["documents"]
     first, lost = int(counts.iloc[0]) if len(counts) else 0, int(counts[absent].sum())
-    return styled(
+    return apply_style(
         figure,
         title=plain(title),
         x="rank",
@@ -39,6 +39,6 @@ def rank_histogram(histogram: pd.DataFrame, *, title: str = "Where the true labe
         bargap=0.2,
         barmode="stack",
         xaxis={"type": "category", "categoryarray": histogram["rank"].tolist()},
-        yaxis={"dtick": 1} if len(counts) and counts.max() <= FEW else {},
+        yaxis={"dtick": 1} if len(counts) and counts.max() <= MAX_SINGLE_TICKS else {},
         alt=f"Of {int(counts.sum()):,} true labels {first:,} stand first and {lost:,} are not listed.",
     )

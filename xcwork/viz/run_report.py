@@ -6,7 +6,7 @@ its numbers beside it as a table. Everything that comes from data or users is es
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from xcwork.metrics import EvalReport
 
-WORST_LABELS, SAMPLE_ERRORS, K = 20, 10, 5
+N_WORST_LABELS = 20
+N_WORST_DOCUMENTS = 10
+K = 5  # labels of a list that count
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 )
@@ -36,11 +38,11 @@ td { max-width: 22rem; overflow-wrap: anywhere }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 caption { text-align: left; font-weight: 600; padding: .5rem 0 }
 figure { margin: 1rem 0 } figcaption, .note { color: #444 }
-"""  # noqa: E501 - one rule a line reads better than a folded one
+"""  # noqa: E501 - one rule per line reads better than a folded one
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _ReportedRun:
     """A run as the report shows it."""
 
     name: str
@@ -61,16 +63,16 @@ def write_report(runs: Run | Iterable[Run], path: str | Path) -> Path:
 
 
 def render(runs: Sequence[Run]) -> str:
-    """The report as HTML."""
+    """Return the report as HTML."""
     from plotly.offline import get_plotlyjs
 
-    entries = _entries(runs)
-    measured = [entry for entry in entries if entry.report is not None]
+    entries = _read_runs(runs)
+    reports = {entry.name: entry.report for entry in entries if entry.report is not None}
     title = f"xcwork report: {entries[0].name}" + (f" and {len(entries) - 1} more" if len(entries) > 1 else "")
-    parts = [f"<h1>{escape(title)}</h1>", _overview(entries)]
-    if measured:
-        parts += [_metrics(measured), _rankings(measured), _bands(measured)]
-    parts += [_details(entry) for entry in entries]
+    parts = [f"<h1>{escape(title)}</h1>", _render_overview(entries)]
+    if reports:
+        parts += [_render_metrics(reports), _render_rankings(reports), _render_bands(reports)]
+    parts += [_render_details(entry) for entry in entries]
     body = "\n".join(parts)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -80,19 +82,18 @@ def render(runs: Sequence[Run]) -> str:
     )
 
 
-def _entries(runs: Sequence[Run]) -> list[_Entry]:
+def _read_runs(runs: Sequence[Run]) -> list[_ReportedRun]:
     names = [clean(run.name) for run in runs]
     entries = []
     for run, name in zip(runs, names, strict=True):
-        record, report = run.to_dict(), None
-        if record["metrics"]:
-            report = run.report()
-        # Two runs may carry the same name; the id tells them apart.
-        entries.append(_Entry(name if names.count(name) == 1 else run.id, run, record, report))
+        record = run.to_dict()
+        report = run.report() if record["metrics"] else None
+        # Two runs may have the same name; the id tells them apart.
+        entries.append(_ReportedRun(name if names.count(name) == 1 else run.id, run, record, report))
     return entries
 
 
-def _overview(entries: Sequence[_Entry]) -> str:
+def _render_overview(entries: Sequence[_ReportedRun]) -> str:
     rows = []
     for entry in entries:
         record, size = entry.record, entry.record["model_bytes"]
@@ -108,41 +109,41 @@ def _overview(entries: Sequence[_Entry]) -> str:
                 None if size is None else size / 1e6,
             ]
         )
-    columns = ["run", "method", "data", "state", "training, s", "ms a document", "memory, MB", "model, MB"]
-    return _table("Runs", columns, rows)
+    columns = ["run", "method", "data", "state", "training, s", "ms per document", "memory, MB", "model, MB"]
+    return _render_table("Runs", columns, rows)
 
 
-def _metrics(entries: Sequence[_Entry]) -> str:
+def _render_metrics(reports: Mapping[str, EvalReport]) -> str:
     scopes = {"all labels": "metrics", "labels seen in training": "seen", "unseen labels": "unseen"}
     parts = ["<h2>Metrics</h2>"]
     for title, scope in scopes.items():
-        rows = [[entry.name, *(getattr(entry.report, scope)[metric] for metric in HEADLINE)] for entry in entries]
-        parts.append(_table(f"Percent, {title}", ["run", *HEADLINE], rows))
-    for entry in entries:
-        constants = entry.report.propensity
+        rows = [[name, *(getattr(report, scope)[metric] for metric in HEADLINE)] for name, report in reports.items()]
+        parts.append(_render_table(f"Percent, {title}", ["run", *HEADLINE], rows))
+    for name, report in reports.items():
+        constants = report.propensity
         psp = f"PSP with A = {constants.A}, B = {constants.B} ({constants.source})"
-        notes = "; ".join([psp, *(f"{scope}: {note}" for scope, note in entry.report.notes.items())])
-        parts.append(f'<p class="note">{_shown(entry.name)}: {_shown(notes)}</p>')
+        notes = "; ".join([psp, *(f"{scope}: {note}" for scope, note in report.notes.items())])
+        parts.append(f'<p class="note">{_escape(name)}: {_escape(notes)}</p>')
     return "\n".join(parts)
 
 
-def _rankings(entries: Sequence[_Entry]) -> str:
-    lists = {entry.name: entry.report.curves for entry in entries if entry.report.curves["k"]}
+def _render_rankings(reports: Mapping[str, EvalReport]) -> str:
+    lists = {name: report.curves for name, report in reports.items() if report.curves["k"]}
     parts = ["<h2>How far down the list</h2>"]
     for metric in ("recall_macro", "P"):
         told = [
             f"{name}: from {c[metric][0]:.1f} % at k = 1 to {c[metric][-1]:.1f} % at k = {c['k'][-1]}"
             for name, c in lists.items()
         ]
-        parts.append(_figure(curves.ranking_curves(lists, metric), "; ".join(told)))
+        parts.append(_render_figure(curves.ranking_curves(lists, metric), "; ".join(told)))
     return "\n".join(parts)
 
 
-def _bands(entries: Sequence[_Entry]) -> str:
-    tables = {entry.name: entry.report.bands["absolute"] for entry in entries}
+def _render_bands(reports: Mapping[str, EvalReport]) -> str:
+    tables = {name: report.bands["absolute"] for name, report in reports.items()}
     columns = ["labels", "test_positives", f"hits@{K}", f"recall@{K}", f"contribution@{K}"]
     rows = [
-        # Without a true label in the test part a recall of 0 would look like a failure.
+        # Without a true label in the test split a recall of 0 would look like a failure.
         [name, band, *(row[c] if row["test_positives"] or not c.startswith("recall") else None for c in columns)]
         for name, table in tables.items()
         for band, row in table.items()
@@ -150,58 +151,66 @@ def _bands(entries: Sequence[_Entry]) -> str:
     return "\n".join(
         [
             "<h2>Frequent and rare labels</h2>",
-            _figure(bands.band_recall(tables, k=K), entries[0].report.definitions["absolute"]),
-            _figure(bands.band_contributions(tables, k=K), f"The parts of a bar add up to P@{K}."),
-            _table("By band", ["run", "band", *columns], rows),
+            _render_figure(bands.band_recall(tables, k=K), next(iter(reports.values())).definitions["absolute"]),
+            _render_figure(bands.band_contributions(tables, k=K), f"The parts of a bar add up to P@{K}."),
+            _render_table("By band", ["run", "band", *columns], rows),
         ]
     )
 
 
-def _details(entry: _Entry) -> str:
-    """Everything about one run alone."""
-    parts = [f"<h2>{_shown(entry.name)}</h2>", f'<p class="note">{_shown(entry.run.id)}</p>']
+def _render_details(entry: _ReportedRun) -> str:
+    """Return everything about one run alone."""
+    parts = [f"<h2>{_escape(entry.name)}</h2>", f'<p class="note">{_escape(entry.run.id)}</p>']
     if entry.record["message"]:
-        parts.append(f"<p>{_shown(entry.record['state'])}: {_shown(entry.record['message'])}</p>")
+        parts.append(f"<p>{_escape(entry.record['state'])}: {_escape(entry.record['message'])}</p>")
     events = entry.run.events()
     for value in dict.fromkeys(name for _, name in curves.training_series(events)):
-        parts.append(_figure(curves.training_curves(events, value=value), f"{value} as the training reported it."))
+        parts.append(
+            _render_figure(curves.training_curves(events, value=value), f"{value} as the training reported it.")
+        )
     if entry.report is not None:
         parts.append(
-            _table(
+            _render_table(
                 f"Labels missed most often (first {K})",
                 ["label", "test documents", "found"],
-                worst_labels(entry.run, WORST_LABELS),
+                worst_labels(entry.run, N_WORST_LABELS),
             )
         )
-        parts.append(_errors(entry.run))
+        parts.append(_render_errors(entry.run))
     parameters = entry.record.get("params", {})
-    parts.append(_table("Parameters", ["parameter", "value"], [[name, str(v)] for name, v in parameters.items()]))
+    parts.append(
+        _render_table("Parameters", ["parameter", "value"], [[name, str(v)] for name, v in parameters.items()])
+    )
     return "\n".join(parts)
 
 
-def _errors(run: Run) -> str:
+def _render_errors(run: Run) -> str:
     try:
-        sample = evaluation.read_table(run.folder / "eval", evaluation.ERRORS, rows=SAMPLE_ERRORS)
+        sample = evaluation.read_table(run.folder / "eval", evaluation.ERRORS, rows=N_WORST_DOCUMENTS)
     except XcworkError as damage:
-        return f'<p class="note">{_shown(damage)}</p>'
-    return _table(f"Documents ranked worst (first {K} labels)", list(sample.columns), sample.values.tolist())
+        return f'<p class="note">{_escape(damage)}</p>'
+    return _render_table(f"Documents ranked worst (first {K} labels)", list(sample.columns), sample.values.tolist())
 
 
-def _figure(figure: go.Figure, caption: str) -> str:
+def _render_figure(figure: go.Figure, caption: str) -> str:
     drawn = figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True})
-    return f'<figure aria-label="{_shown(alt_text(figure))}">{drawn}<figcaption>{_shown(caption)}</figcaption></figure>'
+    return (
+        f'<figure aria-label="{_escape(alt_text(figure))}">{drawn}<figcaption>{_escape(caption)}</figcaption></figure>'
+    )
 
 
-def _table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    head = "".join(f'<th scope="col">{_shown(column)}</th>' for column in columns)
-    lines = [f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in rows]
+def _render_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    head = "".join(f'<th scope="col">{_escape(column)}</th>' for column in columns)
+    lines = [f"<tr>{''.join(_render_cell(value) for value in row)}</tr>" for row in rows]
     if not lines:
         lines = [f'<tr><td colspan="{len(columns)}">none</td></tr>']
     body = "\n".join(lines)
-    return f"<table><caption>{_shown(caption)}</caption><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
+    return (
+        f"<table><caption>{_escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
+    )
 
 
-def _cell(value: Any) -> str:
+def _render_cell(value: Any) -> str:
     if value is None:
         return "<td>–</td>"
     if isinstance(value, int | float):
@@ -210,8 +219,8 @@ def _cell(value: Any) -> str:
             if isinstance(value, float)
             else f'<td class="number">{value:,}</td>'
         )
-    return f"<td>{_shown(value)}</td>"
+    return f"<td>{_escape(value)}</td>"
 
 
-def _shown(text: object) -> str:
+def _escape(text: object) -> str:
     return escape(clean(text, None))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xcwork.errors import ConfigError
-from xcwork.viz import COLOURS, SCALE, colour, listed, marker, plain, styled
+from xcwork.viz import COLOURS, SCALE, apply_style, join_phrases, pick_colour, pick_marker, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from xcwork.methods.landmarks.graph import LandmarkGraph
 
 TREES = ("icicle", "treemap")
-MOST_NODES, MOST_CELLS = 1000, 200  # nodes of a tree, cells along one side of a grid
-NAMED_LANDMARKS = 15
+MAX_NODES = 1000  # of a tree
+MAX_CELLS = 200  # along one side of a grid
+MAX_NAMED_LANDMARKS = 15
 
 
 def landmark_graph_figure(graph: LandmarkGraph) -> go.Figure:
-    """Landmarks, the labels that hang on them and how strongly; solid lines add, dotted lines take away."""
+    """Draw landmarks, the labels that hang on them and how strongly; solid lines add, dotted lines take away."""
     import plotly.graph_objects as go
 
     nodes, edges, figure = graph.nodes, graph.edges, go.Figure()
@@ -52,13 +53,17 @@ def landmark_graph_figure(graph: LandmarkGraph) -> go.Figure:
                 for row in rows[["name", "documents", "labels"]].itertuples(index=False)
             ],
             hovertemplate="%{text}<extra>%{fullData.name}</extra>",
-            marker={"symbol": marker(position), "color": colour(position), "size": 14 if kind == "landmark" else 8},
+            marker={
+                "symbol": pick_marker(position),
+                "color": pick_colour(position),
+                "size": 14 if kind == "landmark" else 8,
+            },
         )
-    largest = nodes[nodes["kind"] == "landmark"].nlargest(NAMED_LANDMARKS, "labels")
+    largest = nodes[nodes["kind"] == "landmark"].nlargest(MAX_NAMED_LANDMARKS, "labels")
     for row in largest[["name", "x", "y"]].itertuples(index=False):
         figure.add_annotation(x=row.x, y=row.y, text=plain(row.name, 24), showarrow=False, yshift=14)
     told = [f"{row.name} ({row.labels:,} labels)" for row in largest[["name", "labels"]].itertuples(index=False)]
-    return styled(
+    return apply_style(
         figure,
         title=plain(graph.caption, 120),
         x="",
@@ -66,15 +71,15 @@ def landmark_graph_figure(graph: LandmarkGraph) -> go.Figure:
         showlegend=True,
         height=640,
         hovermode="closest",
-        alt=f"Graph of {graph.caption}. Most labels hang on {listed(told)}.",
+        alt=f"Graph of {graph.caption}. Most labels hang on {join_phrases(told)}.",
         table=nodes.drop(columns=["x", "y"]),
         xaxis={"visible": False},
         yaxis={"visible": False},
     )
 
 
-def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: int = MOST_NODES) -> go.Figure:
-    """A tree of labels as nested boxes, each as large as the number of labels below it.
+def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: int = MAX_NODES) -> go.Figure:
+    """Draw a tree of labels as nested boxes, each as large as the number of labels below it.
 
     `nodes` has id, parent (missing for the root), name, labels (how many labels lie below) and optionally value, which
     colours the boxes. Only the largest `max_nodes` nodes are drawn, always with all their ancestors.
@@ -98,13 +103,13 @@ def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: i
         "hovertemplate": "%{label}: %{value:,} labels<extra></extra>",
         "marker": {"colors": drawn["value"].tolist(), "colorscale": SCALE, "showscale": True}
         if "value" in drawn
-        else {"colors": [colour(i) for i in range(len(drawn))]},
+        else {"colors": [pick_colour(i) for i in range(len(drawn))]},
     }
     figure = go.Figure(go.Icicle(**boxes) if kind == "icicle" else go.Treemap(**boxes))
     n_labels = int(nodes["labels"].max()) if len(nodes) else 0
     n_leaves = int((~nodes["id"].isin(nodes["parent"].dropna())).sum())
     shown = "" if len(drawn) == len(nodes) else f", of which the {len(drawn):,} largest are drawn"
-    return styled(
+    return apply_style(
         figure,
         title=f"Tree of {n_labels:,} labels",
         x="",
@@ -124,14 +129,14 @@ def head_grid_figure(
     rows: str = "code of head 1",
     columns: str = "code of head 2",
 ) -> go.Figure:
-    """A heat map with one cell for each pair of codes of two heads; codes that no label uses are NaN and stay empty.
+    """Draw a heat map with one cell per pair of codes of two heads; codes that no label uses are NaN and stay empty.
 
     Of a grid with more than two hundred rows or columns, cells are averaged over blocks.
     """
     import pandas as pd
     import plotly.graph_objects as go
 
-    values, (high, wide) = _blocks(np.asarray(grid, float))
+    values, (high, wide) = _average_blocks(np.asarray(grid, float))
     figure = go.Figure()
     figure.add_heatmap(
         z=values,
@@ -148,7 +153,7 @@ def head_grid_figure(
     table = pd.DataFrame(
         {rows: at[:, 0] * high, columns: at[:, 1] * wide, value: values[np.isfinite(values)]}
     ).sort_values(value, ascending=False, kind="stable")
-    return styled(
+    return apply_style(
         figure,
         title=plain(title),
         x=plain(columns),
@@ -160,9 +165,9 @@ def head_grid_figure(
     )
 
 
-def _blocks(grid: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
-    """(the grid, averaged over blocks where it is too large to draw; rows and columns of a block)."""
-    size = tuple(-(-length // MOST_CELLS) for length in grid.shape)
+def _average_blocks(grid: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
+    """Return (the grid, averaged over blocks where it is too large to draw; rows and columns of a block)."""
+    size = tuple(-(-length // MAX_CELLS) for length in grid.shape)
     if size == (1, 1):
         return grid, size
     padding = [(0, -length % step) for length, step in zip(grid.shape, size, strict=True)]

@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xcwork.errors import ConfigError
-from xcwork.viz import SCALE, colour, dash, listed, marker, plain, shortened, styled
+from xcwork.viz import SCALE, apply_style, join_phrases, pick_colour, pick_dash, pick_marker, plain, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-MOST_IMAGES = 100
-GAP = 2  # empty pixels between two images
+MAX_IMAGES = 100
+GAP_PIXELS = 2  # between two images
 
 
 def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """(e, c) of the power law value = c * size^e that fits best: a straight line through the logarithms."""
-    sizes, values = np.asarray(sizes, float), np.asarray(values, float)
-    if len(np.unique(sizes)) < 2 or (sizes <= 0).any() or (values <= 0).any():
+    """Return (e, c) of the power law value = c * size^e that fits best: a straight line through the logarithms."""
+    across = np.asarray(sizes, float)
+    up = np.asarray(values, float)
+    if len(np.unique(across)) < 2 or (across <= 0).any() or (up <= 0).any():
         raise ConfigError("a growth curve needs positive values at two or more different sizes")
-    exponent, start = np.polyfit(np.log(sizes), np.log(values), 1)
+    exponent, start = np.polyfit(np.log(across), np.log(up), 1)
     return float(exponent), float(np.exp(start))
 
 
@@ -34,7 +35,7 @@ def growth_curves(
     x: str = "labels",
     y: str = "seconds",
 ) -> go.Figure:
-    """One line a series on two logarithmic axes, each with its fitted power law and exponent."""
+    """Draw one line per series on two logarithmic axes, each with its fitted power law and exponent."""
     import pandas as pd
     import plotly.graph_objects as go
 
@@ -48,7 +49,7 @@ def growth_curves(
             name=plain(name),
             mode="markers",
             legendgroup=str(position),
-            marker={"symbol": marker(position), "color": colour(position), "size": 10},
+            marker={"symbol": pick_marker(position), "color": pick_colour(position), "size": 10},
             hovertemplate="%{x:,}: %{y:.4g}<extra>%{fullData.name}</extra>",
         )
         figure.add_scatter(
@@ -57,12 +58,12 @@ def growth_curves(
             mode="lines",
             legendgroup=str(position),
             name=f"size^{exponent:.2f}",
-            line={"color": colour(position), "dash": dash(position)},
+            line={"color": pick_colour(position), "dash": pick_dash(position)},
             hoverinfo="skip",
         )
-        told.append(f"{shortened(name)} grows like size to the power of {exponent:.2f}")
+        told.append(f"{shorten(name)} grows like size to the power of {exponent:.2f}")
         rows += [(name, size, value, exponent) for size, value in zip(sizes, values, strict=True)]
-    return styled(
+    return apply_style(
         figure,
         title=plain(title),
         x=plain(x),
@@ -70,7 +71,7 @@ def growth_curves(
         xaxis_type="log",
         yaxis_type="log",
         showlegend=True,
-        alt=f"{shortened(y)} against {shortened(x)}: {listed(told)}.",
+        alt=f"{shorten(y)} against {shorten(x)}: {join_phrases(told)}.",
         table=pd.DataFrame(rows, columns=["series", x, y, "exponent"]),
     )
 
@@ -78,7 +79,7 @@ def growth_curves(
 def simulation_curves(
     series: Mapping[str, pd.DataFrame], *, title: str = "Simulation", x: str = "parameter", y: str = "value"
 ) -> go.Figure:
-    """One line a series with a band around it. Each frame has the columns x, mean, low and high."""
+    """Draw one line per series with a band around it. Each frame has the columns x, mean, low and high."""
     import pandas as pd
     import plotly.graph_objects as go
 
@@ -89,7 +90,7 @@ def simulation_curves(
             x=across + across[::-1],
             y=points["high"].tolist() + points["low"].tolist()[::-1],
             fill="toself",
-            fillcolor=_faint(colour(position)),
+            fillcolor=_make_faint(pick_colour(position)),
             line={"width": 0},
             hoverinfo="skip",
             showlegend=False,
@@ -102,25 +103,24 @@ def simulation_curves(
             name=plain(name),
             mode="lines+markers",
             legendgroup=str(position),
-            line={"color": colour(position), "dash": dash(position)},
-            marker={"symbol": marker(position), "size": 8},
+            line={"color": pick_colour(position), "dash": pick_dash(position)},
+            marker={"symbol": pick_marker(position), "size": 8},
             customdata=points[["low", "high"]].to_numpy(),
             hovertemplate="%{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})<extra>%{fullData.name}</extra>",
         )
         if len(points):
             first, last = points.iloc[0], points.iloc[-1]
             told.append(
-                f"{shortened(name)} from {first['mean']:.3g} at {first['x']:.3g} to {last['mean']:.3g} at "
-                f"{last['x']:.3g}"
+                f"{shorten(name)} from {first['mean']:.3g} at {first['x']:.3g} to {last['mean']:.3g} at {last['x']:.3g}"
             )
     tables = [points[["x", "mean", "low", "high"]].assign(series=name) for name, points in series.items()]
-    return styled(
+    return apply_style(
         figure,
         title=plain(title),
         x=plain(x),
         y=plain(y),
         showlegend=True,
-        alt=f"{shortened(y)} against {shortened(x)}: {listed(told)}.",
+        alt=f"{shorten(y)} against {shorten(x)}: {join_phrases(told)}.",
         table=pd.concat(tables)[["series", "x", "mean", "low", "high"]] if tables else None,
     )
 
@@ -128,22 +128,24 @@ def simulation_curves(
 def image_grid(
     images: np.ndarray, names: Sequence[str], *, columns: int = 5, title: str = "Label embeddings as images"
 ) -> go.Figure:
-    """Label embeddings that are images, (n, height, width), side by side with their names; at most a hundred."""
+    """Draw label embeddings that are images, (n, height, width), side by side with their names; at most a hundred."""
     import pandas as pd
     import plotly.graph_objects as go
 
     images = np.asarray(images, float)
     if images.ndim != 3 or len(images) != len(names):
-        raise ConfigError(f"there must be one (height, width) image a name, got {images.shape} and {len(names)} names")
-    images, names = images[:MOST_IMAGES], list(names)[:MOST_IMAGES]
+        raise ConfigError(
+            f"there must be one (height, width) image per name, got {images.shape} and {len(names)} names"
+        )
+    images, names = images[:MAX_IMAGES], list(names)[:MAX_IMAGES]
     (n, height, width), columns = images.shape, max(1, min(columns, len(images)))
     n_rows = -(-n // columns)
     # Room above each image is for its name.
     room = max(3, height // 4)
-    mosaic = np.full((n_rows * (height + room + GAP), columns * (width + GAP)), np.nan)
+    mosaic = np.full((n_rows * (height + room + GAP_PIXELS), columns * (width + GAP_PIXELS)), np.nan)
     figure = go.Figure()
     for at, (image, name) in enumerate(zip(images, names, strict=True)):
-        top, left = (at // columns) * (height + room + GAP) + room, (at % columns) * (width + GAP)
+        top, left = (at // columns) * (height + room + GAP_PIXELS) + room, (at % columns) * (width + GAP_PIXELS)
         # Each image by its own range: an embedding has no scale of its own.
         low, high = image.min(), image.max()
         mosaic[top : top + height, left : left + width] = (image - low) / (high - low if high > low else 1.0)
@@ -157,19 +159,20 @@ def image_grid(
             "mean": images.mean(axis=(1, 2)),
         }
     )
-    return styled(
+    return apply_style(
         figure,
         title=plain(title),
         x="",
         y="",
         height=max(260, 60 + 150 * n_rows),
         table=table,
-        alt=f"{n} label embeddings drawn as images of {width} by {height} pixels: {listed(list(map(str, names)), 10)}.",
+        alt=f"{n} label embeddings drawn as images of {width} by {height} pixels: "
+        f"{join_phrases(list(map(str, names)), 10)}.",
         xaxis={"visible": False},
         yaxis={"visible": False, "autorange": "reversed", "scaleanchor": "x"},
     )
 
 
-def _faint(colour: str) -> str:
+def _make_faint(colour: str) -> str:
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, 0.2)"

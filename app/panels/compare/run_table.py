@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import widgets
-from xcwork_app.panels.errors import report
+from xcwork_app.panels.shared import report_button
 from xcwork_app.views import run_comparison
-from xcwork_app.views.run_comparison import Compared
+from xcwork_app.views.run_comparison import ComparedRuns
 
 from xcwork.export.tables import BOLD, ITALIC
 
@@ -33,13 +33,13 @@ STYLE = """
 </style>
 """
 TAGS = {BOLD: "strong", ITALIC: "em"}
-STARTS = ("P@1", "nDCG@1", "PSP@1", "training, s")  # columns that begin a group
+GROUP_STARTS = ("P@1", "nDCG@1", "PSP@1", "training, s")  # columns that begin a group
 
 
-def show(chosen: Compared, scope: str, *, published: bool) -> None:
-    """The table with its legend, and its exports."""
-    table = run_comparison.table(chosen, scope, published)
-    st.html(STYLE + html(table))
+def show(chosen: ComparedRuns, scope: str, *, published: bool) -> None:
+    """Show the table with its legend, and its exports."""
+    table = run_comparison.make_table(chosen, scope, published)
+    st.html(STYLE + render_html(table))
     legend = [
         "Percent. **Best** of a column, *not significantly different from it* (paired bootstrap over documents, 95 %)."
     ]
@@ -47,28 +47,30 @@ def show(chosen: Compared, scope: str, *, published: bool) -> None:
         legend.append("Faded: published results; other splits and features, so for orientation only.")
     elif published:
         legend.append("No published results are known for this dataset.")
-    st.caption(" ".join(legend + [widgets.plain(_sentence(note)) for note in table.notes]))
+    st.caption(" ".join(legend + [widgets.plain(f"{note[:1].upper()}{note[1:]}.") for note in table.notes]))
     with st.container(horizontal=True, vertical_alignment="center"):
-        _download(table.to_csv, "CSV", "csv", "text/csv")
-        _download(table.to_markdown, "Markdown", "md", "text/markdown")
-        _download(table.to_latex, "LaTeX", "tex", "application/x-tex")
+        _show_download(table.to_csv, "CSV", "csv", "text/csv")
+        _show_download(table.to_markdown, "Markdown", "md", "text/markdown")
+        _show_download(table.to_latex, "LaTeX", "tex", "application/x-tex")
         st.space("stretch")
-        report.button(chosen.runs, key="compare.report")
+        report_button.show_report_button(chosen.runs, key="compare.report")
     expander = st.expander("Show as a table that can be sorted", key="compare.sortable", on_change="rerun")
     if expander.open:
         with expander:
-            widgets.table(table.frame, key="compare.table", name="runs-compared", alt="Metrics and costs of the runs")
+            widgets.show_table(
+                table.frame, key="compare.table", name="runs-compared", alt="Metrics and costs of the runs"
+            )
 
 
-def html(table: ComparisonTable) -> str:
-    """The table as HTML; text from outside is escaped."""
+def render_html(table: ComparisonTable) -> str:
+    """Return the table as HTML; text from outside is escaped."""
     frame, emphasis, first = table.frame, table.emphasis, len(table.frame) - table.n_published
     filled = [at for at, name in enumerate(frame.columns) if frame[name].notna().any()]
     kinds = {at: _kind(frame.columns[at], frame.dtypes.iloc[at].kind) for at in filled}
     head = "".join(f'<th scope="col" class="{kinds[at]}">{escape(str(frame.columns[at]))}</th>' for at in filled)
     rows = []
     for position, row in enumerate(frame.itertuples(index=False, name=None)):
-        cells = [f'<td class="{kinds[at]}">{_cell(row[at], emphasis[position, at])}</td>' for at in filled]
+        cells = [f'<td class="{kinds[at]}">{_format_cell(row[at], emphasis[position, at])}</td>' for at in filled]
         classes = ("published " if position >= first else "") + ("first" if position == first else "")
         rows.append(f'<tr class="{classes.strip()}">{"".join(cells)}</tr>')
     body = "".join(rows)
@@ -78,10 +80,10 @@ def html(table: ComparisonTable) -> str:
 
 
 def _kind(column: str, dtype: str) -> str:
-    return ("text" if dtype not in "fi" else "number") + (" gap" if column in STARTS else "")
+    return ("text" if dtype not in "fi" else "number") + (" gap" if column in GROUP_STARTS else "")
 
 
-def _cell(value: object, style: str) -> str:
+def _format_cell(value: object, style: str) -> str:
     if value is None or value != value:  # NaN is not equal to itself
         return "–"
     if not isinstance(value, float):
@@ -90,11 +92,7 @@ def _cell(value: object, style: str) -> str:
     return f"<{TAGS[style]}>{shown}</{TAGS[style]}>" if style else shown
 
 
-def _sentence(note: str) -> str:
-    return note[:1].upper() + note[1:] + "."
-
-
-def _download(make: Callable[[], str], label: str, suffix: str, mime: str) -> None:
+def _show_download(make: Callable[[], str], label: str, suffix: str, mime: str) -> None:
     st.download_button(
         label,
         lambda: make().encode("utf-8"),

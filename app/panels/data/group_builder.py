@@ -24,12 +24,12 @@ def show(source: Source) -> None:
         format_func=KINDS.__getitem__,
         key="data.groups",
         persist_state="session",
-        help="Some data carry labels for groups of documents only: all images of an album, all functions of a module.",
+        help="Some data have labels for groups of documents only: all images of an album, all functions of a module.",
     )
-    recipe = "" if kind == "data" else _recipe(kind)
+    recipe = "" if kind == "data" else _choose_recipe(kind)
     plain_options = {name: value for name, value in source.options if name != "groups"}
-    wanted = Source.of(source.data, plain_options | ({"groups": recipe} if recipe else {}))
-    facts = _facts(source if kind == "data" else wanted, source.stamp())
+    wanted = Source.from_data(source.data, plain_options | ({"groups": recipe} if recipe else {}))
+    facts = _compute_facts(source if kind == "data" else wanted, source.stamp())
     if facts is None:
         st.caption("This dataset has no groups of its own. Choose another way to see what aggregation does.")
     else:
@@ -40,18 +40,18 @@ def show(source: Source) -> None:
             open_source(wanted)
 
 
-def _recipe(kind: str) -> str:
+def _choose_recipe(kind: str) -> str:
     first, second, third = st.columns(3)
     with first:
-        settings: dict[str, Any] = {
-            "random": lambda: {"size": st.slider("Members of a group", 2, 50, 10, key="data.groups.size")},
-            "clusters": lambda: {
-                "depth": st.slider(
-                    "Depth", 1, 12, 7, key="data.groups.depth", help="2 to this power groups of about equal size."
-                )
-            },
-            "names": lambda: {"level": st.selectbox("Level", LEVELS, key="data.groups.level")},
-        }[kind]()
+        settings: dict[str, Any] = {}
+        if kind == "random":
+            settings["size"] = st.slider("Members of a group", 2, 50, 10, key="data.groups.size")
+        elif kind == "clusters":
+            settings["depth"] = st.slider(
+                "Depth", 1, 12, 7, key="data.groups.depth", help="2 to this power groups of about equal size."
+            )
+        else:
+            settings["level"] = st.selectbox("Level", LEVELS, key="data.groups.level")
     if kind == "clusters":
         with second:
             settings["noise"] = st.slider(
@@ -67,30 +67,30 @@ def _recipe(kind: str) -> str:
         if st.toggle(
             "Write labels to all members",
             key="data.groups.aggregate",
-            help="Hide which member carries which label from methods that know no groups.",
+            help="Hide which member has which label from methods that know no groups.",
         ):
             settings["aggregate"] = "true"
     return f"{kind}:" + ",".join(f"{name}={value}" for name, value in settings.items())
 
 
 @st.cache_data(max_entries=50, show_spinner="Grouping documents.")
-def _facts(source: Source, stamp: str) -> dict[str, float] | None:
+def _compute_facts(source: Source, stamp: str) -> dict[str, float] | None:
     from xcwork.data.group_recipes import group_facts, regroup
 
     recipe = dict(source.options).get("groups")
     base = Source(source.data, tuple(pair for pair in source.options if pair[0] != "groups"))
-    split = caches.dataset(base).train
+    split = caches.get_dataset(base).train
     if recipe is not None:
-        split = regroup(caches.dataset(base), recipe.replace(",aggregate=true", "")).train
+        split = regroup(caches.get_dataset(base), recipe.replace(",aggregate=true", "")).train
     return None if split.groups is None else asdict(group_facts(split))
 
 
 def _show_facts(facts: dict[str, float]) -> None:
     shown = (
         ("Groups", f"{facts['groups']:,}", None),
-        ("Documents a group", f"{facts['members']:.1f}", None),
-        ("Labels a group", f"{facts['labels']:.1f}", None),
-        ("Dilution", f"{facts['dilution']:.1f} ×", "Labels a document seems to carry, for each one it does carry."),
+        ("Documents per group", f"{facts['members']:.1f}", None),
+        ("Labels per group", f"{facts['labels']:.1f}", None),
+        ("Dilution", f"{facts['dilution']:.1f} ×", "Labels a document seems to have, for each one it really has."),
     )
-    widgets.metrics(shown)
-    st.caption("Aggregation keeps the labels of a group and forgets which member carries which.")
+    widgets.show_metrics(shown)
+    st.caption("Aggregation keeps the labels of a group and forgets which member has which.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from xcwork_app import state, widgets
@@ -14,8 +15,8 @@ KNOBS = (
     ("n_documents", "Documents", 5_000, 10, 1_000_000, "Training and test together."),
     ("n_labels", "Labels", 500, 2, 1_000_000, "Of all topics together."),
     ("n_topics", "Topics", 20, 1, 10_000, "A document has one, and its labels belong to it."),
-    ("labels_per_document", "Labels a document", 3.0, 0.1, 50.0, "On average."),
-    ("unseen_share", "Unseen share", 0.1, 0.0, 0.9, "Labels that no training document carries."),
+    ("labels_per_document", "Labels per document", 3.0, 0.1, 50.0, "On average."),
+    ("unseen_share", "Unseen share", 0.1, 0.0, 0.9, "Labels that no training document has."),
     ("exponent", "Exponent", 1.0, 0.0, 3.0, "Of the power law of frequencies: larger is a longer tail."),
     ("signal", "Signal", 0.4, 0.05, 0.95, "Probability that a relevant label shows each of its terms."),
     ("noise", "Noise", 6.0, 0.0, 100.0, "Terms of irrelevant labels in a document, on average."),
@@ -24,8 +25,8 @@ KNOBS = (
 )
 
 
-def choose() -> None:
-    """What there is, as a table; the side bar offers the same."""
+def choose_dataset() -> None:
+    """Show the datasets that are here as a table; the side bar offers the same."""
     import pandas as pd
 
     from xcwork.data.load import list_datasets
@@ -34,7 +35,7 @@ def choose() -> None:
     frame = pd.DataFrame(
         [{"dataset": entry.name, "format": entry.format, "what it is": entry.description} for entry in entries]
     )
-    chosen = widgets.table(
+    chosen = widgets.show_table(
         frame,
         key="data.choose",
         name="datasets",
@@ -42,12 +43,12 @@ def choose() -> None:
         alt="The datasets that are here",
         columns={"what it is": st.column_config.TextColumn(width="large")},
     )
-    if (row := widgets.newly_chosen(chosen, "data.choose")) is not None:
+    if (row := widgets.take_new_choice(chosen, "data.choose")) is not None:
         open_source(Source(entries[row].name))
 
 
-def path() -> None:
-    """A file or folder that this machine can read."""
+def choose_path() -> None:
+    """Ask for a file or folder that this machine can read."""
     with st.form("data.path", border=False):
         given = st.text_input(
             "File or folder on this machine",
@@ -74,14 +75,14 @@ def path() -> None:
     # The worker looks from elsewhere, so a path that leads somewhere from here becomes absolute.
     data = there.absolute() if there.exists() else given.strip()
     check_source(data, format=pairs.get("format"))
-    open_source(Source.of(data, pairs))
+    open_source(Source.from_data(data, pairs))
 
 
-def generate() -> None:
-    """A planted model with knobs: data whose best possible ranking is known."""
+def generate_dataset() -> None:
+    """Offer a planted model with knobs: data whose best possible ranking is known."""
     with st.form("data.generate", border=False):
         st.caption("Documents drawn from a known model, so that the best possible ranking is known too.")
-        values = {}
+        values: dict[str, Any] = {}
         for column, (name, label, value, low, high, help) in zip(st.columns(5) + st.columns(5), KNOBS, strict=True):
             values[name] = column.number_input(
                 label, min_value=low, max_value=high, value=value, help=help, key=f"data.generate.{name}"
@@ -90,7 +91,7 @@ def generate() -> None:
             return
     from xcwork.data.planted_model import Planted
 
-    Planted(**values)  # refuses what cannot be, with a sentence
+    Planted(**values)  # rejects impossible values with a clear message
     usual = {name: value for name, _, value, *_ in KNOBS}
     changed = ",".join(f"{name}={value}" for name, value in values.items() if value != usual[name])
     open_source(Source(f"synthetic:{changed}" if changed else "synthetic"))

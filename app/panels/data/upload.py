@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from xcwork_app import caches, state, widgets
+from xcwork_app import caches, widgets
+from xcwork_app.panels.data.sources_list import open_source
 from xcwork_app.sources import Source
 
 from xcwork.data import uploads
@@ -26,47 +27,48 @@ SEPARATORS = {
     ";": ";",
     ",": ",",
     " ": "blanks",
-    "": "one label a cell",
+    "": "one label per cell",
 }
 ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16")
-STAGED, ROUND = "data.staged", "data.upload.round"
-LIMIT_MB = 500
-SHOWN = 5
+STAGED = "data.staged"  # keys of the session
+ROUND = "data.upload.round"
+MAX_UPLOAD_MB = 500
+PREVIEW_ROWS = 5
 
 
 def show() -> None:
-    """The upload form, and what was understood of the files in it."""
+    """Show the upload form, and what was understood of the files in it."""
     files = st.file_uploader(
         "Your documents",
         accept_multiple_files=True,
         key=f"data.upload.{st.session_state.get(ROUND, 0)}",
-        max_upload_size=LIMIT_MB,
+        max_upload_size=MAX_UPLOAD_MB,
         help="One table (CSV, TSV, JSONL, Parquet; also .gz or .zip) with a text and a labels column, or all files of "
         "a dataset in another format, together or as one .zip.",
     )
     if not files:
         st.caption(
             "A CSV with a text column and a labels column is enough. Labels may be separated by a comma, a semicolon "
-            f"or a bar. At most {LIMIT_MB} MB; larger files go by path. Nothing leaves this machine."
+            f"or a bar. At most {MAX_UPLOAD_MB} MB; larger files go by path. Nothing leaves this machine."
         )
         return
-    with _files_by_name():
+    with _name_file_in_errors():
         _understand(files)
 
 
 def _understand(files: list[Any]) -> None:
-    """What was recognised, and the button that keeps it."""
-    staged = _staged(files)
+    """Show what was recognised, and the button that keeps it."""
+    staged = _stage_files(files)
     suggested = uploads.clean_name(files[0].name).split(".")[0] if len(files) == 1 else "my-dataset"
     name = st.text_input("Name", value=suggested, key=f"data.upload.name.{staged.name}")
-    options = _table_options(staged) if is_table(staged) else _other_format(staged)
+    options = _choose_table_options(staged) if is_table(staged) else _recognise_format(staged)
     if st.button("Add dataset", type="primary", key="data.upload.add"):
-        _add(staged, name, options)
+        _add_dataset(staged, name, options)
 
 
 @contextmanager
-def _files_by_name() -> Iterator[None]:
-    """Sentences about an upload name the file, not the place where it waits."""
+def _name_file_in_errors() -> Iterator[None]:
+    """Let errors about an upload name the file, not the place where it waits."""
     try:
         yield
     except DataError as problem:
@@ -74,8 +76,8 @@ def _files_by_name() -> Iterator[None]:
         raise DataError(problem.problem, file=name, line=problem.line, remedy=problem.remedy) from problem
 
 
-def _staged(files: list[Any]) -> Path:
-    """The files on disk; written once, however often the page reruns."""
+def _stage_files(files: list[Any]) -> Path:
+    """Return the files on disk; written once, however often the page reruns."""
     identity = tuple(file.file_id for file in files)
     stored = st.session_state.get(STAGED)
     if stored is not None and stored[0] == identity and Path(stored[1]).exists():
@@ -89,8 +91,8 @@ def _staged(files: list[Any]) -> Path:
     return staged
 
 
-def _table_options(staged: Path) -> dict[str, object]:
-    """Which columns hold what: the guess, with a preview, to be corrected if it is wrong.
+def _choose_table_options(staged: Path) -> dict[str, object]:
+    """Return which columns hold what: the guess, with a preview, to be corrected if it is wrong.
 
     All is drawn before anything is refused, so that a wrong guess can be corrected as well.
     """
@@ -109,7 +111,12 @@ def _table_options(staged: Path) -> dict[str, object]:
     )
     if not texts:
         raise DataError("no text column is chosen", remedy="choose at least one")
-    chosen = {"text_columns": texts, "labels_column": labels, "separator": separator, "encoding": encoding}
+    chosen: dict[str, Any] = {
+        "text_columns": texts,
+        "labels_column": labels,
+        "separator": separator,
+        "encoding": encoding,
+    }
     seen = preview(staged, **chosen)
     field = ""
     if seen.error is not None and "label_field" in str(seen.error):  # records without a usual name
@@ -117,7 +124,7 @@ def _table_options(staged: Path) -> dict[str, object]:
         seen = preview(staged, **chosen, label_field=field) if field else seen
     if seen.error is not None:
         raise seen.error
-    _show(seen)
+    _show_preview(seen)
     options: dict[str, object] = {}
     if seen.needs_options:
         options |= {"text_column": seen.text_columns, "labels_column": seen.labels_column}
@@ -128,17 +135,19 @@ def _table_options(staged: Path) -> dict[str, object]:
     return options if encoding == ENCODINGS[0] else options | {"encoding": encoding}
 
 
-def _show(seen: Preview) -> None:
+def _show_preview(seen: Preview) -> None:
     import pandas as pd
 
     names = {name for labels in seen.labels for name in labels}
     how, found = seen.how.replace("`", ""), f"{len(names):,} different ones in the first {len(seen.texts):,} records"
     st.caption(widgets.plain(f"Labels are read as {how}; {found}."))
-    frame = pd.DataFrame({"text": seen.texts[:SHOWN], "labels": [" · ".join(each) for each in seen.labels[:SHOWN]]})
+    frame = pd.DataFrame(
+        {"text": seen.texts[:PREVIEW_ROWS], "labels": [" · ".join(each) for each in seen.labels[:PREVIEW_ROWS]]}
+    )
     st.dataframe(frame, hide_index=True, key="data.upload.preview", alt="The first documents with their labels")
 
 
-def _other_format(staged: Path) -> dict[str, object]:
+def _recognise_format(staged: Path) -> dict[str, object]:
     from xcwork.data.readers import choose_reader
 
     reader = choose_reader(staged)
@@ -146,12 +155,11 @@ def _other_format(staged: Path) -> dict[str, object]:
     return {}
 
 
-def _add(staged: Path, name: str, options: dict[str, object]) -> None:
+def _add_dataset(staged: Path, name: str, options: dict[str, object]) -> None:
     """Keep the upload if it can be read; otherwise it is gone, and the sentence says why."""
     with uploads.kept_if_readable(staged, home(), name=name, options=options) as kept:
         st.session_state.pop(STAGED, None)
-        source = Source.of(kept)
-        caches.dataset(source)
+        source = Source.from_data(kept)
+        caches.get_dataset(source)
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
-    state.update(data=source.id)
-    st.rerun()
+    open_source(source)

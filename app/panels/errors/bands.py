@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = {
-    "share of positives, %": st.column_config.NumberColumn(format="%.1f", help="Of all true labels of the test part"),
+    "share of positives, %": st.column_config.NumberColumn(format="%.1f", help="Of all true labels of the test split"),
     "recall, %": st.column_config.ProgressColumn(
         format="%.1f", min_value=0, max_value=100, help="Of the band's true labels, the share among the first k"
     ),
@@ -20,14 +20,14 @@ COLUMNS = {
 }
 
 
-def facts(found: Findings) -> None:
-    """How much is found, and where the rest is lost."""
+def show_facts(found: Findings) -> None:
+    """Show how much is found, and where the rest is lost."""
     from xcwork.analysis.errors import NOT_RETRIEVED, OUTRANKED, UNSEEN
 
     total, missed = len(found.placement.ranks), len(found.missed)
     precision = sum(row[f"contribution@{found.k}"] for row in found.band_table.values())
     lost = found.triage.sum(numeric_only=True)
-    widgets.metrics(
+    widgets.show_metrics(
         (
             (
                 f"P@{found.k}",
@@ -35,45 +35,55 @@ def facts(found: Findings) -> None:
                 f"Correct labels among the first {found.k}, divided by {found.k}, in "
                 "percent, averaged over all test documents.",
             ),
-            ("Found", _share(total - missed, total), f"True labels among the first {found.k}."),
-            ("Outranked", _share(lost[OUTRANKED], total), "Listed, but behind other labels: a problem of ranking."),
-            ("Not retrieved", _share(lost[NOT_RETRIEVED], total), "Nowhere in the list: a problem of retrieval."),
-            ("Unseen", _share(lost[UNSEEN], total), "Not listed, and without a training document."),
+            ("Found", _format_share(total - missed, total), f"True labels among the first {found.k}."),
+            (
+                "Outranked",
+                _format_share(lost[OUTRANKED], total),
+                "Listed, but behind other labels: a problem of ranking.",
+            ),
+            (
+                "Not retrieved",
+                _format_share(lost[NOT_RETRIEVED], total),
+                "Nowhere in the list: a problem of retrieval.",
+            ),
+            ("Unseen", _format_share(lost[UNSEEN], total), "Not listed, and without a training document."),
         )
     )
 
 
-def _share(part: float, whole: int) -> str:
+def _format_share(part: float, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
-def recall(found: Findings) -> None:
-    """Recall of each band of labels."""
+def show_recall(found: Findings) -> None:
+    """Show recall of each band of labels."""
     from xcwork.viz.bands import band_recall
 
-    widgets.figure(band_recall({found.run.name: found.band_table}, k=found.k), key="errors.recall", name="band-recall")
+    widgets.show_figure(
+        band_recall({found.run.name: found.band_table}, k=found.k), key="errors.recall", name="band-recall"
+    )
 
 
-def losses(found: Findings) -> None:
-    """Where missed labels were lost, band by band."""
+def show_losses(found: Findings) -> None:
+    """Show where missed labels were lost, band by band."""
     from xcwork.viz.bands import triage_bars
 
-    widgets.figure(triage_bars(found.triage), key="errors.losses", name="missed-labels-by-band")
+    widgets.show_figure(triage_bars(found.triage), key="errors.losses", name="missed-labels-by-band")
 
 
-def table(found: Findings) -> None:
-    """The bands of labels, and what each of them adds to P@k."""
-    widgets.table(
-        frame(found),
+def show_table(found: Findings) -> None:
+    """Show the bands of labels, and what each of them adds to P@k."""
+    widgets.show_table(
+        make_frame(found),
         key="errors.bands.table",
         name="bands",
         columns=COLUMNS,
-        alt="Labels, true labels of the test part, recall and contribution to precision of each band",
+        alt="Labels, true labels of the test split, recall and contribution to precision of each band",
     )
     st.caption(widgets.plain(f"Bands: {found.bands.definition}."))
 
 
-def frame(found: Findings) -> pd.DataFrame:
+def make_frame(found: Findings) -> pd.DataFrame:
     import pandas as pd
 
     k, total = found.k, max(1, len(found.placement.ranks))
@@ -84,7 +94,7 @@ def frame(found: Findings) -> pd.DataFrame:
             "test positives": row["test_positives"],
             "share of positives, %": 100 * row["test_positives"] / total,
             "found": row[f"hits@{k}"],
-            # Without a true label in the test part a recall of 0 would look like a failure.
+            # Without a true label in the test split a recall of 0 would look like a failure.
             "recall, %": row[f"recall@{k}"] if row["test_positives"] else None,
             "points of P@k": row[f"contribution@{k}"],
         }

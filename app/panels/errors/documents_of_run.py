@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
-from xcwork_app import state, widgets
+from xcwork_app import navigation, state, widgets
 from xcwork_app.panels.shared import paged_table
-from xcwork_app.views.run_findings import Findings, choose_band
+from xcwork_app.panels.shared.label_bands import choose_band
+from xcwork_app.views.run_findings import Findings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,7 @@ COLUMNS = {
 
 
 def show(found: Findings) -> None:
-    """The documents that a search and filters leave, the worst first."""
+    """Show the documents that a search and filters leave, the worst first."""
     state.link("errors.documents.search")
     state.link("errors.documents.state", "missed", STATES)
     state.link("errors.documents.order", "worst", ORDERS)
@@ -54,9 +55,9 @@ def show(found: Findings) -> None:
             width=180,
             persist_state="session",
         )
-    rows = _ordered(_chosen(found, search, kind, band), found.k, order)
+    rows = _sort_documents(_filter_documents(found, search, kind, band), found.k, order)
     if not len(rows):
-        widgets.empty("No test document fits this search and these filters.")
+        widgets.show_empty("No test document fits this search and these filters.")
         return
     chosen = paged_table.show(
         rows,
@@ -64,13 +65,13 @@ def show(found: Findings) -> None:
         name="documents-of-run",
         columns=COLUMNS,
         alt="Test documents with the labels that were found, missed and predicted wrongly",
-        shape=lambda some: _named(some, found),
+        shape=lambda some: _add_names(some, found),
     )
     if chosen is not None:
-        paged_table.open_document(chosen["document"])
+        navigation.open_test_document(chosen["document"])
 
 
-def _chosen(found: Findings, search: str, kind: str, band: str | None) -> pd.DataFrame:
+def _filter_documents(found: Findings, search: str, kind: str, band: str | None) -> pd.DataFrame:
     from xcwork.data.browse import find_documents
 
     table, k = found.documents, found.k
@@ -84,22 +85,22 @@ def _chosen(found: Findings, search: str, kind: str, band: str | None) -> pd.Dat
     if band is not None:
         # Misses of the band, or where nothing was missed, its labels.
         lost = found.missed.loc[found.missed["band"] == band, "document"]
-        carried = found.placement.documents[found.bands.names_of(found.placement.truth.indices) == band]
-        keep = keep & np.isin(table["document"], carried if kind in ("all", "any") else lost)
+        having = found.placement.documents[found.bands.names_of(found.placement.truth.indices) == band]
+        keep = keep & np.isin(table["document"], having if kind in ("all", "any") else lost)
     if search.strip():
         keep = keep & np.isin(table["document"], find_documents(found.dataset.test, search=search))
     return table[keep]
 
 
-def _ordered(rows: pd.DataFrame, k: int, order: str) -> pd.DataFrame:
+def _sort_documents(rows: pd.DataFrame, k: int, order: str) -> pd.DataFrame:
     if order == "number":
         return rows
     by = [f"nDCG@{k}", f"misses@{k}"] if order == "worst" else [f"misses@{k}", f"nDCG@{k}"]
     return rows.sort_values(by, ascending=[order == "worst", order != "worst"], kind="stable")
 
 
-def _named(rows: pd.DataFrame, found: Findings) -> pd.DataFrame:
-    from xcwork.analysis.document_table import with_names
+def _add_names(rows: pd.DataFrame, found: Findings) -> pd.DataFrame:
+    from xcwork.analysis.document_table import add_names
 
-    named = with_names(rows, found.topk, found.dataset, k=found.k)
+    named = add_names(rows, found.topk, found.dataset, k=found.k)
     return named[["document", "text", "found", "missed", "wrong", f"P@{found.k}", "first_hit"]]

@@ -1,21 +1,21 @@
-"""Where the truth itself may be wrong: labels that annotators may have forgotten, or given by mistake."""
+"""Where true labels themselves may be wrong: labels that annotators may have forgotten, or given by mistake."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from xcwork_app import widgets
+from xcwork_app import navigation, widgets
 from xcwork_app.panels.shared import paged_table
 from xcwork_app.views.run_findings import Findings
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 KINDS = {"missing": "Likely missing", "wrong": "Likely wrong"}
 TEXTS = {
-    "missing": "Predicted, not in the truth, although predictions with such a score are usually right.",
-    "wrong": "In the truth, but ranked low, although the model finds this label in most other documents that have it.",
+    "missing": "Predicted, but not a true label, although predictions with such a score are usually right.",
+    "wrong": "A true label that is ranked low, although the model finds it in most other documents that have it.",
 }
 COLUMNS = {
     "document": st.column_config.NumberColumn(width=80),
@@ -40,11 +40,13 @@ COLUMNS = {
 
 
 def show(found: Findings) -> None:
-    """Hints to look at, the most suspicious first."""
-    kind = widgets.switch("Hints", KINDS, key="errors.hints.kind", hidden=True)
+    """Show hints to look at, the most suspicious first."""
+    from xcwork.analysis.document_table import add_texts
+
+    kind = widgets.choose_option("Hints", KINDS, key="errors.hints.kind", hidden=True)
     rows = found.likely_missing if kind == "missing" else found.likely_wrong
     if not len(rows):
-        widgets.empty("The predictions of this run raise no such suspicion.")
+        widgets.show_empty("The predictions of this run raise no such suspicion.")
         return
     st.caption(f"{TEXTS[kind]} A hint to look at, not a verdict.")
     chosen = paged_table.show(
@@ -53,15 +55,9 @@ def show(found: Findings) -> None:
         name=f"labels-likely-{kind}",
         columns=COLUMNS,
         alt=f"{len(rows):,} labels that are {KINDS[kind].lower()}, the most suspicious first",
-        shape=lambda some: _with_texts(some, found),
+        shape=lambda some: add_texts(
+            some.drop(columns=["label_id", "uid", "score"], errors="ignore"), found.dataset.test
+        ),
     )
     if chosen is not None:
-        paged_table.open_document(chosen["document"], label=str(chosen["label"]))
-
-
-def _with_texts(rows: pd.DataFrame, found: Findings) -> pd.DataFrame:
-    from xcwork.analysis.paging import snippet
-    from xcwork.data.browse import document_text
-
-    rows = rows.drop(columns=["label_id", "uid", "score"], errors="ignore")
-    return rows.assign(text=[snippet(document_text(found.dataset.test, i)) for i in rows["document"].tolist()])
+        navigation.open_test_document(chosen["document"], label=str(chosen["label"]))

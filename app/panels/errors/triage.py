@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import state, widgets
+from xcwork_app import navigation, state, widgets
 from xcwork_app.panels.shared import paged_table
-from xcwork_app.views.run_findings import Findings, choose_band
+from xcwork_app.panels.shared.label_bands import choose_band
+from xcwork_app.views.run_findings import Findings
 
-ANY = "anywhere"
+ANYWHERE = "anywhere"
 COLUMNS = {
     "document": st.column_config.NumberColumn(width=80),
     "label": st.column_config.TextColumn(width="large"),
@@ -21,20 +22,21 @@ COLUMNS = {
 
 
 def show(found: Findings) -> None:
-    """The missed labels, near misses first."""
+    """Show the missed labels, near misses first."""
     from xcwork.analysis.errors import STATES
-    from xcwork.analysis.paging import matching
+    from xcwork.analysis.paging import filter_rows
 
     state.link("errors.missed.search")
-    state.link("errors.missed.state", ANY, (ANY, *STATES))
+    state.link("errors.missed.state", ANYWHERE, (ANYWHERE, *STATES))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", key="errors.missed.search", placeholder="a label, a document", width=260)
-        lost = st.selectbox("Lost", [ANY, *STATES], key="errors.missed.state", width=180, persist_state="session")
+        lost = st.selectbox("Lost", [ANYWHERE, *STATES], key="errors.missed.state", width=180, persist_state="session")
         band = choose_band(found, "errors.missed.band")
-    where = ({} if lost == ANY else {"state": [lost]}) | ({} if band is None else {"band": [band]})
-    rows = matching(found.missed, search=search, within=_searched(found), where=where)
+    where = ({} if lost == ANYWHERE else {"state": [lost]}) | ({} if band is None else {"band": [band]})
+    columns = [column for column in ("label", "uid", "top_label") if column in found.missed]
+    rows = filter_rows(found.missed, search=search, within=columns, where=where)
     if not len(rows):
-        widgets.empty("No missed label fits this search and these filters.")
+        widgets.show_empty("No missed label fits this search and these filters.")
         return
     rows = rows.sort_values(["rank", "document"], na_position="last", kind="stable")
     chosen = paged_table.show(
@@ -44,11 +46,7 @@ def show(found: Findings) -> None:
         columns=COLUMNS,
         alt=f"{len(rows):,} missed labels with their ranks and where they were lost",
         shape=lambda some: some.drop(columns=["label_id", "uid"], errors="ignore"),
-        hint="Choose a row to see on the Predict page what speaks for the missed label.",
+        hint="Choose a row to see on the Predict page the evidence for the missed label.",
     )
     if chosen is not None:
-        paged_table.open_document(chosen["document"], label=str(chosen["label"]))
-
-
-def _searched(found: Findings) -> list[str]:
-    return [column for column in ("label", "uid", "top_label") if column in found.missed]
+        navigation.open_test_document(chosen["document"], label=str(chosen["label"]))

@@ -15,9 +15,10 @@ from xcwork.runs import Run
 if TYPE_CHECKING:
     import pandas as pd
 
+    from xcwork.methods.label_tree.method import LabelTree
     from xcwork.methods.landmarks.graph import LandmarkGraph
 
-VIEWS = {
+METHOD_VIEWS = {
     "landmarks": "Landmark graph",
     "label_tree": "Label tree",
     "mhc": "Head grid",
@@ -26,68 +27,79 @@ VIEWS = {
 }
 BOXES = {"icicle": "Icicle", "treemap": "Treemap"}
 CELLS = {"documents": "Training documents", "recall": "Recall"}
-NAME_TERMS = 3
+NAME_TERMS = 3  # terms that name a node of the tree
 
 
-def title(run: Run) -> str | None:
-    """What the method of a run offers; None for most methods."""
-    return VIEWS.get(caches.record(run).get("method", ""))
+def get_title(run: Run) -> str | None:
+    """Return what the method of a run offers; None for most methods."""
+    return METHOD_VIEWS.get(caches.get_record(run).get("method", ""))
 
 
 def show(found: Findings) -> None:
-    """The view of the run's method."""
-    kind = title(found.run)
+    """Show the view of the run's method."""
+    kind = get_title(found.run)
     if kind == "Landmark graph":
-        _landmarks(found)
+        _show_landmarks(found)
     elif kind == "Label tree":
-        _tree(found.run)
+        _show_tree(found.run)
     else:
-        _grid(found)
+        _show_grid(found)
 
 
-def _landmarks(found: Findings) -> None:
+def _show_landmarks(found: Findings) -> None:
     from xcwork.viz.structures import landmark_graph_figure
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=320):
-            label = label_choice.choose(found.dataset.labels, key="label_map.around")
+            label = label_choice.choose_label(found.dataset.labels, key="label_map.around")
         state.link("label_map.landmarks", 60, range(10, 201, 10))
         most = st.slider("Landmarks drawn", 10, 200, step=10, key="label_map.landmarks", width=300)
     folder = found.run.folder
-    graph = _graph(str(folder), caches.stamp(folder / "model"), most, label)
+    graph = _make_graph(str(folder), caches.get_stamp(folder / "model"), most, label)
     if label is not None and not len(graph.edges):
-        widgets.empty("No landmark takes part in this label. Clear the choice to see all landmarks.")
+        widgets.show_empty("No landmark takes part in this label. Clear the choice to see all landmarks.")
         return
-    widgets.figure(landmark_graph_figure(graph), key="label_map.graph", name="landmark-graph")
+    widgets.show_figure(landmark_graph_figure(graph), key="label_map.graph", name="landmark-graph")
     if label is None:
         st.caption("Choose a label to see only its landmarks, and what else hangs on them.")
 
 
 @st.cache_resource(max_entries=8, show_spinner="Drawing the landmarks.")
-def _graph(folder: str, stamp: int, most: int, around: int | None) -> LandmarkGraph:
+def _make_graph(folder: str, stamp: int, most: int, around: int | None) -> LandmarkGraph:
     from xcwork.methods.landmarks.graph import landmark_graph
+    from xcwork.methods.landmarks.method import Landmarks
 
-    return landmark_graph(caches.model(Run(folder)), max_landmarks=most, around=around)
+    model = caches.get_model(Run(folder))
+    assert isinstance(model, Landmarks)  # by the name of the method, see `METHOD_VIEWS`
+    return landmark_graph(model, max_landmarks=most, around=around)
 
 
-def _tree(run: Run) -> None:
+def _show_tree(run: Run) -> None:
     from xcwork.viz.structures import label_tree_figure
 
-    model = caches.model(run)
+    model = _get_label_tree(run)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         state.link("label_map.tree", 1, range(1, model.trees + 1))
         tree = st.number_input("Tree", 1, model.trees, key="label_map.tree", width=140) if model.trees > 1 else 1
-        kind = widgets.switch("Drawn as", BOXES, key="label_map.boxes")
-    nodes = _nodes(str(run.folder), caches.stamp(run.folder / "model"), tree - 1)
-    widgets.figure(label_tree_figure(nodes, kind=kind), key="label_map.boxes.chart", name="label-tree")
+        kind = widgets.choose_option("Drawn as", BOXES, key="label_map.boxes")
+    nodes = _list_nodes(str(run.folder), caches.get_stamp(run.folder / "model"), tree - 1)
+    widgets.show_figure(label_tree_figure(nodes, kind=kind), key="label_map.boxes.chart", name="label-tree")
     st.caption(
         "A box is a node, as wide as the labels below it and named by the terms that lead there. Click to enter."
     )
 
 
+def _get_label_tree(run: Run) -> LabelTree:
+    from xcwork.methods.label_tree.method import LabelTree
+
+    model = caches.get_model(run)
+    assert isinstance(model, LabelTree)
+    return model
+
+
 @st.cache_resource(max_entries=8, show_spinner="Reading the tree.")
-def _nodes(folder: str, stamp: int, tree: int) -> pd.DataFrame:
-    frame = caches.model(Run(folder)).tree_frame(tree)
+def _list_nodes(folder: str, stamp: int, tree: int) -> pd.DataFrame:
+    frame = _get_label_tree(Run(folder)).tree_frame(tree)
     terms = [
         ", ".join((row.terms or row.some_labels)[:NAME_TERMS]) if row.level else "all" for row in frame.itertuples()
     ]
@@ -95,17 +107,22 @@ def _nodes(folder: str, stamp: int, tree: int) -> pd.DataFrame:
     return frame.rename(columns={"node": "id"}).assign(name=terms, parent=parents)[["id", "parent", "name", "labels"]]
 
 
-def _grid(found: Findings) -> None:
+def _show_grid(found: Findings) -> None:
     from xcwork.analysis.head_grid import head_grid
+    from xcwork.methods.multihead import MHP
+    from xcwork.methods.multihead.base import MultiHead
     from xcwork.viz.structures import head_grid_figure
 
-    cells = widgets.switch("Colour", CELLS, key="label_map.cells")
+    cells = widgets.choose_option("Colour", CELLS, key="label_map.cells")
     values = found.labels["train_documents" if cells == "documents" else f"recall@{found.k}"].to_numpy(float)
     name = "training documents" if cells == "documents" else f"recall@{found.k}, %"
     if cells == "documents":  # a few frequent labels would leave all others in one colour
         values, name = np.log10(1 + values), "log10 (1 + training documents)"
-    grid = head_grid(caches.model(found.run), values)
-    widgets.figure(
+    model = caches.get_model(found.run)
+    assert isinstance(model, MultiHead)
+    bits = model.bits if isinstance(model, MHP) and model.coding_ == "powerset" else None
+    grid = head_grid(values, model.order_, model.heads_, bits=bits)
+    widgets.show_figure(
         head_grid_figure(grid, value=name, rows="first head", columns="other heads"),
         key="label_map.grid",
         name="head-grid",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
-from xcwork_app import caches, sidebar, widgets
+from xcwork_app import caches, widgets
+from xcwork_app.views import selection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,20 +16,22 @@ if TYPE_CHECKING:
 
     from xcwork.methods.multihead.codes import MixedRadix
 
-SHOWN = 50  # labels in the table of codes
-MOST_LABELS = 1_000_000
+TABLE_LABELS = 50
+MAX_LABELS = 1_000_000
 ORDERS = {"cluster": "clustered", "random": "at random"}
-CLUSTERED = 20_000  # labels that are clustered in the lab at most
+MAX_CLUSTERED_LABELS = 20_000
 
 
 def show() -> None:
-    """Heads for a number of labels, their codes, and the labels of the dataset on the grid."""
+    """Show heads for a number of labels, their codes, and the labels of the dataset on the grid."""
     from xcwork.methods.multihead.codes import MixedRadix, check_heads, confusion_degree, even_heads, parse_heads
 
     left, right = st.columns(2, gap="large")
     with left, st.container():
-        widgets.section("From a label to digits")
-        n_labels = st.number_input("Labels", 4, MOST_LABELS, len(caches.dataset(sidebar.source()).labels), key="labs.n")
+        widgets.show_section("From a label to digits")
+        n_labels = st.number_input(
+            "Labels", 4, MAX_LABELS, len(caches.get_dataset(selection.get_source()).labels), key="labs.n"
+        )
         usual = ",".join(map(str, even_heads(n_labels, 2)))
         text = st.text_input(
             "Lengths of the heads",
@@ -37,7 +40,7 @@ def show() -> None:
             help="Their product must reach the number of labels. A flat classifier is one head of that length.",
         )
         lengths = check_heads(parse_heads(text), n_labels)
-        widgets.metrics(
+        widgets.show_metrics(
             (
                 ("Outputs", f"{sum(lengths):,}", f"Instead of {n_labels:,} of a flat classifier."),
                 ("Times fewer", f"{n_labels / sum(lengths):,.0f}", None),
@@ -45,30 +48,30 @@ def show() -> None:
                 ("Confusion degree", f"{confusion_degree(lengths):,.2f}", "Small is good: few labels share a digit."),
             )
         )
-        widgets.table(
-            _digits(MixedRadix(lengths, n_labels)),
+        widgets.show_table(
+            _tabulate_digits(MixedRadix(lengths, n_labels)),
             key="labs.codes",
             name="codes",
             height=320,
-            alt="Labels and their digits, one column a head",
+            alt="Labels and their digits, one column per head",
         )
     with right, st.container():
-        _grid()
+        _show_grid()
 
 
-def _digits(radix: MixedRadix) -> pd.DataFrame:
+def _tabulate_digits(radix: MixedRadix) -> pd.DataFrame:
     import pandas as pd
 
-    labels = np.unique(np.linspace(0, radix.n_labels - 1, SHOWN).astype(np.int64))
+    labels = np.unique(np.linspace(0, radix.n_labels - 1, TABLE_LABELS).astype(np.int64))
     digits = radix.digits(labels)
     return pd.DataFrame({"label": labels} | {f"head {i + 1}": digits[:, i] for i in range(digits.shape[1])})
 
 
-def _grid() -> None:
+def _show_grid() -> None:
     from xcwork.viz.structures import head_grid_figure
 
-    widgets.section("The labels of this dataset on a grid of two heads")
-    n_labels = len(caches.dataset(sidebar.source()).labels)
+    widgets.show_section("The labels of this dataset on a grid of two heads")
+    n_labels = len(caches.get_dataset(selection.get_source()).labels)
     order = st.segmented_control(
         "Order of labels",
         list(ORDERS),
@@ -78,10 +81,12 @@ def _grid() -> None:
         key="labs.order",
         help="Labels that share a row share the digit of the first head.",
     )
-    if order == "cluster" and n_labels > CLUSTERED:
-        st.caption(f"Clustering more than {CLUSTERED:,} labels takes too long here; they are put in random order.")
+    if order == "cluster" and n_labels > MAX_CLUSTERED_LABELS:
+        st.caption(
+            f"Clustering more than {MAX_CLUSTERED_LABELS:,} labels takes too long here; they are put in random order."
+        )
         order = "random"
-    grid, alike = _similarity(sidebar.source(), sidebar.source().stamp(), order)
+    grid, alike = _arrange_labels(selection.get_source(), selection.get_source().stamp(), order)
     figure = head_grid_figure(
         grid,
         title="Training documents of each label (logarithm)",
@@ -89,21 +94,21 @@ def _grid() -> None:
         rows="first head",
         columns="second head",
     )
-    widgets.figure(figure, key="labs.grid", name="head-grid")
+    widgets.show_figure(figure, key="labs.grid", name="head-grid")
     st.caption(
-        f"Mean cosine of labels that share the first digit: {alike:.3f}. Clusters put like labels into a row, so that "
-        "the first head has a question it can answer."
+        f"Mean cosine of labels that share the first digit: {alike:.3f}. Clusters put similar labels into a row, so "
+        "that the first head has a question it can answer."
     )
 
 
 @st.cache_data(max_entries=10, show_spinner="Ordering the labels …")
-def _similarity(source: Source, stamp: str, order: str) -> tuple[np.ndarray, float]:
-    """(the grid of label frequencies, the mean cosine of labels in one row)."""
+def _arrange_labels(source: Source, stamp: str, order: str) -> tuple[np.ndarray, float]:
+    """Return (the grid of label frequencies, the mean cosine of labels in one row)."""
     from xcwork.methods.multihead.codes import MixedRadix, even_heads
     from xcwork.methods.multihead.order import label_order
     from xcwork.sparse import normalise_rows
 
-    train = caches.dataset(source).train
+    train = caches.get_dataset(source).train
     lengths = even_heads(train.n_labels, 2)
     placed = label_order(train, order, group=lengths[1], seed=0)
     digits = MixedRadix(lengths, train.n_labels).digits(np.arange(train.n_labels))

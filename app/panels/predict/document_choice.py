@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import state, widgets
+from xcwork_app.navigation import TEST_DOCUMENT
 
 if TYPE_CHECKING:
     from xcwork.core.dataset import Dataset
     from xcwork.core.split import Split
     from xcwork.methods.base import Documents, Method
 
-TEST, OWN = "test", "own"
-WHERE = {TEST: "A test document", OWN: "Your own text"}
-MATCHES = 50  # documents offered for a search
+OWN_TEXT = "own"
+DOCUMENTS = {TEST_DOCUMENT: "A test document", OWN_TEXT: "Your own text"}
+MAX_MATCHES = 50  # documents offered for a search
 MAX_CHARACTERS = 200_000  # of a text
 TEXT = "predict.text"
-ORIGINAL, ORIGINAL_DATA = "predict.original", "predict.original_data"  # row of the edited document, and its dataset
+ORIGINAL = "predict.original"  # row of the edited document
+ORIGINAL_DATA = "predict.original_data"  # its dataset
 NO_ROW = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ChosenDocument:
     """A document to predict: what methods take, its text, and what is known about it."""
 
     document: Documents
@@ -37,20 +39,20 @@ class Chosen:
         return self.original is not None and self.original.texts != [self.text]
 
 
-def choose(dataset: Dataset, model: Method) -> Chosen | None:
-    """The document of the session; None while there is no text yet."""
-    where = widgets.switch("Document", WHERE, key="predict.where", hidden=True)
-    return _test_document(dataset, model) if where == TEST else _own_text(dataset, model)
+def choose(dataset: Dataset, model: Method) -> ChosenDocument | None:
+    """Return the document of the session; None while there is no text yet."""
+    where = widgets.choose_option("Document", DOCUMENTS, key="predict.where", hidden=True)
+    return _choose_test_document(dataset, model) if where == TEST_DOCUMENT else _enter_text(dataset, model)
 
 
-def _test_document(dataset: Dataset, model: Method) -> Chosen | None:
+def _choose_test_document(dataset: Dataset, model: Method) -> ChosenDocument | None:
     from xcwork.data.browse import document_text
 
     test = dataset.test
     if len(test) == 0:
-        widgets.empty("This dataset has no test documents. Type a text of your own instead.")
+        widgets.show_empty("This dataset has no test documents. Type a text of your own instead.")
         return None
-    row = state.at_most("document", len(test) - 1)
+    row = state.limit_number("document", len(test) - 1)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         state.link("predict.search")
         search = st.text_input("Search", key="predict.search", placeholder="a word, a label", persist_state="session")
@@ -64,7 +66,7 @@ def _test_document(dataset: Dataset, model: Method) -> Chosen | None:
             on_change=lambda: state.update(document=int(st.session_state["predict.row"]), label=""),
         )
     if search.strip():
-        _offer(dataset, search)
+        _offer_matches(dataset, search)
     text = document_text(test, row)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
@@ -85,7 +87,7 @@ def _test_document(dataset: Dataset, model: Method) -> Chosen | None:
                 args=(text, row),
                 help="See how the labels change with the words.",
             )
-    return Chosen(test.take([row]), text, row=row)
+    return ChosenDocument(test.take([row]), text, row=row)
 
 
 def _show_another(row: int, n_documents: int) -> None:
@@ -94,19 +96,19 @@ def _show_another(row: int, n_documents: int) -> None:
     state.update(document=next_document(row, n_documents), label="")
 
 
-def _offer(dataset: Dataset, search: str) -> None:
-    """The documents that a search found, to pick from."""
-    from xcwork.analysis.paging import snippet
+def _offer_matches(dataset: Dataset, search: str) -> None:
+    """Offer the documents that a search found."""
+    from xcwork.analysis.paging import shorten_text
     from xcwork.data.browse import document_text, find_documents
 
     found = find_documents(dataset.test, search=search)
     if len(found) == 0:
         st.caption(f"No test document matches “{widgets.plain(search)}”.")
         return
-    rows = found[:MATCHES].tolist()
-    titles = {row: snippet(document_text(dataset.test, row), 90) for row in rows}
+    rows = found[:MAX_MATCHES].tolist()
+    titles = {row: shorten_text(document_text(dataset.test, row), 90) for row in rows}
     st.selectbox(
-        f"{len(found):,} found" + (f", the first {MATCHES} listed" if len(found) > MATCHES else ""),
+        f"{len(found):,} found" + (f", the first {MAX_MATCHES} listed" if len(found) > MAX_MATCHES else ""),
         rows,
         index=None,
         format_func=lambda row: titles[row],
@@ -123,17 +125,17 @@ def _pick(key: str) -> None:
 
 
 def _edit(text: str, row: int) -> None:
-    st.session_state.update({"predict.where": OWN, TEXT: text, ORIGINAL: row, ORIGINAL_DATA: state.view().data})
+    st.session_state.update({"predict.where": OWN_TEXT, TEXT: text, ORIGINAL: row, ORIGINAL_DATA: state.view().data})
 
 
-def _begin_anew() -> None:
+def _start_new_text() -> None:
     st.session_state.update({TEXT: "", ORIGINAL: NO_ROW})
 
 
-def _own_text(dataset: Dataset, model: Method) -> Chosen | None:
-    """The typed text; one that was made from a test document is ranked as that document, with its filter pairs."""
+def _enter_text(dataset: Dataset, model: Method) -> ChosenDocument | None:
+    """Return the typed text; one made from a test document is ranked as that document, with its filter pairs."""
     if model.features_.vectorizer is None:
-        widgets.empty("This dataset was loaded as ready-made features, so a text cannot be turned into them.")
+        widgets.show_empty("This dataset was loaded as ready-made features, so a text cannot be turned into them.")
         return None
     state.link(TEXT)
     # Not a form: it would forget a text that was typed but not sent when another view is opened. And no `max_chars`:
@@ -141,7 +143,7 @@ def _own_text(dataset: Dataset, model: Method) -> Chosen | None:
     typed = st.text_area("Text", key=TEXT, height=200, placeholder="Type or paste.", persist_state="session")
     if not typed.strip():  # somebody begins anew, and the next text is no edit of the last document
         st.session_state[ORIGINAL] = NO_ROW
-    row = _original_row(dataset)
+    row = _find_original_row(dataset)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Predict", key="predict.submit", type="primary")
         if row is not None:
@@ -150,22 +152,22 @@ def _own_text(dataset: Dataset, model: Method) -> Chosen | None:
                 "New text",
                 key="predict.new_text",
                 type="tertiary",
-                on_click=_begin_anew,
+                on_click=_start_new_text,
                 help="Empties the box; the next text is compared with no document.",
             )
     if not typed.strip():
         st.caption("Type or paste a text and press Predict.")
         return None
-    if widgets.is_too_long(typed, MAX_CHARACTERS, "text"):
+    if widgets.warn_if_too_long(typed, MAX_CHARACTERS, "text"):
         return None
     if row is None:
-        return Chosen(typed, typed)
+        return ChosenDocument(typed, typed)
     original = dataset.test.take([row])
-    return Chosen(original.with_texts([typed]), typed, original=original, original_row=row)
+    return ChosenDocument(original.with_texts([typed]), typed, original=original, original_row=row)
 
 
-def _original_row(dataset: Dataset) -> int | None:
-    """The test document that the typed text was made from; None where it was not, or in another dataset."""
+def _find_original_row(dataset: Dataset) -> int | None:
+    """Return the test document that the typed text was made from; None where it was not, or in another dataset."""
     state.link(ORIGINAL, NO_ROW)
     data, test = state.view().data, dataset.test
     if st.session_state.setdefault(ORIGINAL_DATA, data) != data:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import state, widgets
-from xcwork_app.panels.predict.document_choice import Chosen
-from xcwork_app.panels.shared.label_choice import wanted_label
+from xcwork_app.panels.predict.document_choice import ChosenDocument
+from xcwork_app.panels.shared.label_choice import get_wanted_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from xcwork.core.explanation import Explanation
     from xcwork.methods.base import Method
 
-PARTS = 12
-TEXT_HEIGHT = 300
-KINDS = {
+MAX_PARTS = 12
+TEXT_HEIGHT_PIXELS = 300
+COLUMNS = {
     "pairs": st.column_config.NumberColumn("seen together", help="(document, label) pairs with both terms"),
     "relevant": st.column_config.NumberColumn("of these relevant, %", format="%.1f"),
 }
 
 
 def choose_label(model: Method, offered: Sequence[str]) -> str | None:
-    """The label to explain: one of those listed, or any other by name."""
+    """Return the label to explain: one of those listed, or any other by name."""
     from xcwork.analysis.paging import find_labels
 
-    wanted = wanted_label(model.labels_)
+    wanted = get_wanted_label(model.labels_)
     options = list(dict.fromkeys([*([wanted] if wanted else []), *offered]))
     st.session_state["predict.label"] = wanted or (options[0] if options else None)
     name = st.selectbox(
@@ -50,27 +50,30 @@ def choose_label(model: Method, offered: Sequence[str]) -> str | None:
 
 
 def show(explanation: Explanation) -> None:
-    """The bars, and the numbers behind them."""
-    from xcwork.analysis.explanation_view import view
+    """Show the bars, and the numbers behind them."""
+    from xcwork.analysis.explanation_view import make_view
     from xcwork.viz.explanations import explanation_waterfall
 
-    shown = view(explanation, limit=PARTS)
+    shown = make_view(explanation, limit=MAX_PARTS)
     if not shown.n_parts:
-        st.info(f"Nothing in this document speaks for or against {widgets.plain(shown.label)}.", icon=":material/info:")
+        st.info(
+            f"There is no evidence in this document for or against {widgets.plain(shown.label)}.",
+            icon=":material/info:",
+        )
         return
-    widgets.figure(explanation_waterfall(shown), key="predict.why", name="explanation", columns=KINDS)
+    widgets.show_figure(explanation_waterfall(shown), key="predict.why", name="explanation", columns=COLUMNS)
     if not shown.exact:
         st.caption("This method's parts are approximate: they explain only a part of the score.")
 
 
-def text(chosen: Chosen, explanation: Explanation | None, model: Method) -> None:
-    """The document, its terms marked by what they add to the score."""
-    from xcwork.analysis.explanation_view import spans
-    from xcwork.analysis.text_spans import highlighted
+def show_text(chosen: ChosenDocument, explanation: Explanation | None, model: Method) -> None:
+    """Show the document, its terms marked by what they add to the score."""
+    from xcwork.analysis.explanation_view import find_explanation_spans
+    from xcwork.analysis.text_spans import highlight_terms
 
-    marks = [] if explanation is None else spans(chosen.text, explanation, model.features_)
-    marked = highlighted(chosen.text, marks) if marks else escape(chosen.text).replace("\n", "<br>")
-    with st.container(height=TEXT_HEIGHT, border=True):
+    marks = [] if explanation is None else find_explanation_spans(chosen.text, explanation, model.features_)
+    marked = highlight_terms(chosen.text, marks) if marks else escape(chosen.text).replace("\n", "<br>")
+    with st.container(height=TEXT_HEIGHT_PIXELS, border=True):
         st.html(f'<div style="line-height: 1.6">{marked}</div>')
     if marks:
         st.caption("Marked: terms that count for the label (solid line) or against it (dashed); stronger counts more.")

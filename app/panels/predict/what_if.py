@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import state, widgets
-from xcwork_app.panels.predict.document_choice import Chosen
+from xcwork_app.panels.predict.document_choice import ChosenDocument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,10 +17,10 @@ RANKS = ("label", "rank_before", "rank_after", "change", "score_before", "score_
 MAX_LABEL_CHARACTERS = 2000
 
 
-def new_label(chosen: Chosen, model: Method) -> None:
-    """Type a label, and see its rank, its pairs and whom it displaces."""
+def show_new_label(chosen: ChosenDocument, model: Method) -> None:
+    """Ask for a label, and show its rank, its pairs and whom it displaces."""
     from xcwork.analysis import what_if
-    from xcwork.analysis.explanation_view import view
+    from xcwork.analysis.explanation_view import make_view
     from xcwork.viz.explanations import explanation_waterfall
 
     reason = what_if.why_no_new_labels(model)
@@ -36,42 +36,42 @@ def new_label(chosen: Chosen, model: Method) -> None:
         help="Nothing is stored: the model is asked about this label and forgets it.",
     )
     st.button("Try it", key="predict.try_label")
-    if not typed.strip() or widgets.is_too_long(typed, MAX_LABEL_CHARACTERS, "label"):
+    if not typed.strip() or widgets.warn_if_too_long(typed, MAX_LABEL_CHARACTERS, "label"):
         return
-    found = what_if.new_label(model, chosen.document, typed, k=state.view().k)
+    found = what_if.try_label(model, chosen.document, typed, k=state.view().k)
     st.markdown(f"**{widgets.plain(found.sentence)}**")
     left, right = st.columns(2, gap="large")
     with left:
-        _ranks(found.changes, "predict.new_ranks")
+        _show_ranks(found.changes, "predict.new_ranks")
     with right:
-        shown = view(found.explanation)
+        shown = make_view(found.explanation)
         if shown.n_parts:
-            widgets.figure(explanation_waterfall(shown), key="predict.new_why", name="new-label")
+            widgets.show_figure(explanation_waterfall(shown), key="predict.new_why", name="new-label")
 
 
-def edited(chosen: Chosen, model: Method, label: str | None) -> None:
-    """The labels of the text before and after it was edited, and what changed for one of them."""
-    from xcwork.analysis.explanation_view import difference
-    from xcwork.analysis.what_if import edited_text
+def show_edit(chosen: ChosenDocument, model: Method, label: str | None) -> None:
+    """Show the labels of the text before and after it was edited, and what changed for one of them."""
+    from xcwork.analysis.explanation_view import compare_explanations
+    from xcwork.analysis.what_if import compare_edit
     from xcwork.viz.explanations import explanation_difference
 
     if not chosen.is_edited:
         st.caption("Press “Edit this text” at a test document, change some words and press Predict.")
         return
-    found = edited_text(model, chosen.original, chosen.text, k=state.view().k)
+    found = compare_edit(model, chosen.original, chosen.text, k=state.view().k)
     st.markdown(f"Against test document {chosen.original_row}: **{widgets.plain(found.sentence)}**")
     left, right = st.columns(2, gap="large")
     with left:
-        _ranks(found.changes, "predict.edited_ranks")
+        _show_ranks(found.changes, "predict.edited_ranks")
     if label is not None:
         with right:
-            changes = difference(model.explain(chosen.original, label), model.explain(chosen.document, label))
+            changes = compare_explanations(model.explain(chosen.original, label), model.explain(chosen.document, label))
             st.caption(f"What changed for {widgets.plain(label)}")
-            widgets.figure(explanation_difference(changes), key="predict.edited_why", name="changes")
+            widgets.show_figure(explanation_difference(changes), key="predict.edited_why", name="changes")
 
 
-def _ranks(changes: pd.DataFrame, key: str) -> None:
-    widgets.table(
+def _show_ranks(changes: pd.DataFrame, key: str) -> None:
+    widgets.show_table(
         changes[list(RANKS)],
         key=key,
         name="rank-changes",

@@ -40,7 +40,7 @@ class Lesson:
 
 
 def read_lesson(markdown: str) -> Lesson:
-    """The parts of a lesson."""
+    """Return the parts of a lesson."""
     heading, _, body = markdown.strip().partition("\n")
     text, _, rest = body.partition("\n## Question\n")
     quiz, _, notebook = rest.partition("\n## Notebook\n")
@@ -53,7 +53,7 @@ def read_lesson(markdown: str) -> Lesson:
 
 
 def show(page: str) -> None:
-    """The rail of a page, if it has a lesson."""
+    """Show the rail of a page, if it has a lesson."""
     file = FOLDER / f"{page}.md"
     if not file.is_file():
         return

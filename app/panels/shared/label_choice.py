@@ -10,23 +10,25 @@ from xcwork_app import state, widgets
 if TYPE_CHECKING:
     from xcwork.core.labels import LabelSpace
 
-MATCHES = 50
+MAX_MATCHES = 50
 
 
-def choose(labels: LabelSpace, *, key: str) -> int | None:
-    """The id of the label of the session; None while there is none."""
+def choose_label(labels: LabelSpace, *, key: str) -> int | None:
+    """Return the id of the label of the session; None while there is none."""
     from xcwork.analysis.paging import find_labels
 
-    wanted, searched = wanted_label(labels), f"{key}.searched"
-    known = _id_of(labels, wanted)
-    matches = [labels.names[i] for i in find_labels(labels, st.session_state.get(searched) or wanted, limit=MATCHES)]
+    wanted, searched = get_wanted_label(labels), f"{key}.searched"
+    known = _find_id(labels, wanted)
+    matches = [
+        labels.names[i] for i in find_labels(labels, st.session_state.get(searched) or wanted, limit=MAX_MATCHES)
+    ]
     st.session_state[key] = wanted or None
 
     def take() -> None:
         typed = st.session_state[key] or ""
         if typed not in matches:
             st.session_state[searched] = typed
-        found = _id_of(labels, typed)
+        found = _find_id(labels, typed)
         state.update(label=typed if found is None else labels.names[found])
 
     st.selectbox(
@@ -43,15 +45,15 @@ def choose(labels: LabelSpace, *, key: str) -> int | None:
     return known
 
 
-def wanted_label(labels: LabelSpace) -> str:
+def get_wanted_label(labels: LabelSpace) -> str:
     """Return the label that the view names; none, with a note, where the address asks for one that does not exist."""
     wanted = state.view().label
-    if wanted and state.asks_for("label", wanted) and _id_of(labels, wanted) is None:
+    if wanted and state.asks_for("label", wanted) and _find_id(labels, wanted) is None:
         state.fall_back("label", "", f"There is no label with {state.quote(wanted)} in its name.")
     return state.view().label
 
 
-def _id_of(labels: LabelSpace, name: str) -> int | None:
+def _find_id(labels: LabelSpace, name: str) -> int | None:
     from xcwork.analysis.paging import find_labels
 
     if name in labels.names:  # `find_labels` does not tell apart names that differ in case alone

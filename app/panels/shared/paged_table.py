@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from xcwork_app import navigation, state, widgets
-from xcwork_app.panels.predict.document_choice import TEST
+from xcwork_app import widgets
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SIZE = 10
-OPENS = "Choose a row to open the document on the Predict page."
+PAGE_ROWS = 10
+ROW_HINT = "Choose a row to open the document on the Predict page."
 
 
 def show(
@@ -24,20 +23,20 @@ def show(
     alt: str,
     shape: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
     columns: Mapping[str, Any] | None = None,
-    hint: str = OPENS,
-    size: int = SIZE,
+    hint: str = ROW_HINT,
+    size: int = PAGE_ROWS,
 ) -> pd.Series | None:
-    """Some rows of `found`, with the export of all of them; returns the row that was chosen just now.
+    """Show some rows of `found`, with the export of all of them; return the row that was chosen just now.
 
     `shape` makes what is shown of some rows: it looks up names and texts for a page, not for the whole table.
     """
     shape = shape or (lambda rows: rows)
     body = st.container()
-    start = widgets.pager(len(found), size, key=f"{key}.page")
+    start = widgets.choose_page(len(found), size, key=f"{key}.page")
     rows = found.iloc[start : start + size]
     with body:
         # A selection belongs to the rows it was made in, so other rows are another table.
-        chosen = widgets.table(
+        chosen = widgets.show_table(
             shape(rows),
             key=f"{key}.{hash(tuple(rows.index))}",
             name=name,
@@ -48,11 +47,5 @@ def show(
         )
     last = start + len(rows)
     st.caption(f"Rows {start + 1:,} to {last:,} of {len(found):,}. {hint}" if len(found) > size else hint)
-    at = widgets.newly_chosen(chosen, key)
+    at = widgets.take_new_choice(chosen, key)
     return None if at is None else rows.iloc[at]
-
-
-def open_document(document: int, **changes: object) -> NoReturn:
-    """The Predict page on a test document."""
-    state.set_widget("predict.where", TEST)
-    navigation.go("predict", document=int(document), **({"label": ""} | changes))

@@ -12,24 +12,24 @@ from xcwork.methods.registry import METHODS, method_class
 
 FIRST = "zestxml"
 ABILITIES = {
-    "zero_shot": ("Zero-shot", "Predicts labels that no training document carries, from their text."),
+    "zero_shot": ("Zero-shot", "Predicts labels that no training document has, from their text."),
     "exact_explanations": ("Exact explanations", "The parts of an explanation add up to the score."),
     "aggregated_labels": ("Aggregated labels", "Learns from labels that are known for groups of documents only."),
-    "resumable": ("Resumes", "A cancelled or lost run goes on from its checkpoint."),
+    "resumable": ("Resumes", "A cancelled or lost run resumes from its checkpoint."),
     "gpu": ("GPU", "Uses an accelerator where there is one."),
     "needs_label_text": ("Needs label text", "The labels of the dataset must have texts or features of their own."),
 }
 
 
 def choose() -> str:
-    """The method to train, by the name that commands use; the choice is part of the address.
+    """Return the method to train, by the name that commands use; the choice is part of the address.
 
     Only the chosen method is imported: some bring large libraries with them.
     """
     names = list(METHODS)
     usual = FIRST if FIRST in names else names[0]
-    st.session_state["train.method"] = state.one_of("method", names, usual, usual)
-    return st.pills(
+    st.session_state["train.method"] = state.pick_option("method", names, usual, usual)
+    chosen = st.pills(
         "Method",
         names,
         key="train.method",
@@ -37,13 +37,14 @@ def choose() -> str:
         wrap=True,
         on_change=lambda: state.update(method=st.session_state["train.method"]),
     )
+    return chosen or usual
 
 
 def show(name: str) -> None:
-    """The card of one method."""
+    """Show the card of one method."""
     cls = method_class(name)
     with st.container(border=True):
-        st.markdown(f"**{widgets.plain(cls.title or name)}**  \n{widgets.plain(idea(cls))}")
+        st.markdown(f"**{widgets.plain(cls.title or name)}**  \n{widgets.plain(get_idea(cls))}")
         with st.container(horizontal=True, gap="small"):
             for ability, (short, meaning) in ABILITIES.items():
                 if getattr(cls.capabilities, ability):
@@ -56,28 +57,28 @@ def show(name: str) -> None:
         everything = st.expander("All methods", key="train.all_methods", on_change="rerun")
         if everything.open:
             with everything:
-                _all()
+                _show_all()
 
 
-def idea(cls: type[Method]) -> str:
-    """What the method is, in a sentence."""
+def get_idea(cls: type[Method]) -> str:
+    """Return what the method is, in a sentence."""
     return (inspect.getdoc(cls) or "").split("\n")[0]
 
 
-def _all() -> None:
+def _show_all() -> None:
     import pandas as pd
 
-    rows = [_row(name, method_class(name)) for name in METHODS]
-    widgets.table(
+    rows = [_make_row(name, method_class(name)) for name in METHODS]
+    widgets.show_table(
         pd.DataFrame(rows), key="train.methods", name="methods", alt=f"{len(rows)} methods and what they can do"
     )
 
 
-def _row(name: str, cls: type[Method]) -> dict[str, str]:
+def _make_row(name: str, cls: type[Method]) -> dict[str, str]:
     can: Capabilities = cls.capabilities
     return {
         "method": name,
-        "idea": idea(cls),
+        "idea": get_idea(cls),
         "zero-shot": _yes(can.zero_shot),
         "explains": "exactly" if can.exact_explanations else "approximately",
         "resumes": _yes(can.resumable),

@@ -9,10 +9,10 @@ import streamlit as st
 from xcwork.runs import Run
 
 
-def button(runs: Sequence[Run], *, key: str) -> None:
-    """A download of the report about `runs`, made when somebody asks for it."""
+def show_report_button(runs: Sequence[Run], *, key: str) -> None:
+    """Offer a download of the report about `runs`, rendered when somebody asks for it."""
 
-    def content() -> bytes:
+    def render_report() -> bytes:
         from xcwork.viz.run_report import render
 
         return render(runs).encode("utf-8")
@@ -20,7 +20,7 @@ def button(runs: Sequence[Run], *, key: str) -> None:
     name = f"report-{runs[0].id}" if len(runs) == 1 else f"report-{len(runs)}-runs"
     st.download_button(
         "HTML report",
-        content,
+        render_report,
         file_name=f"{name}.html",
         mime="text/html",
         key=key,

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from xcwork.analysis.label_projection import label_map, sample_evenly
 from xcwork.analysis.neighbours import LabelVectors
-from xcwork.analysis.projection import label_map
-from xcwork.analysis.sampling import stratified
 from xcwork.core.bands import shot_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
@@ -25,7 +24,7 @@ from xcwork.progress import Callback, listening
 @given(st.lists(st.integers(-1, 3), max_size=60), st.integers(1, 70), st.integers(0, 3))
 def test_samples_are_even_over_the_groups(groups, size, seed):
     groups = np.array(groups, np.int64)
-    chosen = stratified(groups, size, seed=seed)
+    chosen = sample_evenly(groups, size, seed=seed)
     counts, sizes = np.bincount(groups[chosen], minlength=4), np.bincount(groups[groups >= 0], minlength=4)
     assert len(chosen) == min(size, sizes.sum())
     assert len(set(chosen.tolist())) == len(chosen)
@@ -109,7 +108,7 @@ def test_labels_added_to_umap_lie_among_their_neighbours(scene):
     assert group["y"].min() <= here["y"] <= group["y"].max()
 
 
-def test_layouts_are_kept_and_made_again_when_damaged(scene, tmp_path, caplog):
+def test_layouts_are_kept_and_recomputed_when_damaged(scene, tmp_path, caplog):
     vectors, dataset = scene
     folder = tmp_path / "maps"
     first = label_map(vectors, dataset, folder=folder)
@@ -125,7 +124,7 @@ def test_layouts_are_kept_and_made_again_when_damaged(scene, tmp_path, caplog):
         (stored / "arrays.safetensors").write_bytes(b"damaged")
     with caplog.at_level(logging.WARNING), listening([steps]):
         assert label_map(vectors, dataset, folder=folder).points.equals(first.points)
-    assert "made again" in caplog.text
+    assert "is recomputed" in caplog.text
     assert steps.phases == ["drawing the label map"]
 
 

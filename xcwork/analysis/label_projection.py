@@ -5,12 +5,12 @@ their neighbours, are always added. The sample does not depend on them, so the m
 
 *Layout.* The vectors are reduced to fifty dimensions and made unit vectors again; without the latter a few labels that
 are nearly the same would take both directions for themselves and leave all others at one point. PCA then shows the two
-directions of largest variance; it is quick. UMAP keeps neighbourhoods instead; it takes longer and only nearness means
+directions of largest variance; it is fast. UMAP keeps neighbourhoods instead; it takes longer and only nearness means
 something. Labels added to the sample are put at the mean of their nearest drawn labels, weighted by similarity.
 
 *Clusters* are k-means over the same vectors, for colouring, named by the terms their labels share most.
 
-A layout depends on vectors, sample, kind and seed alone. Stored in the run folder under a hash of these it is made
+A layout depends on vectors, sample, kind and seed alone. Stored in the run folder under a hash of these it is computed
 once; the folder can be deleted at any time. Cost: O(sample * dimension); UMAP takes many times as long as PCA.
 
 Reference: McInnes, Healy and Melville, UMAP: uniform manifold approximation and projection, arXiv 1802.03426.
@@ -31,8 +31,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.analysis.neighbours import LabelVectors
-from xcwork.analysis.paging import names_of
-from xcwork.analysis.sampling import stratified
+from xcwork.analysis.paging import look_up_names
 from xcwork.core.bands import Bands, absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.labels import LabelSpace
@@ -45,11 +44,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("pca", "umap")
-MOST_POINTS = 10_000
-REDUCED = 50  # dimensions that layouts and k-means work in
+MAX_POINTS = 10_000
+REDUCED_DIMENSIONS = 50  # that layouts and k-means work in
 NEIGHBOURS = 15  # of UMAP, and for placing labels that are added
-KEPT_LAYOUTS = 8
-CENTRES = 20  # chosen labels whose neighbours are drawn, too
+MAX_KEPT_LAYOUTS = 8
+MAX_CENTRES = 20  # chosen labels whose neighbours are drawn, too
 VERSION = 2
 
 log = logging.getLogger(__name__)
@@ -100,18 +99,18 @@ def label_map(
     recall: np.ndarray | None = None,
     bands: Bands | None = None,
     n_clusters: int = 7,
-    max_points: int = MOST_POINTS,
+    max_points: int = MAX_POINTS,
     seed: int = 0,
     folder: str | Path | None = None,
 ) -> LabelMap:
-    """The map of the labels of `dataset` that have a vector.
+    """Return the map of the labels of `dataset` that have a vector.
 
     `chosen` labels and their `neighbours` nearest ones are always drawn. `recall` (n_labels,) is for colouring, see
     `label_details.label_recall`. With `folder` (`run.folder / "maps"`) the layout is kept for the next time.
     """
     import pandas as pd
 
-    _check(kind, max_points)
+    _check_settings(kind, max_points)
     n_labels = len(dataset.labels)
     if len(vectors) < n_labels:
         raise DataError(f"there are vectors for {len(vectors)} labels, but the dataset has {n_labels}")
@@ -121,67 +120,87 @@ def label_map(
     # Room for labels that are looked for is set aside, so that the sample and its layout stay the same meanwhile.
     room = max_points // 10
     groups = np.where(known, bands.of_label, -1)
-    sample = stratified(groups, max_points if known.sum() <= max_points else max_points - room, seed=seed)
-    wanted = _with_neighbours(vectors, known, chosen, neighbours)
+    sample = sample_evenly(groups, max_points if known.sum() <= max_points else max_points - room, seed=seed)
+    wanted = _add_neighbours(vectors, known, chosen, neighbours)
     extra = wanted[~np.isin(wanted, sample)][:room]
-    layout = _layout(vectors, sample, kind, n_clusters, seed, folder)
-    ids, positions, clusters = _joined(layout, vectors, extra)
+    layout = _get_layout(vectors, sample, kind, n_clusters, seed, folder)
+    ids, positions, clusters = _add_labels(layout, vectors, extra)
     points = pd.DataFrame(
         {
             "label_id": ids,
-            "label": names_of(dataset.labels, ids),
+            "label": look_up_names(dataset.labels, ids),
             "x": positions[:, 0],
             "y": positions[:, 1],
             "band": bands.names_of(ids),
             "train_documents": frequencies[ids],
             "recall": np.full(len(ids), np.nan) if recall is None else recall[ids],
-            "cluster": _cluster_names(dataset.labels, ids, clusters),
+            "cluster": _name_clusters(dataset.labels, ids, clusters),
             "chosen": np.isin(ids, wanted),
         }
     )
     return LabelMap(points, n_labels, int((~known).sum()), kind, vectors.source, bands.names)
 
 
-def _check(kind: str, max_points: int) -> None:
+def _check_settings(kind: str, max_points: int) -> None:
     if kind not in KINDS:
         raise ConfigError(f"a label map is one of {', '.join(KINDS)}, got {kind!r}")
-    if not 2 <= max_points <= MOST_POINTS:
-        raise ConfigError(f"a label map draws 2 to {MOST_POINTS:,} labels, got {max_points}")
+    if not 2 <= max_points <= MAX_POINTS:
+        raise ConfigError(f"a label map draws 2 to {MAX_POINTS:,} labels, got {max_points}")
 
 
-def _with_neighbours(vectors: LabelVectors, known: np.ndarray, chosen: Collection[int], k: int) -> np.ndarray:
-    """The chosen labels that have a vector, and the neighbours of the first of them."""
+def sample_evenly(groups: np.ndarray, size: int, *, seed: int = 0) -> np.ndarray:
+    """Return ascending positions of at most `size` items, as evenly over the groups as their sizes allow.
+
+    `groups` has the group of each item, and -1 for one that must not be chosen. A small group is taken whole and what
+    it leaves goes to the others: the few frequent labels stay beside the many rare ones.
+    """
+    if size < 1:
+        raise ConfigError(f"a sample has at least 1 item, got {size}")
+    rng = np.random.default_rng(seed)
+    members = [np.flatnonzero(groups == group) for group in range(int(groups.max(initial=-1)) + 1)]
+    members = sorted((some for some in members if len(some)), key=len)
+    chosen, left = [np.empty(0, np.int64)], size
+    for position, some in enumerate(members):
+        # Smallest first: whatever a group cannot use is shared by those that follow.
+        share = min(len(some), -(-left // (len(members) - position)))
+        chosen.append(some if share == len(some) else rng.choice(some, share, replace=False))
+        left -= share
+    return np.sort(np.concatenate(chosen))
+
+
+def _add_neighbours(vectors: LabelVectors, known: np.ndarray, chosen: Collection[int], k: int) -> np.ndarray:
+    """Return the chosen labels that have a vector, and the neighbours of the first of them."""
     centres = [int(label) for label in chosen if 0 <= label < len(known) and known[label]]
-    around = [vectors.nearest(label, k)[0] for label in centres[:CENTRES]] if k else []
+    around = [vectors.nearest(label, k)[0] for label in centres[:MAX_CENTRES]] if k else []
     others = np.concatenate([np.empty(0, np.int64), *around]).astype(np.int64)
     # In the order of importance, because there may not be room for all.
     return np.array(list(dict.fromkeys([*centres, *others[others < len(known)].tolist()])), np.int64)
 
 
-def _layout(
+def _get_layout(
     vectors: LabelVectors, sample: np.ndarray, kind: str, n_clusters: int, seed: int, folder: str | Path | None
 ) -> _Layout:
     rows = vectors.vectors[sample]
     if folder is None:
-        return _computed(rows, sample, kind, n_clusters, seed)
-    stored = Path(folder) / _key(rows, sample, kind, n_clusters, seed)
+        return _compute_layout(rows, sample, kind, n_clusters, seed)
+    stored = Path(folder) / _hash_inputs(rows, sample, kind, n_clusters, seed)
     try:
         if stored.is_dir():
             return _Layout(**read_state(stored))
     except (XcworkError, TypeError) as damage:
-        log.warning("the stored label map %s is made again: %s", stored.name, damage)
-    layout = _computed(rows, sample, kind, n_clusters, seed)
+        log.warning("the stored label map %s is recomputed: %s", stored.name, damage)
+    layout = _compute_layout(rows, sample, kind, n_clusters, seed)
     try:
         write_state(stored, vars(layout))
-        for old in sorted(Path(folder).iterdir(), key=lambda entry: -entry.stat().st_mtime)[KEPT_LAYOUTS:]:
+        for old in sorted(Path(folder).iterdir(), key=lambda entry: -entry.stat().st_mtime)[MAX_KEPT_LAYOUTS:]:
             shutil.rmtree(old, ignore_errors=True)
     except OSError as problem:
         log.warning("the label map could not be kept: %s", problem)
     return layout
 
 
-def _key(rows: Any, sample: np.ndarray, kind: str, n_clusters: int, seed: int) -> str:
-    """A name for everything that the layout depends on."""
+def _hash_inputs(rows: Any, sample: np.ndarray, kind: str, n_clusters: int, seed: int) -> str:
+    """Return a name for everything that the layout depends on."""
     digest = hashlib.sha256(f"{VERSION} {kind} {n_clusters} {seed} {rows.shape}".encode())
     parts = (rows.data, rows.indices, rows.indptr) if sparse.issparse(rows) else (rows,)
     for part in (sample, *parts):
@@ -189,7 +208,7 @@ def _key(rows: Any, sample: np.ndarray, kind: str, n_clusters: int, seed: int) -
     return f"{kind}-{digest.hexdigest()[:16]}"
 
 
-def _computed(rows: Any, sample: np.ndarray, kind: str, n_clusters: int, seed: int) -> _Layout:
+def _compute_layout(rows: Any, sample: np.ndarray, kind: str, n_clusters: int, seed: int) -> _Layout:
     from threadpoolctl import threadpool_limits
 
     # One thread: the matrices are small, threads that wait for a busy core cost many times as much as they save, and
@@ -199,27 +218,27 @@ def _computed(rows: Any, sample: np.ndarray, kind: str, n_clusters: int, seed: i
         next(steps)
         reduced = _reduce(rows, seed)
         next(steps)
-        clusters = _clusters(reduced, n_clusters, seed)
+        clusters = _find_clusters(reduced, n_clusters, seed)
         next(steps)
-        positions = _principal(reduced) if kind == "pca" else _umap(reduced, seed)
+        positions = _project_by_pca(reduced) if kind == "pca" else _project_by_umap(reduced, seed)
         for _ in steps:  # reports the last step as done
             pass
     return _Layout(sample, positions.astype(np.float32), clusters)
 
 
 def _reduce(rows: Any, seed: int) -> np.ndarray:
-    """The rows in at most fifty dimensions, of length 1 again."""
+    """Return the rows in at most fifty dimensions, of length 1 again."""
     from sklearn.decomposition import TruncatedSVD
 
     if sparse.issparse(rows):
         rows = rows[:, np.unique(rows.indices)]  # of a large vocabulary the sample uses a small part
-    if rows.shape[1] <= REDUCED or rows.shape[0] <= REDUCED:
+    if rows.shape[1] <= REDUCED_DIMENSIONS or rows.shape[0] <= REDUCED_DIMENSIONS:
         return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, np.float32)
-    return normalise_rows(TruncatedSVD(REDUCED, random_state=seed).fit_transform(rows).astype(np.float32))
+    return normalise_rows(TruncatedSVD(REDUCED_DIMENSIONS, random_state=seed).fit_transform(rows).astype(np.float32))
 
 
-def _clusters(reduced: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
-    """The cluster of each row; clusters are numbered by size, the largest first."""
+def _find_clusters(reduced: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
+    """Return the cluster of each row; clusters are numbered by size, the largest first."""
     from sklearn.cluster import KMeans
 
     n_clusters = min(n_clusters, len(np.unique(reduced.round(5), axis=0)))
@@ -232,8 +251,8 @@ def _clusters(reduced: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
     return number[found]
 
 
-def _principal(reduced: np.ndarray) -> np.ndarray:
-    """The rows along the two directions of largest variance, (n, 2); a direction that is missing gives zeros."""
+def _project_by_pca(reduced: np.ndarray) -> np.ndarray:
+    """Return the rows along the two directions of largest variance, (n, 2); a direction that is missing gives zeros."""
     if not len(reduced):
         return np.zeros((0, 2))
     centred = reduced - reduced.mean(axis=0)
@@ -244,7 +263,7 @@ def _principal(reduced: np.ndarray) -> np.ndarray:
     return np.pad(centred @ directions.T, ((0, 0), (0, 2 - len(directions))))
 
 
-def _umap(reduced: np.ndarray, seed: int) -> np.ndarray:
+def _project_by_umap(reduced: np.ndarray, seed: int) -> np.ndarray:
     if len(reduced) < 5:  # too few for neighbourhoods; any two coordinates will do
         return np.pad(reduced, ((0, 0), (0, max(0, 2 - reduced.shape[1]))))[:, :2]
     with warnings.catch_warnings():
@@ -259,8 +278,8 @@ def _umap(reduced: np.ndarray, seed: int) -> np.ndarray:
     return model.fit_transform(reduced)
 
 
-def _joined(layout: _Layout, vectors: LabelVectors, extra: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(ids, positions, clusters) of the sample and of the labels added to it."""
+def _add_labels(layout: _Layout, vectors: LabelVectors, extra: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (ids, positions, clusters) of the sample and of the labels added to it."""
     if not len(extra):
         return layout.ids, layout.positions, layout.clusters
     rows, drawn = vectors.vectors[extra], vectors.vectors[layout.ids]
@@ -274,8 +293,8 @@ def _joined(layout: _Layout, vectors: LabelVectors, extra: np.ndarray) -> tuple[
     return ids, np.vstack([layout.positions, positions]), np.concatenate([layout.clusters, clusters])
 
 
-def _cluster_names(labels: LabelSpace, ids: np.ndarray, clusters: np.ndarray) -> list[str]:
-    """Each cluster as its number and the terms that weigh most in the texts of its labels."""
+def _name_clusters(labels: LabelSpace, ids: np.ndarray, clusters: np.ndarray) -> list[str]:
+    """Return each cluster as its number and the terms that weigh most in the texts of its labels."""
     names = {}
     for cluster in np.unique(clusters).tolist():
         terms: list[str] = []

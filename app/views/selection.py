@@ -1,0 +1,75 @@
+"""Which dataset and run a session looks at, and what to take where the address names something that is gone."""
+
+from __future__ import annotations
+
+from xcwork_app import caches, state
+from xcwork_app.sources import Source
+
+from xcwork.runs import Run
+
+
+def get_source() -> Source:
+    """Return the dataset this session looks at."""
+    return Source.from_id(state.view().data)
+
+
+def list_runs(source: Source) -> list[Run]:
+    """Return the runs on a dataset, newest first."""
+    return [run for run in reversed(caches.list_runs()) if caches.get_source(run) == source]
+
+
+def get_run() -> Run | None:
+    """Return the chosen run, or the best finished one on the dataset."""
+    runs = list_runs(get_source())
+    wanted = state.view().run
+    chosen = next((run for run in runs if run.id == wanted), None)
+    return chosen or find_best_run(runs)
+
+
+def find_best_run(runs: list[Run]) -> Run | None:
+    """Return the finished run with the highest P@1."""
+    finished = [run for run in runs if caches.get_record(run)["state"] == "finished"]
+    return max(finished, key=lambda run: caches.get_record(run)["metrics"].get("P@1", 0.0), default=None)
+
+
+def describe_run(run: Run) -> str:
+    """Return the name of a run with what matters most: its P@1, or its state."""
+    facts = caches.get_record(run)
+    precision = facts["metrics"].get("P@1")
+    return f"{facts['name']} · " + (facts["state"] if precision is None else f"P@1 {precision:.1f}")
+
+
+def resolve_dataset() -> None:
+    """Take the dataset of the run, or the usual one, where the view names one that is gone; a note says so."""
+    source = get_source()
+    run = next((run for run in caches.list_runs() if run.id == state.view().run), None)
+    owner = None if run is None else caches.get_source(run)
+    if run is None or owner is None:
+        if _is_gone(source):
+            usual = Source.from_id(state.View().data)
+            note = f"There is no dataset {state.quote(source.title)}; {usual.title} is shown instead."
+            state.fall_back("data", usual.id, note)
+    elif owner != source:  # a run has one dataset, so it decides where an address names both
+        note = f"{run.name} is a run on {owner.title}, which is shown instead of {source.title}."
+        state.fall_back("data", owner.id, note if state.asks_for("data", state.view().data) else "")
+
+
+def resolve_run() -> None:
+    """Take the best run where the view names one that is not on the dataset; a note says so."""
+    source = get_source()
+    wanted = state.view().run
+    runs = list_runs(source)
+    if wanted and wanted not in {run.id for run in runs}:
+        best = find_best_run(runs)
+        instead = f"there is none on {source.title}" if best is None else f"{best.name} is shown instead"
+        state.fall_back("run", "", f"There is no run {state.quote(wanted)}; {instead}.")
+
+
+def _is_gone(source: Source) -> bool:
+    """Return whether there is nothing to read, nor a run that was trained on it."""
+    if source.path is None or list_runs(source):
+        return False
+    try:
+        return not source.path.exists()
+    except OSError:  # a name that no file can have, or a folder that is closed to us
+        return True
