@@ -42,7 +42,7 @@ def rows_of(
     name: str, train: Any, test: Any, size: int, params: dict[str, Any], seeds: int, wanted: list[str]
 ) -> list[dict[str, Any]]:
     """One row a variant."""
-    from xcwork.data.groups import random_groups
+    from xcwork.data.groups import draw_random_groups
 
     tau = params["tau"]
     variants = {"Deep-MIML": {"tau": 0.0}, "EAGLE-0": {"tau": tau, "steps": 0}, "EAGLE": {"tau": tau, "steps": 20}}
@@ -52,7 +52,7 @@ def rows_of(
         if variant not in wanted:
             continue
         found = [
-            accuracy(random_groups(train, size, seed=seed), test, params | changed | {"seed": seed})
+            accuracy(draw_random_groups(train, size, seed=seed), test, params | changed | {"seed": seed})
             for seed in range(seeds)
         ]
         values, seconds = np.array(found).T

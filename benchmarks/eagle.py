@@ -32,10 +32,10 @@ MEASURED = ("P@1", "P@3", "P@5", "assignment_precision", "pairs", "preprocessing
 
 def grouped(train: Any, grouping: str, seed: int) -> Any:
     """The training documents in the groups that `R-4` or `C-8` stands for."""
-    from xcwork.data.groups import clustered_groups, random_groups
+    from xcwork.data.groups import cluster_into_groups, draw_random_groups
 
     kind, _, number = grouping.partition("-")
-    return {"R": random_groups, "C": clustered_groups}[kind](train, int(number), seed=seed)
+    return {"R": draw_random_groups, "C": cluster_into_groups}[kind](train, int(number), seed=seed)
 
 
 def weighted(dataset: Any) -> Any:

@@ -124,10 +124,10 @@ def child(parser: str, file: Path) -> None:
 
 def parse_with_xcwork(file: Path) -> list[Any]:
     from xcwork.data.readers.sparse_header import XC_NAMES, read_header
-    from xcwork.data.readers.sparse_text import Layout, parse_file
+    from xcwork.data.readers.sparse_text import TextLayout, parse_file
 
     rows, columns, labels = read_header(file, XC_NAMES)
-    parsed = parse_file(file, Layout(labelled=True, n_rows=rows, n_columns=columns, n_labels=labels))
+    parsed = parse_file(file, TextLayout(labelled=True, n_rows=rows, n_columns=columns, n_labels=labels))
     return [parsed.X, parsed.Y]
 
 

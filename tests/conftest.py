@@ -24,7 +24,8 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
-from xcwork.data.build import text_dataset
+from xcwork.data.build import build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 
 # A first call may compile a kernel, so examples have no deadline; the same examples on every machine.
 settings.register_profile("xcwork", deadline=None, derandomize=True)
@@ -45,15 +46,21 @@ def make_checkerboard() -> Dataset:
     train_texts = [f"{kinds[i % 2]} {kinds[i % 2]} note{i}" for i in range(24)]
     test_texts = [f"{kinds[i % 2]} leaf{i}" for i in range(6)]
     carried = [[f"L{label}" for label in range(i % 2, N_COLOURED, 2)] for i in range(24)]
-    return text_dataset(
-        "checkerboard",
-        train_texts=[*train_texts, "green triangle", "green triangle", ""],
-        train_labels=[*carried, [], [], []],
-        test_texts=[*test_texts, "violet star", "violet star pink"],
-        test_labels=[*carried[:6], ["L8"], ["L8"]],
-        label_names=[f"L{label}" for label in range(N_COLOURED + 1)],
-        label_texts=[*(kinds[label % 2] for label in range(N_COLOURED)), "violet star"],
+    raw = RawDataset(
+        train=RawSplit(
+            texts=[*train_texts, "green triangle", "green triangle", ""],
+            labels=[*carried, [], [], []],
+        ),
+        test=RawSplit(
+            texts=[*test_texts, "violet star", "violet star pink"],
+            labels=[*carried[:6], ["L8"], ["L8"]],
+        ),
+        labels=RawLabels(
+            names=[f"L{label}" for label in range(N_COLOURED + 1)],
+            texts=[*(kinds[label % 2] for label in range(N_COLOURED)), "violet star"],
+        ),
     )
+    return build_dataset(raw, name="checkerboard")
 
 
 @functools.cache

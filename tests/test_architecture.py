@@ -14,15 +14,6 @@ LAYERS = (
 )
 # What a method may import of `methods` besides its own package.
 SHARED = {"base", "common", "inputs", "model", "names", "params", "presets", "registry"}
-    "base",
-    "common",
-    "inputs",
-    "model",
-    "names",
-    "params",
-    "presets",
-    "registry",
-}  # what a method may import of methods
 
 
 def read_modules() -> dict[str, ast.Module]:

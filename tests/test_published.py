@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from xcwork.data.propensity_constants import spelling
+from xcwork.data.propensity_constants import normalise_name
 from xcwork.published import ALIASES, published_results
 
 
@@ -36,8 +36,8 @@ def test_no_row_stands_there_twice(rows):
 
 
 def test_names_are_found_under_any_spelling(rows):
-    names = {spelling(row["dataset"]) for row in rows}
-    assert all(spelling(name) in names for name in ALIASES.values())
+    names = {normalise_name(row["dataset"]) for row in rows}
+    assert all(normalise_name(name) in names for name in ALIASES.values())
     assert len(published_results("eurlex57k")) == len(published_results("GZ_EURLex-4.3k")) > 10
     assert len(published_results("my own data")) == 0
     tuned = published_results("EURLEX57K").set_index("method").loc["ZestXML-tuned"]

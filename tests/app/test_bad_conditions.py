@@ -44,7 +44,7 @@ def test_a_training_that_cannot_be_stored_leaves_nothing_behind(
 def test_an_upload_that_does_not_fit_is_a_sentence(
     open_page, corpus: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads._Room, "copy", refuse)
+    monkeypatch.setattr(uploads.UploadFolder, "copy", refuse)
     page = open_page("data", data="fruit.csv", section="upload")
     page.file_uploader[0].set_value([("pets.csv", b"text,labels\na cat,cat\n", "text/csv")]).run()
     assert not page.exception

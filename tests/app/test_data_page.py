@@ -142,7 +142,7 @@ def test_every_selector_stays_when_one_is_emptied(open_page, corpus: Path) -> No
     [
         ("cut.csv.gz", gzip.compress(b"text,labels\n" + b"some words,a\n" * 5000)[:60], "cut off or damaged"),
         ("empty.csv", b"", "empty"),
-        ("notes.docx", b"PK not a zip", "no dataset that is known here"),
+        ("notes.docx", b"PK not a zip", "not a dataset that is known here"),
         ("torn.csv", b'text,labels\n"never closed,a\nb,c\n', "check its quotes"),
         ("latin.csv", "text,labels\ncaf\xe9,a\n".encode("latin-1"), "not utf-8"),
         ("lone.csv", b"text\nonly one column\n", "one column"),

@@ -12,7 +12,8 @@ from xcwork.analysis.alignment import align_dataset
 from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
 from xcwork.core.split import Split
-from xcwork.data.build import text_dataset
+from xcwork.data.build import build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK
 from xcwork.metrics import evaluate
@@ -46,15 +47,9 @@ class Fixed(Match):
 def dataset(name: str, *, uids: bool = False, **texts: str) -> Dataset:
     """One document a label, in train and test; `label="document text"`."""
     labels = [[f"id-{label}" if uids else label] for label in texts]
-    return text_dataset(
-        name,
-        train_texts=list(texts.values()),
-        train_labels=labels,
-        test_texts=list(texts.values()),
-        test_labels=labels,
-        label_names=list(texts),
-        label_uids=[f"id-{label}" for label in texts] if uids else None,
-    )
+    split = RawSplit(texts=list(texts.values()), labels=labels)
+    known = RawLabels(names=list(texts), uids=[f"id-{label}" for label in texts] if uids else None)
+    return build_dataset(RawDataset(split, split, known), name=name)
 
 
 HOME = dataset("home", apple="sweet apple pie", wine="red wine glass", bread="fresh bread crust")

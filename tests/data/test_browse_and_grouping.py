@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xcwork.core.dataset import Dataset
-from xcwork.data.browse import document_text, documents_table, find_documents, next_document
-from xcwork.data.group_recipes import group_facts, regroup
+from xcwork.data.browse import choose_next_document, find_documents, get_document_text, make_documents_table
+from xcwork.data.group_recipes import measure_groups, regroup
 from xcwork.data.load import load_dataset
 from xcwork.errors import ConfigError
 
@@ -28,7 +28,7 @@ def test_documents_are_found_by_text_label_and_name(checkerboard: Dataset) -> No
 
 
 def test_documents_as_a_table(checkerboard: Dataset) -> None:
-    frame = documents_table(checkerboard.train, np.array([1, 26]))
+    frame = make_documents_table(checkerboard.train, np.array([1, 26]))
     assert frame["row"].tolist() == [1, 26]
     assert frame["labels"].tolist() == ["L1 · L3 · L5 · L7", ""]
 
@@ -37,31 +37,31 @@ def test_documents_as_a_table(checkerboard: Dataset) -> None:
 def test_one_after_the_other_every_document_comes_once(n_documents: int, start: int) -> None:
     row, seen = start % n_documents, []
     for _ in range(n_documents):
-        row = next_document(row, n_documents)
+        row = choose_next_document(row, n_documents)
         seen.append(row)
     assert sorted(seen) == list(range(n_documents))
     assert seen[-1] == start % n_documents, "a full circle ends where it began"
 
 
 def test_the_next_document_is_far_from_the_last() -> None:
-    steps = [abs(next_document(row, 975) - row) for row in range(975)]
+    steps = [abs(choose_next_document(row, 975) - row) for row in range(975)]
     assert min(steps) > 975 / 4
 
 
 def test_a_single_document_is_followed_by_itself() -> None:
-    assert next_document(0, 1) == 0
+    assert choose_next_document(0, 1) == 0
 
 
 def test_a_document_without_text_shows_its_strongest_terms(jumble: Dataset) -> None:
     row = jumble.test.X[[0]].toarray().ravel()
     strongest = f"t{int(row.argmax())}"
-    assert document_text(jumble.test, 0).split(", ")[0] == strongest
-    assert document_text(jumble.train, 3) == ""
+    assert get_document_text(jumble.test, 0).split(", ")[0] == strongest
+    assert get_document_text(jumble.train, 3) == ""
 
 
 def test_recipes_group_the_training_part_only(checkerboard: Dataset) -> None:
     grouped = regroup(checkerboard, "random:size=3,seed=1")
-    facts = group_facts(grouped.train)
+    facts = measure_groups(grouped.train)
     assert (facts.groups, facts.members) == (9, 3.0)
     assert grouped.test is checkerboard.test
     assert (grouped.train.Y != checkerboard.train.Y).nnz == 0
@@ -71,7 +71,7 @@ def test_recipes_group_the_training_part_only(checkerboard: Dataset) -> None:
 
 
 def test_a_document_alone_is_not_diluted(checkerboard: Dataset) -> None:
-    assert group_facts(replace(checkerboard.train, groups=None)).dilution == 1.0
+    assert measure_groups(replace(checkerboard.train, groups=None)).dilution == 1.0
 
 
 @pytest.mark.parametrize(

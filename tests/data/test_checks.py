@@ -17,7 +17,7 @@ from xcwork.core.propensity import Propensity
 from xcwork.core.split import Split
 from xcwork.data import hashing
 from xcwork.data.card import describe
-from xcwork.data.hashing import row_hashes, text_hashes
+from xcwork.data.hashing import hash_rows, hash_texts
 
 
 def split(X, Y, labels, **more) -> Split:
@@ -64,7 +64,7 @@ def test_every_oddity_is_a_sentence():
         "1 training document has no features",
         "1 training document has no labels",
         "1 training document repeats an earlier one",
-        "1 test document occurs in the training part",
+        "1 test document occurs in the training split",
         "1 label occurs in no document",
         "1 label has the name of another",
         "2 labels have no text",
@@ -130,7 +130,7 @@ def test_frequency_curve_bins_and_bands():
 @given(st.lists(st.lists(st.sampled_from([0.0, 0.0, 1.0, 2.0, -1.0]), min_size=4, max_size=4), min_size=1, max_size=30))
 def test_row_hashes_are_equal_exactly_for_equal_rows(rows):
     matrix = sparse.csr_array(np.array(rows, np.float32))
-    hashes = row_hashes(matrix)
+    hashes = hash_rows(matrix)
     distinct = {tuple(row) for row in rows}
     assert len(set(hashes.tolist())) == len(distinct)
     assert {tuple(row): code for row, code in zip(rows, hashes.tolist(), strict=True)}.keys() == distinct
@@ -139,15 +139,15 @@ def test_row_hashes_are_equal_exactly_for_equal_rows(rows):
 def test_row_hashes_do_not_depend_on_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     matrix = sparse.csr_array(rng.random((50, 20)) * (rng.random((50, 20)) < 0.3))
-    whole = row_hashes(matrix)
-    monkeypatch.setattr(hashing, "ENTRIES_AT_ONCE", 7)
-    np.testing.assert_array_equal(row_hashes(matrix), whole)
+    whole = hash_rows(matrix)
+    monkeypatch.setattr(hashing, "ENTRIES_PER_BLOCK", 7)
+    np.testing.assert_array_equal(hash_rows(matrix), whole)
 
 
 def test_hashes_are_the_same_on_every_machine():
     matrix = sparse.csr_array(np.array([[0, 1.5], [2, 0]], np.float32))
-    assert row_hashes(matrix).tolist() == [10246847348568166231, 13758858877095464340]
-    assert text_hashes(["a", ""]).tolist() == [3405396810240292928, 13020603013274838756]
+    assert hash_rows(matrix).tolist() == [10246847348568166231, 13758858877095464340]
+    assert hash_texts(["a", ""]).tolist() == [3405396810240292928, 13020603013274838756]
 
 
 def test_notes_are_shown_and_stored_with_the_dataset(tmp_path):

@@ -16,7 +16,8 @@ from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.propensity import Propensity
 from xcwork.core.split import Split
-from xcwork.data.build import text_dataset
+from xcwork.data.build import build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.storage.fingerprint import hash_content, may_match
 from xcwork.text.vectorizer import TextVectorizer
 
@@ -27,21 +28,19 @@ CONTENT = st.recursive(
 )
 
 
-def small_dataset(**more: object) -> Dataset:
-    options = {
-        "train_texts": ["red wine", "green tea"],
-        "train_labels": [["w"], ["t"]],
-        "train_uids": ["a", "b"],
-        "train_groups": ["g", "h"],
-        "train_filter": np.array([[0, 1]]),
-        "test_texts": ["white wine"],
-        "test_labels": [["w"]],
-        "test_filter": np.array([[0, 1]]),
-        "label_names": ["Wine", "Tea"],
-        "label_uids": ["w", "t"],
-        "label_parents": [["drinks"], []],
-    }
-    return text_dataset("drinks", **(options | more))
+def small_dataset(vectorizer: TextVectorizer | None = None) -> Dataset:
+    raw = RawDataset(
+        train=RawSplit(
+            texts=["red wine", "green tea"],
+            labels=[["w"], ["t"]],
+            uids=["a", "b"],
+            groups=["g", "h"],
+            filter_pairs=np.array([[0, 1]]),
+        ),
+        test=RawSplit(texts=["white wine"], labels=[["w"]], filter_pairs=np.array([[0, 1]])),
+        labels=RawLabels(names=["Wine", "Tea"], uids=["w", "t"], parents=[["drinks"], []]),
+    )
+    return build_dataset(raw, name="drinks", vectorizer=vectorizer)
 
 
 def change_train(change: Callable[[Split], Split]) -> Callable[[Dataset], Dataset]:

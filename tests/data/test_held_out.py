@@ -13,8 +13,8 @@ from xcwork.core.features import Features
 from xcwork.core.held_out import keep_groups_whole, number_groups
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
-from xcwork.data.groups import aggregated, groups_sharing_labels, random_groups
-from xcwork.data.hashing import document_hashes
+from xcwork.data.groups import aggregate_labels, draw_random_groups, find_groups_sharing_labels
+from xcwork.data.hashing import hash_documents
 from xcwork.methods.registry import create
 from xcwork.methods.siamesexml import fusion, training
 from xcwork.methods.siamesexml.training import Corpus
@@ -30,7 +30,7 @@ def bags() -> Split:
     has_label[:, 0] = True  # no document is without a label
     Y = sparse.csr_array(has_label.astype(np.float32))
     labels = LabelSpace([f"label {i}" for i in range(9)], Z=X[:9])
-    return aggregated(random_groups(Split(X, Y, labels, Features(12)), 5, seed=1))
+    return aggregate_labels(draw_random_groups(Split(X, Y, labels, Features(12)), 5, seed=1))
 
 
 def torn(split: Split, held: np.ndarray) -> set[str]:
@@ -60,10 +60,10 @@ def test_without_groups_what_was_drawn_is_held_out():
 
 
 def test_documents_with_labels_of_their_own_may_be_separated(bags):
-    assert groups_sharing_labels(replace(bags, groups=None)) is None
+    assert find_groups_sharing_labels(replace(bags, groups=None)) is None
     own = sparse.csr_array(np.eye(200, 9, dtype=np.float32))
-    assert groups_sharing_labels(replace(bags, Y=own)) is None
-    assert groups_sharing_labels(bags).max() == 39
+    assert find_groups_sharing_labels(replace(bags, Y=own)) is None
+    assert find_groups_sharing_labels(bags).max() == 39
 
 
 def test_a_split_holds_out_whole_bags(bags):
@@ -87,7 +87,7 @@ def test_multihead_validates_on_whole_bags(bags):
 
 def test_siamesexml_validates_on_whole_bags(bags):
     nothing = sparse.csr_array(bags.Y.shape, dtype=np.float32)
-    corpus = Corpus(bags.X, bags.Y, nothing, bags.labels.Z, groups_sharing_labels(bags))
+    corpus = Corpus(bags.X, bags.Y, nothing, bags.labels.Z, find_groups_sharing_labels(bags))
     kept, held = training._parts(corpus, SimpleNamespace(held_out=0.2, seed=0))
     assert len(held) == 40
     assert not torn(bags, held)
@@ -103,7 +103,7 @@ def test_siamesexml_chooses_weights_on_whole_bags(bags, monkeypatch):
     ids = np.tile(np.arange(9, dtype=np.int32), (200, 1))
     values = np.random.default_rng(0).random((len(fusion.NAMES), 200, 9), np.float32)
     places = list(range(len(fusion.NAMES)))
-    group_of = groups_sharing_labels(bags)
+    group_of = find_groups_sharing_labels(bags)
     fusion.choose(fusion.Scored(ids, values), bags.Y, bags.label_frequencies, places, group_of)
     folds = [np.flatnonzero(~documents) for documents in learned_from if not documents.all()]
     assert len(folds) >= fusion.FOLDS
@@ -112,11 +112,11 @@ def test_siamesexml_chooses_weights_on_whole_bags(bags, monkeypatch):
 
 def test_eagle_tells_its_learner_about_the_bags(bags):
     assigned = create("eagle", assign="all").assigned(bags)
-    np.testing.assert_array_equal(groups_sharing_labels(assigned), groups_sharing_labels(bags))
+    np.testing.assert_array_equal(find_groups_sharing_labels(assigned), find_groups_sharing_labels(bags))
 
 
 def test_documents_without_a_group_do_not_end_up_on_the_same_side():
     X = sparse.csr_array(np.eye(50, dtype=np.float32))
-    hashes = document_hashes(X=X, texts=None, uids=None, groups=["g", "g", *[""] * 48])
+    hashes = hash_documents(X=X, texts=None, uids=None, groups=["g", "g", *[""] * 48])
     assert hashes[0] == hashes[1]
     assert len(np.unique(hashes)) == 49

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from xcwork.data import load
-from xcwork.data.load import list_datasets, load_dataset
+from xcwork.data.load import list_datasets, load_dataset, resolve_source
 from xcwork.errors import ConfigError, DataError
 
 SHARED = Path(os.environ.get("XCWORK_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -211,3 +211,45 @@ def test_real_datasets_without_a_test_part(tmp_path):
 def test_an_unknown_parameter_of_the_synthetic_dataset_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no parameter 'n_label'; it has n_documents, n_labels"):
         load_dataset("synthetic:n_label=3", home=tmp_path)
+
+
+def test_a_source_is_resolved_without_being_read(tmp_path, reads, monkeypatch):
+    data, home = documents(tmp_path / "mine"), tmp_path / "home"
+    monkeypatch.chdir(tmp_path)
+    source = resolve_source("mine", home=home, groups="random:size=2", vectorizer={"ngrams": 1})
+    assert reads == []
+    assert (source.name, source.path, source.location) == ("mine", data.resolve(), str(data))
+    monkeypatch.chdir(home.parent.parent)
+    dataset = source.load()
+    assert len(reads) == 1
+    assert len(set(dataset.train.groups)) == 3
+    assert resolve_source(source.location, home=home, vectorizer={"ngrams": 1}).load().labels.names == [
+        "l0",
+        "l1",
+        "l2",
+    ]
+
+
+def test_what_is_in_the_data_folder_goes_by_its_name(tmp_path):
+    data = documents(tmp_path / "data" / "mine")
+    source = resolve_source("mine", home=tmp_path)
+    assert (source.location, source.path) == ("mine", data.resolve())
+
+
+@pytest.mark.parametrize("name", ["synthetic:n_labels=7", "pyseealso"])
+def test_built_in_sources_have_no_path(tmp_path, name):
+    source = resolve_source(name, home=tmp_path)
+    assert (source.location, source.path, source.name) == (name, None, name.partition(":")[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("synthetic:n_lables=7", {}, "no parameter 'n_lables'"),
+        ("pyseealso", {"text": "title"}, "no option 'text'"),
+        ("pyseealso:seed=1", {}, "no dataset 'pyseealso:seed=1'"),
+    ],
+)
+def test_what_cannot_be_loaded_is_refused_before_anything_is_read(tmp_path, name, options, problem):
+    with pytest.raises((ConfigError, DataError), match=problem):
+        resolve_source(name, home=tmp_path, **options)

@@ -11,7 +11,7 @@ import pytest
 from xcwork.data.card import describe
 from xcwork.data.load import load_dataset
 from xcwork.data.readers.columns import read_table
-from xcwork.data.readers.preview import RECORDS, preview
+from xcwork.data.readers.preview import PREVIEW_RECORDS, preview_table
 from xcwork.errors import DataError
 
 ROWS = [
@@ -33,7 +33,7 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_usual_names_are_found_in_every_format(table: Path) -> None:
-    found = preview(table)
+    found = preview_table(table)
     assert (found.text_columns, found.labels_column, found.needs_options) == (["title", "text"], "tags", False)
     assert found.texts[1] == "note 1\nwords about tea"
     assert found.labels[0] == ["a", "b"]
@@ -42,14 +42,14 @@ def test_usual_names_are_found_in_every_format(table: Path) -> None:
 
 
 def test_only_the_first_records_are_read(table: Path) -> None:
-    assert len(read_table(table, most=3)) == 3
+    assert len(read_table(table, max_records=3)) == 3
     assert len(read_table(table)) == len(ROWS)
 
 
 def test_a_file_damaged_further_down_can_be_previewed(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
-    path.write_text("text,labels\n" + "fine words,a\n" * (RECORDS + 1) + '"torn')
-    assert len(preview(path).texts) == RECORDS
+    path.write_text("text,labels\n" + "fine words,a\n" * (PREVIEW_RECORDS + 1) + '"torn')
+    assert len(preview_table(path).texts) == PREVIEW_RECORDS
 
 
 def test_unusual_names_are_guessed_by_content(tmp_path: Path) -> None:
@@ -58,9 +58,9 @@ def test_unusual_names_are_guessed_by_content(tmp_path: Path) -> None:
         f"{i},how does one cook {'rice' if i % 2 else 'tea'} well?,{'food' if i % 2 else 'drink'}" for i in range(20)
     ]
     path.write_text("\n".join(["number,question,topic", *rows]) + "\n")
-    found = preview(path)
+    found = preview_table(path)
     assert (found.text_columns, found.labels_column, found.needs_options) == (["question"], "topic", True)
-    corrected = preview(path, text_columns=["topic"], labels_column="question", separator="")
+    corrected = preview_table(path, text_columns=["topic"], labels_column="question", separator="")
     assert corrected.texts[0] == "drink"
     assert corrected.labels[0] == ["how does one cook tea well?"]
 
@@ -76,11 +76,11 @@ def test_unusual_names_are_guessed_by_content(tmp_path: Path) -> None:
 def test_columns_are_known_even_where_they_cannot_be_read(tmp_path: Path, rows: list[dict], sentence: str) -> None:
     path = tmp_path / "films.jsonl"
     path.write_text("".join(json.dumps(row | {"genres": ["drama"], "plot": "words"}) + "\n" for row in rows))
-    found = preview(path)
+    found = preview_table(path)
     assert (found.columns, found.text_columns) == (["title", "tags", "genres", "plot"], ["title"])
     assert (found.labels_column, found.texts, found.labels) == ("tags", [], [])
     assert sentence in str(found.error)
-    corrected = preview(path, text_columns=["plot"], labels_column="genres")
+    corrected = preview_table(path, text_columns=["plot"], labels_column="genres")
     assert corrected.error is None
     assert corrected.labels == [["drama"]] * len(rows)
 
@@ -89,7 +89,7 @@ def test_records_as_python_spells_them_are_previewed(tmp_path: Path) -> None:
     path = tmp_path / "films.csv"
     films = [[{"id": 28, "name": "Action"}, {"id": 12, "name": "Adventure"}], [{"id": 28, "name": "Action"}]]
     pd.DataFrame({"title": ["one", "two"], "keywords": map(repr, films)}).to_csv(path, index=False)
-    found = preview(path)
+    found = preview_table(path)
     assert found.labels == [["Action", "Adventure"], ["Action"]]
     assert found.how == "Python lists of records, names from 'name'"
 
@@ -97,17 +97,17 @@ def test_records_as_python_spells_them_are_previewed(tmp_path: Path) -> None:
 def test_the_preview_says_what_the_cells_could_mean_otherwise(tmp_path: Path) -> None:
     path = tmp_path / "places.csv"
     path.write_text("text,labels\n" + "words,Boston\n" * 20 + 'words,"Washington, DC"\n' * 10)
-    found = preview(path)
+    found = preview_table(path)
     assert {name for names in found.labels for name in names} == {"Boston", "Washington, DC"}
     assert "10 of 30 cells of 'labels' contain `,`" in found.notes[0]
-    assert preview(path, separator=",").notes == []
+    assert preview_table(path, separator=",").notes == []
 
 
 def test_the_whole_column_decides_and_the_card_shows_it(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
-    rows = ["words,Boston\n"] * RECORDS + [f'words,"{a}, {b}"\n' for a in "abcdef" for b in "abcdef" if a != b]
+    rows = ["words,Boston\n"] * PREVIEW_RECORDS + [f'words,"{a}, {b}"\n' for a in "abcdef" for b in "abcdef" if a != b]
     path.write_text("text,labels\n" + "".join(f"number{i} {row}" for i, row in enumerate(rows)))
-    assert preview(path).how == "one label per cell"
+    assert preview_table(path).how == "one label per cell"
     dataset = load_dataset(path, home=tmp_path)
     assert "names separated by `,`" in describe(dataset).source
     assert dataset.labels.names == ["Boston", *"abcdef"]
@@ -117,4 +117,4 @@ def test_a_single_column_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "lone.csv"
     path.write_text("text\nwords\n")
     with pytest.raises(DataError, match="one column"):
-        preview(path)
+        preview_table(path)

@@ -10,7 +10,7 @@ import pytest
 
 from xcwork.data.card import describe
 from xcwork.data.load import load_dataset
-from xcwork.data.readers.columns import Table
+from xcwork.data.readers.columns import RecordTable
 from xcwork.data.readers.label_cells import LabelCells, split_labels
 from xcwork.errors import DataError
 
@@ -24,7 +24,7 @@ NAMES = [["Action", "Adventure"], ["Action"], [], ["Drama, Western"]]
 
 
 def split(cells: list[object], separator: str | None = None, label_field: str | None = None) -> LabelCells:
-    table = Table(Path("films.csv"), {"genres": cells}, list(range(2, len(cells) + 2)))
+    table = RecordTable(Path("films.csv"), {"genres": cells}, list(range(2, len(cells) + 2)))
     return split_labels([table], "genres", separator, label_field)
 
 

@@ -277,10 +277,10 @@ def test_damaged_archives(tmp_path):
 
 
 def test_a_gzip_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(safe_files, "EXPANSION_MATTERS", 2**20)
+    monkeypatch.setattr(safe_files, "MIN_SUSPECT_BYTES", 2**20)
     (tmp_path / "data.csv.gz").write_bytes(gzip.compress(b"text,labels\n" + b"a" * 2**24))
     assert "250 times its size" in str(refusal(tmp_path / "data.csv.gz"))
-    monkeypatch.setattr(safe_files, "MAX_EXPANSION", 10**6)
+    monkeypatch.setattr(safe_files, "MAX_EXPANSION_RATIO", 10**6)
     monkeypatch.setattr(safe_files, "available_memory", lambda: 2**20)
     assert "GiB" in str(refusal(tmp_path / "data.csv.gz"))
 

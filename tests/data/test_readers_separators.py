@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from xcwork.data.readers.columns import Table
+from xcwork.data.readers.columns import RecordTable
 from xcwork.data.readers.label_cells import LabelCells, split_labels
 from xcwork.data.readers.separators import PUNCTUATION, SPACE, WHOLE_CELL, find_separator, split_at
 
@@ -138,7 +138,7 @@ def test_a_column_that_promises_one_label_keeps_names_whole(column):
 
 
 def read_column(*cells: str) -> LabelCells:
-    return split_labels([Table(Path("x.csv"), {"labels": list(cells)}, list(range(2, len(cells) + 2)))], "labels")
+    return split_labels([RecordTable(Path("x.csv"), {"labels": list(cells)}, list(range(2, len(cells) + 2)))], "labels")
 
 
 def test_a_doubtful_split_is_said():

@@ -69,7 +69,7 @@ def test_blocks_do_not_change_the_result(tmp_path, monkeypatch):
     ]
     write(tmp_path, train="400 300 50\n" + "\n".join(lines), test="1 300 50\n\n")
     whole = load(tmp_path).fingerprint
-    monkeypatch.setattr(sparse_text, "BLOCK", 97)
+    monkeypatch.setattr(sparse_text, "BLOCK_BYTES", 97)
     assert load(tmp_path).fingerprint == whole
 
 
@@ -142,7 +142,7 @@ def test_a_split_file_without_its_folder(tmp_path):
 
 
 def test_first_of_several_errors_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(sparse_text, "BLOCK", 64)
+    monkeypatch.setattr(sparse_text, "BLOCK_BYTES", 64)
     lines = ["0 1:1"] * 300
     lines[120] = lines[20] = lines[250] = "0 oops"
     file = tmp_path / "broken.txt"

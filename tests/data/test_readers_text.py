@@ -237,7 +237,7 @@ def test_broken_json_lines(tmp_path, content, line, part):
     ("content", "line", "part"),
     [
         (b"text,labels\na,x\nb\n", 3, "1 fields"),
-        (b'text,labels\na,x\n"b,y\nc,z\n', 3, "no CSV"),
+        (b'text,labels\na,x\n"b,y\nc,z\n', 3, "not CSV"),
         (b"text,labels\na,x\nb\xff,y\n", 3, "not utf-8"),
         (b'text,labels\na,"[""x""]"\nb,"[""y"""\n', 3, "not a list of labels"),
         (b"text,text\na,x\n", 1, "occurs twice"),

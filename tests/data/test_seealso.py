@@ -14,7 +14,7 @@ from xcwork.core.dataset import Dataset
 from xcwork.data import docstrings
 from xcwork.data import pyseealso as seealso
 from xcwork.data.docstrings import Documented
-from xcwork.data.pyseealso import build, load_pyseealso, see_also, without_see_also
+from xcwork.data.pyseealso import build_pyseealso, drop_see_also, list_see_also, load_pyseealso
 from xcwork.text.vectorizer import TextVectorizer
 
 NUMPYDOC = """Mean of the values.
@@ -40,24 +40,24 @@ The average is not the median.
 
 
 def test_entries_are_read_as_numpydoc_defines_them():
-    assert see_also(NUMPYDOC) == ["average", "std", "Thing.var", "numpy.nanmean", "median", "fft.ifft"]
-    assert see_also("Text only. See also the other function.") == []
-    assert see_also("x\n\nSee Also\n--------") == []
-    assert see_also("x\n\n    See also\n    --------\n    indented : all of it\n        more\n") == ["indented"]
+    assert list_see_also(NUMPYDOC) == ["average", "std", "Thing.var", "numpy.nanmean", "median", "fft.ifft"]
+    assert list_see_also("Text only. See also the other function.") == []
+    assert list_see_also("x\n\nSee Also\n--------") == []
+    assert list_see_also("x\n\n    See also\n    --------\n    indented : all of it\n        more\n") == ["indented"]
 
 
 def test_the_section_is_cut_out_and_the_rest_stays():
-    rest = without_see_also(NUMPYDOC)
+    rest = drop_see_also(NUMPYDOC)
     assert rest.startswith("Mean of the values.")
     assert rest.endswith("Notes\n-----\nThe average is not the median.")
     assert "a : array" in rest
     for word in ("See Also", "std", "nanmean", "Continued"):
         assert word not in rest
     twice = "A.\n\nSee Also\n--------\nb\n\nNotes\n-----\nkept\n\nSee Also\n--------\nc"
-    assert without_see_also(twice) == "A.\n\nNotes\n-----\nkept"
-    assert see_also(twice) == ["b", "c"]
+    assert drop_see_also(twice) == "A.\n\nNotes\n-----\nkept"
+    assert list_see_also(twice) == ["b", "c"]
     directive = "A.\n\n.. seealso::\n   b : no\n\n   c\n\nKept.\n"
-    assert without_see_also(directive) == "A.\n\nKept."
+    assert drop_see_also(directive) == "A.\n\nKept."
 
 
 def entry(name: str, links: str = "", *, names: tuple[str, ...] = (), summary: str = "") -> Documented:
@@ -85,7 +85,7 @@ OBJECTS = [
 
 @pytest.fixture(scope="module")
 def handmade() -> Dataset:
-    return build(OBJECTS, TextVectorizer())
+    return build_pyseealso(OBJECTS, TextVectorizer())
 
 
 def links(dataset: Dataset) -> dict[str, list[str]]:
@@ -130,7 +130,7 @@ def test_groups_filter_pairs_and_labels_of_documents_that_have_none(handmade):
 
 
 def test_objects_in_any_order_give_the_same_dataset(handmade):
-    assert build(OBJECTS[::-1], TextVectorizer()).fingerprint == handmade.fingerprint
+    assert build_pyseealso(OBJECTS[::-1], TextVectorizer()).fingerprint == handmade.fingerprint
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def test_every_build_is_byte_identical_and_the_cache_gives_it_back(home, pyseeal
 
 def test_the_cache_is_used_and_a_damaged_one_is_built_again(tmp_path, monkeypatch, caplog):
     calls = []
-    monkeypatch.setattr(seealso, "collect", lambda: calls.append(1) or OBJECTS)
+    monkeypatch.setattr(seealso, "collect_documented", lambda: calls.append(1) or OBJECTS)
     first = load_pyseealso(tmp_path)
     assert load_pyseealso(tmp_path).fingerprint == first.fingerprint
     assert len(calls) == 1

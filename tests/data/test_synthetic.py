@@ -90,10 +90,10 @@ def test_few_places_get_the_best_of_all(k):
 
 
 def test_samples_follow_the_probabilities(monkeypatch):
-    monkeypatch.setattr(synthetic, "DOCUMENTS_A_BLOCK", 7_001)  # several blocks, the last one shorter
+    monkeypatch.setattr(synthetic, "DOCUMENTS_PER_BLOCK", 7_001)  # several blocks, the last one shorter
     model = Planted(n_labels=30, n_topics=3, labels_per_document=2, unseen_share=0.2, seed=5)
     n = 40_000
-    terms, Y, topics = synthetic._draw(model, synthetic.TEST, n)
+    terms, Y, topics = synthetic._draw_documents(model, synthetic.TEST_STREAM, n)
     assert (terms.shape, Y.shape) == ((n, model.n_terms), (n, 30))
 
     def agree(observed: np.ndarray, expected: np.ndarray) -> None:
@@ -167,7 +167,7 @@ def test_documents_have_the_asked_number_of_labels(dataset):
     model = Planted(n_labels=403, n_topics=10)
     sums = np.add.reduceat(model.prior, model.starts[:-1])
     np.testing.assert_allclose(sums, 3.0)
-    assert model.prior.max() <= planted_model.HIGHEST_PRIOR
+    assert model.prior.max() <= planted_model.MAX_PRIOR
 
 
 def test_unseen_labels_occur_in_test_documents_only(dataset):
@@ -216,7 +216,7 @@ def test_groups_hold_documents_of_one_topic():
 
 
 def test_large_data_leave_out_the_texts_of_documents(monkeypatch):
-    monkeypatch.setattr(synthetic, "MOST_TEXTS", 99)
+    monkeypatch.setattr(synthetic, "MAX_TEXTS", 99)
     dataset = make_synthetic(n_documents=100, n_labels=40, n_topics=2)
     assert dataset.train.texts is None
     assert len(dataset.labels.texts) == 40

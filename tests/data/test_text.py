@@ -71,7 +71,7 @@ def test_stems_are_those_of_a_stemming_scikit_learn():
 
     def stemmed(text: str) -> list[str]:
         words = re.findall(r"\b\w\w+\b", text.lower())
-        return [terms.stem_of(word) for word in words if word not in ENGLISH_STOP_WORDS]
+        return [terms.stem_word(word) for word in words if word not in ENGLISH_STOP_WORDS]
 
     ours = TextVectorizer(stem=True)
     X = ours.fit_transform(texts)
@@ -154,16 +154,16 @@ def test_underscores_split_words_on_request():
 @settings(deadline=None)
 @given(st.text(st.characters(max_codepoint=255)))
 def test_the_quick_way_of_cutting_latin_text_is_the_regular_expression(text):
-    words = [word for word in terms._splitter(False)(text) if len(word) > 1]
+    words = [word for word in terms._make_splitter(False)(text) if len(word) > 1]
     assert words == re.findall(r"\w\w+", text.lower())
 
 
 @given(st.lists(st.lists(st.integers(0, 2**21 - 1), min_size=3, max_size=3), min_size=1))
 def test_codes_keep_the_word_ids(ids):
     ids = np.array(ids)
-    codes = terms.join_ids(ids, 21)
+    codes = terms.encode_word_ids(ids, 21)
     assert (codes >= 0).all()
-    np.testing.assert_array_equal(terms.split_codes(codes, 3, 21), ids)
+    np.testing.assert_array_equal(terms.decode_ngrams(codes, 3, 21), ids)
 
 
 def test_labels_share_the_vocabulary_and_leave_idf_to_the_documents():
@@ -211,7 +211,7 @@ def test_rows_do_not_depend_on_company_order_or_blocks(monkeypatch):
     np.testing.assert_array_equal(vectorizer.transform(texts).toarray(), X.toarray())
     for row, text in enumerate(texts):
         np.testing.assert_array_equal(vectorizer.transform([text]).toarray(), X[[row]].toarray())
-    monkeypatch.setattr(terms, "TEXTS_A_BLOCK", 4)
+    monkeypatch.setattr(terms, "TEXTS_PER_BLOCK", 4)
     backwards = TextVectorizer()
     np.testing.assert_array_equal(backwards.fit_transform(texts[::-1]).toarray(), X.toarray()[::-1])
     assert backwards.feature_names == vectorizer.feature_names

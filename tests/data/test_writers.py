@@ -75,7 +75,7 @@ def test_xc_round_trip(tmp_path_factory, seed):
 def test_blocks_do_not_change_the_files(tmp_path, monkeypatch):
     dataset = make(rows=200)
     write_xc(dataset, tmp_path / "whole")
-    monkeypatch.setattr(writers, "ENTRIES_AT_ONCE", 50)
+    monkeypatch.setattr(writers, "ENTRIES_PER_BLOCK", 50)
     write_xc(dataset, tmp_path / "blocks")
     assert (tmp_path / "whole/train.txt").read_bytes() == (tmp_path / "blocks/train.txt").read_bytes()
 

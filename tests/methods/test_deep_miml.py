@@ -14,7 +14,7 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
-from xcwork.data.groups import aggregated, groups_of, random_groups
+from xcwork.data.groups import aggregate_labels, collect_groups, draw_random_groups
 from xcwork.errors import Cancelled, DataError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.deep_miml.method import DeepMIML, _one_label_each
@@ -127,10 +127,10 @@ def test_counts_weigh_labels_and_the_mask_has_no_say_about_absent_ones():
 
 def test_one_label_an_instance_is_read_from_the_counts():
     data = images(40)
-    grouped = random_groups(data.train, 3)
-    assert _one_label_each(groups_of(grouped))
-    assert not _one_label_each(groups_of(grouped, "set"))
-    assert not _one_label_each(groups_of(aggregated(grouped)))
+    grouped = draw_random_groups(data.train, 3)
+    assert _one_label_each(collect_groups(grouped))
+    assert not _one_label_each(collect_groups(grouped, "set"))
+    assert not _one_label_each(collect_groups(aggregate_labels(grouped)))
     found = [
         create("deep_miml", instances=kind, **QUICK | {"epochs": 1}).fit(grouped) for kind in ("auto", "one", "any")
     ]
@@ -140,7 +140,7 @@ def test_one_label_an_instance_is_read_from_the_counts():
 
 def test_tau_zero_is_deep_miml_and_does_not_look_at_embeddings():
     data = images()
-    grouped = random_groups(data.train, 3, seed=0)
+    grouped = draw_random_groups(data.train, 3, seed=0)
     a, b = (create("deep_miml", tau=0.0, steps=steps, **QUICK).fit(grouped) for steps in (0, 20))
     c = create("deep_miml", tau=5.0, **QUICK).fit(grouped)
     np.testing.assert_array_equal(a.hidden_, b.hidden_)
@@ -151,8 +151,8 @@ def test_tau_zero_is_deep_miml_and_does_not_look_at_embeddings():
 @pytest.mark.parametrize("merge", ["list", "set"])
 def test_labels_of_bags_of_images_are_learned(tau: float, merge: str):
     data = images()
-    grouped = random_groups(data.train, 3, seed=0)
-    grouped = aggregated(grouped) if merge == "set" else grouped
+    grouped = draw_random_groups(data.train, 3, seed=0)
+    grouped = aggregate_labels(grouped) if merge == "set" else grouped
     model = create("deep_miml", tau=tau, merge=merge, **QUICK).fit(grouped)
     assert accuracy(model, data.test) > 0.9
     losses = [entry["loss"] for entry in model.curve_]
@@ -162,8 +162,10 @@ def test_labels_of_bags_of_images_are_learned(tau: float, merge: str):
 
 def test_who_carries_what_is_not_looked_at():
     data = images()
-    grouped = random_groups(data.train, 3, seed=0)
-    told, hidden = (create("deep_miml", merge="set", **QUICK).fit(split) for split in (grouped, aggregated(grouped)))
+    grouped = draw_random_groups(data.train, 3, seed=0)
+    told, hidden = (
+        create("deep_miml", merge="set", **QUICK).fit(split) for split in (grouped, aggregate_labels(grouped))
+    )
     np.testing.assert_array_equal(told.hidden_, hidden.hidden_)
 
 
@@ -199,7 +201,7 @@ class StopAfter(Callback):
 
 def test_every_epoch_leaves_a_checkpoint_and_a_resumed_training_is_the_same(tmp_path):
     data = images()
-    grouped = random_groups(data.train, 3, seed=0)
+    grouped = draw_random_groups(data.train, 3, seed=0)
     whole = create("deep_miml", **QUICK).fit(grouped)
     checkpoint = Checkpoint(tmp_path)
     per_epoch = -(-60 // 8)
@@ -209,7 +211,7 @@ def test_every_epoch_leaves_a_checkpoint_and_a_resumed_training_is_the_same(tmp_
     resumed = create("deep_miml", **QUICK).fit(grouped, checkpoint=checkpoint)
     np.testing.assert_array_equal(resumed.hidden_, whole.hidden_)
     assert resumed.curve_ == whole.curve_
-    other = create("deep_miml", **QUICK).fit(random_groups(data.train, 3, seed=1), checkpoint=checkpoint)
+    other = create("deep_miml", **QUICK).fit(draw_random_groups(data.train, 3, seed=1), checkpoint=checkpoint)
     assert not np.array_equal(other.hidden_, whole.hidden_)
 
 

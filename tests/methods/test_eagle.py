@@ -13,7 +13,7 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
-from xcwork.data.groups import aggregated, random_groups
+from xcwork.data.groups import aggregate_labels, draw_random_groups
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Method
 from xcwork.methods.eagle.method import LEARNERS
@@ -44,7 +44,7 @@ def test_the_truth_is_only_looked_at_to_report_precision():
     split, test = planted()
     heard = Heard()
     told = create("eagle", learner="one_vs_all", merge="set").fit(split, callbacks=[heard])
-    hidden = create("eagle", learner="one_vs_all", merge="set").fit(aggregated(split))
+    hidden = create("eagle", learner="one_vs_all", merge="set").fit(aggregate_labels(split))
     np.testing.assert_array_equal(told.predict(test, k=5).ids, hidden.predict(test, k=5).ids)
     assert heard.values["assignment_precision"] == told.diagnostics(test)["assignment_precision"] > 0.5
     assert hidden.diagnostics(test) == {}
@@ -130,7 +130,7 @@ def test_it_can_do_what_its_learner_can(checkerboard, tmp_path):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_any_learner_sees_the_assigned_labels_as_ordinary_data(learner: str, checkerboard: Dataset, tmp_path):
-    grouped = random_groups(checkerboard.train, 3, seed=0)
+    grouped = draw_random_groups(checkerboard.train, 3, seed=0)
     short = "epochs=3" if "epochs" in method_class(learner).parameters() else ""
     model = create("eagle", learner=learner, learner_params=short).fit(grouped)
     alone = model.new_learner().fit(model.assigned(grouped))

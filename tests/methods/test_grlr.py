@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.support.planted_groups import planted
-from xcwork.data.groups import Groups, groups_of
+from xcwork.data.groups import Groups, collect_groups
 from xcwork.errors import ConfigError
 from xcwork.kernels.grlr import SETTLED
 from xcwork.methods.common.grlr import Assigned, Problem, assign_labels, assignment_precision, objective, solve
@@ -190,7 +190,7 @@ def test_top_c_marks_as_many_members_as_the_label_was_merged_in():
 
 def test_groups_of_one_keep_their_labels_and_embed_a_label_as_the_direction_of_its_documents(jumble):
     train = jumble.train
-    found = assign_labels(train.X, groups_of(train), steps=20, keep=None, centre=False)
+    found = assign_labels(train.X, collect_groups(train), steps=20, keep=None, centre=False)
     assert (found.Y != train.Y).nnz == 0
     centroids = normalise_rows(sparse.csr_array(train.Y.T @ normalise_rows(train.X)))
     np.testing.assert_allclose(found.embeddings.toarray(), centroids.toarray(), atol=1e-5)
@@ -199,7 +199,7 @@ def test_groups_of_one_keep_their_labels_and_embed_a_label_as_the_direction_of_i
 @pytest.mark.parametrize("centre", [False, True])
 def test_steps_raise_the_objective(centre: bool):
     split, _ = planted(8)
-    groups = groups_of(split)
+    groups = collect_groups(split)
     none, many = (
         assign_labels(split.X, groups, steps=steps, careful=False, keep=None, centre=centre) for steps in (0, 20)
     )
@@ -258,7 +258,7 @@ def test_centring_tells_documents_apart_that_share_most_words():
     split, _ = planted(4)
     common = sparse.csr_array(np.full((len(split), 1), 3.0, np.float32))  # a word that every document repeats
     X = sparse.csr_array(sparse.hstack([normalise_rows(split.X), common]))
-    groups = groups_of(split)
+    groups = collect_groups(split)
     plain, centred = (assignment_precision(assign_labels(X, groups, centre=c).Y, split.Y) for c in (False, True))
     assert centred > plain
 
@@ -330,7 +330,7 @@ def test_torch_agrees_where_labels_have_many_groups():
     from xcwork.methods.common.grlr_torch import solve_with_torch
 
     split, _ = planted(3)
-    groups = groups_of(split)
+    groups = collect_groups(split)
     assert groups.labels.astype(bool).sum(axis=0).max() > 50
     problem = Problem.of(split.X, groups, steps=20, rate=0.1, careful=True, assign="one", centre=True, keep=6, seed=1)
     np.testing.assert_array_equal(solve(problem)[0], solve_with_torch(problem, "cpu")[0])

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xcwork.core.features import Features
-from xcwork.data.build import text_dataset
+from xcwork.data.build import build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.errors import DataError
 from xcwork.methods.label_match.method import BM25, TfidfMatch
 from xcwork.methods.label_match.term_weights import count_terms
@@ -25,16 +26,12 @@ LABELS = ["apple", "pear pear plum", "cherry", "quince apple pear plum"]
 
 @pytest.fixture
 def fruit():
-    return text_dataset(
-        "fruit",
-        train_texts=TRAIN,
-        train_labels=[["a"], ["b"], ["b"], ["d"]],
-        test_texts=["apple"],
-        test_labels=[["a"]],
-        label_names=["a", "b", "c", "d"],
-        label_texts=LABELS,
-        vectorizer=TextVectorizer(ngrams=1, stop_words=False),
+    raw = RawDataset(
+        train=RawSplit(texts=TRAIN, labels=[["a"], ["b"], ["b"], ["d"]]),
+        test=RawSplit(texts=["apple"], labels=[["a"]]),
+        labels=RawLabels(names=["a", "b", "c", "d"], texts=LABELS),
     )
+    return build_dataset(raw, name="fruit", vectorizer=TextVectorizer(ngrams=1, stop_words=False))
 
 
 def bm25(document: str, label: str, k1: float, b: float, k3: float) -> float:

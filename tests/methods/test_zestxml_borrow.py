@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xcwork.data.build import text_dataset
+from xcwork.data.build import build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.methods.zestxml import borrow
 from xcwork.methods.zestxml.borrow import borrowed_terms, typical_terms
 from xcwork.methods.zestxml.method import ZestXML
@@ -55,14 +56,13 @@ def test_the_products_are_those_of_dense_matrices(seed: int, monkeypatch) -> Non
 def kitchen():
     """Labels about cheese have documents that speak of milk; the unseen label "blue cheese" says nothing of milk."""
     train = [f"cheddar cheese milk note{i}" if i % 2 else f"rye bread flour note{i}" for i in range(40)]
-    return text_dataset(
-        "kitchen",
-        train_texts=train,
-        train_labels=[["cheddar cheese"] if i % 2 else ["rye bread"] for i in range(40)],
-        test_texts=["milk", "flour"],
-        test_labels=[["blue cheese"], ["white bread"]],
-        label_names=["cheddar cheese", "rye bread", "blue cheese", "white bread", "milk jug", "flour sack"],
+    names = ["cheddar cheese", "rye bread", "blue cheese", "white bread", "milk jug", "flour sack"]
+    raw = RawDataset(
+        train=RawSplit(texts=train, labels=[["cheddar cheese"] if i % 2 else ["rye bread"] for i in range(40)]),
+        test=RawSplit(texts=["milk", "flour"], labels=[["blue cheese"], ["white bread"]]),
+        labels=RawLabels(names=names),
     )
+    return build_dataset(raw, name="kitchen")
 
 
 def test_an_unseen_label_is_found_by_a_word_of_similar_labels_documents(kitchen) -> None:

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 
 import xcwork
-from xcwork.data.build import text_dataset
+from xcwork.data.build import build_dataset
 from xcwork.data.card import describe
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.errors import DataError
 from xcwork.methods.registry import METHODS, method_class
 from xcwork.methods.zestxml.method import ZestXML
@@ -20,23 +21,21 @@ from xcwork.sparse import normalise_rows
 VARIANTS = pytest.mark.parametrize("variant", ["tuned", "xhtp"])
 
 
-def awkward(**changes):
+def awkward(train_labels=None, test=None):
     """Apples and pears; two labels of one name, one without a text, one whose text has no known word."""
     train_texts = [f"green apple note{i}" if i % 2 else f"yellow pear note{i}" for i in range(20)]
     carried = [["1", "4"] if i % 2 else ["2", "3"] for i in range(20)]
-    return text_dataset(
-        "awkward",
-        **{
-            "train_texts": [*train_texts, "green apple", ""],
-            "train_labels": [*carried, [], []],
-            "test_texts": ["green apple", "yellow pear", "unheard of", "red cherry"],
-            "test_labels": [["1"], ["2"], ["1"], ["6"]],
-            "label_names": ["apple", "pear", "pear", "nameless", "of the", "cherry"],
-            "label_texts": ["apple", "pear", "pear", "", "of the", "apple cherry"],
-            "label_uids": ["1", "2", "3", "4", "5", "6"],
-        }
-        | changes,
+    test_texts = ["green apple", "yellow pear", "unheard of", "red cherry"]
+    raw = RawDataset(
+        train=RawSplit(texts=[*train_texts, "green apple", ""], labels=train_labels or [*carried, [], []]),
+        test=test or RawSplit(texts=test_texts, labels=[["1"], ["2"], ["1"], ["6"]]),
+        labels=RawLabels(
+            names=["apple", "pear", "pear", "nameless", "of the", "cherry"],
+            texts=["apple", "pear", "pear", "", "of the", "apple cherry"],
+            uids=["1", "2", "3", "4", "5", "6"],
+        ),
     )
+    return build_dataset(raw, name="awkward")
 
 
 @VARIANTS
@@ -123,7 +122,7 @@ def test_the_report_has_all_seen_and_unseen_rankings_and_shots(variant: str, che
 
 def test_an_unseen_label_that_nothing_speaks_for_fills_no_slot() -> None:
     """Ranking ties by id would put it into the list, and count it as found where it is the truth."""
-    data = awkward(test_texts=["yellow pear"], test_labels=[["6"]])
+    data = awkward(test=RawSplit(texts=["yellow pear"], labels=[["6"]]))
     report = xcwork.evaluate(ZestXML().fit(data.train), data, k=5)
     assert report.n_unseen_documents == 1
     assert report.unseen["P@1"] == 0

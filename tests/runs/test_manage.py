@@ -13,7 +13,7 @@ import pytest
 
 from xcwork.cli.common import read_run_data
 from xcwork.data import data_folder
-from xcwork.data.load import load_dataset, options_file
+from xcwork.data.load import load_dataset, locate_options
 from xcwork.errors import DataError, RunError
 from xcwork.runs import Run, RunStore, jobs, manage, worker
 from xcwork.runs.config import write_config
@@ -35,7 +35,7 @@ def table(dataset: Path) -> Path:
     file = dataset.with_name("pets.v2.csv")
     rows = [f"{word} {i};{word}" for i in range(12) for word in ("cat", "dog")]
     file.write_text("\n".join(["q;t", *rows]) + "\n")
-    options_file(file).write_text(json.dumps({"text_column": "q", "labels_column": "t"}))
+    locate_options(file).write_text(json.dumps({"text_column": "q", "labels_column": "t"}))
     return file
 
 
@@ -271,7 +271,9 @@ def test_a_renaming_that_fails_changes_nothing(
 ) -> None:
     run = train(store, table)
     before = everything(run.folder), everything(dataset.parent)
-    monkeypatch.setattr(data_folder, "move", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        data_folder, "rename_dataset", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
     with pytest.raises(OSError, match="No space"):
         manage.rename_dataset("pets.v2.csv", "animals", store)
     assert (everything(run.folder), everything(dataset.parent)) == before

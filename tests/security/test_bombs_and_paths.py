@@ -139,7 +139,7 @@ def test_a_header_that_claims_gigabytes_is_refused_before_they_are_taken(lie: st
 def test_a_bomb_is_refused_when_it_begins_to_swell(
     name: str, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader_files, "EXPANSION_MATTERS", 2 * MB)
+    monkeypatch.setattr(reader_files, "MIN_SUSPECT_BYTES", 2 * MB)
     (tmp_path / name).write_bytes(content)
     with little_memory(BOMB * MB), pytest.raises(DataError):
         load_dataset(tmp_path / name, home=tmp_path / "home")
@@ -147,14 +147,14 @@ def test_a_bomb_is_refused_when_it_begins_to_swell(
 
 
 def test_an_uploaded_bomb_fills_neither_memory_nor_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MOST_BYTES", 20 * MB)
+    monkeypatch.setattr(uploads, "MAX_BYTES", 20 * MB)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("train.csv", "test.csv"):
             archive.writestr(name, b"a" * 30 * MB)
     buffer.seek(0)
     with little_memory(40 * MB), pytest.raises(DataError, match="larger than the limit"):
-        uploads.stage([("bomb.zip", buffer)], tmp_path)
+        uploads.stage_files([("bomb.zip", buffer)], tmp_path)
     assert not list((tmp_path / "data" / ".uploads").iterdir())
 
 
@@ -183,8 +183,8 @@ def test_no_path_inside_an_upload_leads_out_of_its_folder(escape: str, tmp_path:
     archive = samples.zipped({escape: samples.CSV, "more/test.csv": samples.CSV})
     for given in ([(escape, io.BytesIO(samples.CSV))], [("upload.zip", io.BytesIO(archive))]):
         try:
-            staged = uploads.stage(given, home)
-            kept = uploads.keep(staged, home, name=escape)
+            staged = uploads.stage_files(given, home)
+            kept = uploads.keep_staged(staged, home, name=escape)
         except DataError:
             continue
         assert kept.parent == home / "data"
@@ -200,7 +200,7 @@ def test_a_link_inside_an_archive_becomes_a_plain_file(tmp_path: Path) -> None:
         archive.writestr(link, "/etc/passwd")
         archive.writestr("test.csv", samples.CSV)
     buffer.seek(0)
-    staged = uploads.stage([("links.zip", buffer)], tmp_path)
+    staged = uploads.stage_files([("links.zip", buffer)], tmp_path)
     assert not any(path.is_symlink() for path in staged.rglob("*"))
     with pytest.raises(DataError):
         load_dataset(staged, home=tmp_path)

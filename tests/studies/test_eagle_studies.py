@@ -10,7 +10,7 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
-from xcwork.data.groups import random_groups
+from xcwork.data.groups import draw_random_groups
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import DataError
 from xcwork.studies import eagle as study
@@ -57,7 +57,7 @@ def planted() -> Dataset:
 
 
 def test_the_variants_are_ordered_as_in_the_paper(planted: Dataset):
-    grouped = random_groups(planted.train, 6, seed=0)
+    grouped = draw_random_groups(planted.train, 6, seed=0)
     frame = study.compare(planted, grouped).set_index("method")
     assert list(frame.index) == ["oracle", "baseline", "EAGLE-0", "EAGLE", "EAGLE, centred"]
     p1 = frame["P@1"]

@@ -96,7 +96,7 @@ def embedded(home: str) -> Action:
         Documented(name, [name], see.format(name, other))
         for name, other in zip(names, names[1:] + names[:1], strict=True)
     ]
-    pyseealso.collect = lambda: objects
+    pyseealso.collect_documented = lambda: objects
     return lambda number: load_dataset("pyseealso", home=Path(home)).fingerprint
 
 

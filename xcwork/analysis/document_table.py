@@ -18,7 +18,7 @@ from xcwork.core.bands import Bands, absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
 from xcwork.core.topk import MISSING, TopK
-from xcwork.data.browse import document_text, find_documents
+from xcwork.data.browse import find_documents, get_document_text
 from xcwork.errors import DataError
 
 if TYPE_CHECKING:
@@ -147,4 +147,4 @@ def misses_by_document(missed: pd.DataFrame, labels: Collection[int]) -> pd.Data
 
 def add_texts(rows: pd.DataFrame, split: Split) -> pd.DataFrame:
     """Return `rows` (with a column `document`) with the beginning of each text."""
-    return rows.assign(text=[shorten_text(document_text(split, i)) for i in rows["document"].tolist()])
+    return rows.assign(text=[shorten_text(get_document_text(split, i)) for i in rows["document"].tolist()])

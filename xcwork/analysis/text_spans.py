@@ -15,7 +15,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from xcwork.text.ngrams import BLANK_LINE, WordRules, stem_of
+from xcwork.text.ngrams import BLANK_LINE, WordRules, stem_word
 from xcwork.text.vocabulary import SUBWORD_SIZES
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _split_words(text: str, rules: WordRules) -> Iterator[list[_Word]]:
             yield run
             run = []
         elif word not in stop_words:
-            run.append(_Word(found.start(), found.end(), word, stem_of(word) if rules.stem else word))
+            run.append(_Word(found.start(), found.end(), word, stem_word(word) if rules.stem else word))
     yield run
 
 

@@ -111,13 +111,13 @@ def data_options(pairs: Iterable[str] | None) -> dict[str, Any]:
 
     Names of columns and separators stay text, and files are found from here, because a worker looks from elsewhere.
     """
-    from xcwork.data.readers.safe_files import find_named
+    from xcwork.data.readers.safe_files import find_named_file
 
     options: dict[str, Any] = {}
     for name, value in settings(pairs, "--option").items():
         if name.endswith("_file"):
             try:
-                options[name] = str(find_named(value, Path.cwd()) or value)
+                options[name] = str(find_named_file(value, Path.cwd()) or value)
             except OSError as refusal:
                 raise ConfigError(f"{name} {value[:80]!r} cannot be looked up ({refusal.strerror})") from None
         elif name.endswith(("column", "field", "separator", "delimiter")):

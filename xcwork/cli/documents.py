@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from xcwork.data.readers.safe_files import bare_name, decode, open_bytes
-from xcwork.data.readers.texts import joined_text
+from xcwork.data.readers.safe_files import decode_line, get_bare_name, open_bytes
+from xcwork.data.readers.text_options import join_fields
 from xcwork.errors import DataError
 
 BATCH = 256  # documents held at once
@@ -37,7 +37,7 @@ def read_documents(path: Path) -> Iterator[Document]:
     """Every document of the file."""
     if not path.is_file():
         raise DataError("there is no such file", file=path, remedy="check the path")
-    suffix = Path(bare_name(path)).suffix.lower()
+    suffix = Path(get_bare_name(path)).suffix.lower()
     if suffix not in (".txt", ".jsonl"):
         raise DataError(
             f"documents are read from .txt (one a line) or .jsonl, not from {suffix or 'a file without a suffix'}",
@@ -47,7 +47,7 @@ def read_documents(path: Path) -> Iterator[Document]:
     with open_bytes(path, streamed=True) as lines:
         number = 0
         for line, content in enumerate(lines, start=1):
-            text = decode(content, path, line).rstrip("\r\n")
+            text = decode_line(content, path, line).rstrip("\r\n")
             if suffix == ".txt":
                 yield Document(number, None, text)
             elif text.strip():
@@ -74,7 +74,7 @@ def _from_json(text: str, path: Path, line: int) -> tuple[str | None, str]:
             remedy="give it a field `text`, or `title` and `content`, with a text in it",
         )
     uid = fields.get("uid")
-    return None if uid is None else str(uid), joined_text(
+    return None if uid is None else str(uid), join_fields(
         texts.get("title", ""), texts.get("text") or texts.get("content", ""), "both"
     )
 

@@ -46,7 +46,7 @@ def delete(
         manage.delete_run(run)
         show(as_json, {"deleted": run.id, "kind": kind.value}, f"run {title} is deleted")
         return
-    dataset = data_folder.find(name, store.home)
+    dataset = data_folder.find_dataset(name, store.home)
     _ask(f"Delete dataset {dataset.name}{_count(manage.runs_on(dataset, store))}?", yes, as_json)
     runs = manage.delete_dataset(name, store)
     show(

@@ -13,7 +13,7 @@ from xcwork.core.split import Split
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_TERMS = 30  # of a document that has features but no text
+MAX_SHOWN_TERMS = 30  # of a document that has features but no text
 GOLDEN_SHARE = (5**0.5 - 1) / 2  # steps of this share of a circle spread evenly over it, however many there are
 
 
@@ -36,8 +36,8 @@ def find_documents(split: Split, *, search: str = "", label: int | None = None) 
     return found[hit[found]]
 
 
-def documents_table(split: Split, rows: np.ndarray) -> pd.DataFrame:
-    """The documents at `rows`: their number, text (or strongest terms) and labels."""
+def make_documents_table(split: Split, rows: np.ndarray) -> pd.DataFrame:
+    """Return the documents at `rows`: their number, text (or strongest terms) and labels."""
     import pandas as pd
 
     labels = [
@@ -46,22 +46,22 @@ def documents_table(split: Split, rows: np.ndarray) -> pd.DataFrame:
         )
         for row in rows
     ]
-    frame = pd.DataFrame({"row": rows, "text": [document_text(split, row) for row in rows], "labels": labels})
+    frame = pd.DataFrame({"row": rows, "text": [get_document_text(split, row) for row in rows], "labels": labels})
     if split.uids is not None:
         frame.insert(1, "uid", [split.uids[row] for row in rows])
     return frame
 
 
-def document_text(split: Split, row: int) -> str:
-    """The text of a document; without one, its terms in the order of their weights."""
+def get_document_text(split: Split, row: int) -> str:
+    """Return the text of a document; without one, its terms in the order of their weights."""
     if split.texts is not None:
         return split.texts[row]
     place = slice(split.X.indptr[row], split.X.indptr[row + 1])
-    strongest = np.argsort(-split.X.data[place], kind="stable")[:MOST_TERMS]
+    strongest = np.argsort(-split.X.data[place], kind="stable")[:MAX_SHOWN_TERMS]
     return ", ".join(split.features.name(int(feature)) for feature in split.X.indices[place][strongest])
 
 
-def next_document(row: int, n_documents: int) -> int:
+def choose_next_document(row: int, n_documents: int) -> int:
     """Return the row to look at after `row`: from any start, every row comes once before one comes again.
 
     All steps have one length without a common divisor with `n_documents`, so they go through all rows. It is the one

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
-from xcwork.data.hashing import row_hashes
+from xcwork.data.hashing import hash_rows
 from xcwork.data.self_links import count_filtered_self_links, count_open_self_links, count_shared_titles
 
 CURVE_POINTS = 60
@@ -64,8 +64,8 @@ class Card:
         return asdict(self)
 
     def to_text(self) -> str:
-        """The card for a terminal."""
-        rows = list(self._rows())
+        """Return the card for a terminal."""
+        rows = list(self._list_rows())
         width = max(len(name) for name, _ in rows)
         lines = [self.name, *(f"  {name:<{width}}  {value}" for name, value in rows)]
         notes = (f"  * {note}" for note in self.notes)
@@ -77,21 +77,21 @@ class Card:
         left = "style='text-align:left'"
         rows = "".join(
             f"<tr><th {left}>{html.escape(name)}</th><td {left}>{html.escape(value)}</td></tr>"
-            for name, value in self._rows()
+            for name, value in self._list_rows()
         )
         sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in (*self.notes, *self.problems))
         listing = f"<ul>{sentences}</ul>" if sentences else ""
         return f"<h4>{html.escape(self.name)}</h4><table>{rows}</table>{listing}"
 
-    def _rows(self) -> Iterator[tuple[str, str]]:
+    def _list_rows(self) -> Iterator[tuple[str, str]]:
         yield "source", self.source
         yield "documents", f"{self.n_train:,} train, {self.n_test:,} test"
         yield "features", f"{self.n_features:,}" + ("" if not self.has_texts else ", raw texts kept")
         share = f"{self.unseen_share_of_test:.1f} % of the test positives"
         yield "labels", f"{self.n_labels:,}: {self.n_seen_labels:,} seen, {self.n_unseen_labels:,} unseen ({share})"
         for part in ("train", "test"):
-            yield f"labels a document, {part}", _stated(getattr(self, f"{part}_labels_per_document"))
-        yield "documents a label, train", _stated(self.train_documents_per_label)
+            yield f"labels a document, {part}", _format_summary(getattr(self, f"{part}_labels_per_document"))
+        yield "documents a label, train", _format_summary(self.train_documents_per_label)
         for name, bands in self.bands.items():
             shown = (f"{band} {counts['labels']:,} ({counts['share']:.1f} %)" for band, counts in bands.items())
             yield f"bands by {name}", ", ".join(shown)
@@ -109,11 +109,11 @@ class Card:
 
 
 def describe(dataset: Dataset) -> Card:
-    """The card of a dataset."""
+    """Return the card of a dataset."""
     train, test, labels = dataset.train, dataset.test, dataset.labels
     frequencies, in_test = train.label_frequencies, test.label_frequencies
     seen = frequencies > 0
-    keys = {"train": _document_keys(train), "test": _document_keys(test)}
+    keys = {"train": _hash_split(train), "test": _hash_split(test)}
     texts = labels.texts
     card = {
         "name": dataset.name,
@@ -125,15 +125,15 @@ def describe(dataset: Dataset) -> Card:
         "n_seen_labels": int(seen.sum()),
         "n_unseen_labels": int((~seen).sum()),
         "labels_per_document": round((train.Y.nnz + test.Y.nnz) / max(1, len(train) + len(test)), 2),
-        "train_labels_per_document": _statistics(np.diff(train.Y.indptr)),
-        "test_labels_per_document": _statistics(np.diff(test.Y.indptr)),
-        "train_documents_per_label": _statistics(frequencies[seen]),
+        "train_labels_per_document": _summarise(np.diff(train.Y.indptr)),
+        "test_labels_per_document": _summarise(np.diff(test.Y.indptr)),
+        "train_documents_per_label": _summarise(frequencies[seen]),
         "unseen_share_of_test": round(100 * float(in_test[~seen].sum()) / max(1, test.Y.nnz), 2),
-        "frequency_curve": _curve(frequencies),
-        "frequency_bins": _bins(frequencies),
-        "bands": _bands(frequencies),
-        "empty_documents": _by_part(dataset, lambda split: int((np.diff(split.X.indptr) == 0).sum())),
-        "unlabelled_documents": _by_part(dataset, lambda split: int((np.diff(split.Y.indptr) == 0).sum())),
+        "frequency_curve": _make_curve(frequencies),
+        "frequency_bins": _make_bins(frequencies),
+        "bands": _count_bands(frequencies),
+        "empty_documents": _count_by_split(dataset, lambda split: int((np.diff(split.X.indptr) == 0).sum())),
+        "unlabelled_documents": _count_by_split(dataset, lambda split: int((np.diff(split.Y.indptr) == 0).sum())),
         "duplicate_documents": {part: len(of) - len(np.unique(of)) for part, of in keys.items()},
         "overlapping_documents": int(np.isin(keys["test"], keys["train"]).sum()),
         "orphan_labels": int((~seen & (in_test == 0)).sum()),
@@ -142,37 +142,39 @@ def describe(dataset: Dataset) -> Card:
         "label_features": None if labels.Z is None else labels.Z.shape[1],
         "has_texts": train.texts is not None,
         "n_groups": None if train.groups is None else len({*train.groups, *(test.groups or ())}),
-        "filter_pairs": _by_part(dataset, lambda split: 0 if split.filter_pairs is None else len(split.filter_pairs)),
-        "self_links": _by_part(dataset, count_filtered_self_links),
-        "memory_bytes": _memory(dataset),
+        "filter_pairs": _count_by_split(
+            dataset, lambda split: 0 if split.filter_pairs is None else len(split.filter_pairs)
+        ),
+        "self_links": _count_by_split(dataset, count_filtered_self_links),
+        "memory_bytes": _measure_memory(dataset),
         "propensity": asdict(dataset.propensity),
         "notes": list(dataset.notes),
     }
-    return Card(**card, problems=list(_problems(dataset, card)))
+    return Card(**card, problems=list(_list_problems(dataset, card)))
 
 
-def _by_part(dataset: Dataset, count: Any) -> dict[str, int]:
+def _count_by_split(dataset: Dataset, count: Any) -> dict[str, int]:
     return {"train": count(dataset.train), "test": count(dataset.test)}
 
 
-def _statistics(counts: np.ndarray) -> dict[str, float]:
+def _summarise(counts: np.ndarray) -> dict[str, float]:
     if not len(counts):
         return {"mean": 0.0, "median": 0.0, "max": 0}
     return {"mean": round(float(counts.mean()), 2), "median": float(np.median(counts)), "max": int(counts.max())}
 
 
-def _stated(statistics: dict[str, float]) -> str:
+def _format_summary(statistics: dict[str, float]) -> str:
     return f"mean {statistics['mean']:,.2f}, median {statistics['median']:,.0f}, at most {statistics['max']:,}"
 
 
-def _document_keys(split: Split) -> np.ndarray:
-    """A number a document, equal for equal documents; documents without content are left out."""
+def _hash_split(split: Split) -> np.ndarray:
+    """Return a number per document, equal for equal documents; documents without content are left out."""
     if split.texts is not None:
         return np.fromiter((hash(text) for text in split.texts if text.strip()), np.int64)
-    return row_hashes(split.X)[np.diff(split.X.indptr) > 0]
+    return hash_rows(split.X)[np.diff(split.X.indptr) > 0]
 
 
-def _curve(frequencies: np.ndarray) -> list[dict[str, int]]:
+def _make_curve(frequencies: np.ndarray) -> list[dict[str, int]]:
     """Points of the rank-frequency curve of the seen labels."""
     ordered = np.sort(frequencies[frequencies > 0])[::-1]
     if not len(ordered):
@@ -181,15 +183,15 @@ def _curve(frequencies: np.ndarray) -> list[dict[str, int]]:
     return [{"rank": int(rank), "frequency": int(ordered[rank - 1])} for rank in ranks]
 
 
-def _bins(frequencies: np.ndarray) -> list[dict[str, int]]:
-    """How many labels have 0, 1, 2–3, 4–7, … training documents."""
+def _make_bins(frequencies: np.ndarray) -> list[dict[str, int]]:
+    """Return how many labels have 0, 1, 2–3, 4–7, … training documents."""
     exponents = np.where(frequencies > 0, np.floor(np.log2(np.maximum(frequencies, 1))).astype(int) + 1, 0)
     counts = np.bincount(exponents)
     bounds = [(0, 0), *((2 ** (i - 1), 2**i - 1) for i in range(1, len(counts)))]
     return [{"from": low, "to": high, "labels": int(count)} for (low, high), count in zip(bounds, counts, strict=True)]
 
 
-def _bands(frequencies: np.ndarray) -> dict[str, dict[str, Any]]:
+def _count_bands(frequencies: np.ndarray) -> dict[str, dict[str, Any]]:
     """Labels and share of the training positives of each band, by both definitions."""
     from xcwork.core.bands import absolute_bands, share_bands
 
@@ -205,54 +207,55 @@ def _bands(frequencies: np.ndarray) -> dict[str, dict[str, Any]]:
     return described
 
 
-def _memory(dataset: Dataset) -> int:
+def _measure_memory(dataset: Dataset) -> int:
     """Bytes of matrices and texts."""
     total = 0
     for split in (dataset.train, dataset.test):
-        total += _bytes(split.X) + _bytes(split.Y) + sum(len(text) + 50 for text in split.texts or ())
-    return total + (0 if dataset.labels.Z is None else _bytes(dataset.labels.Z))
+        total += _count_bytes(split.X) + _count_bytes(split.Y) + sum(len(text) + 50 for text in split.texts or ())
+    return total + (0 if dataset.labels.Z is None else _count_bytes(dataset.labels.Z))
 
 
-def _bytes(matrix: sparse.csr_array) -> int:
+def _count_bytes(matrix: sparse.csr_array) -> int:
     return matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
 
 
-def _problems(dataset: Dataset, card: dict[str, Any]) -> Iterator[str]:
+def _list_problems(dataset: Dataset, card: dict[str, Any]) -> Iterator[str]:
     for part, name in (("train", "training document"), ("test", "test document")):
         if count := card["empty_documents"][part]:
-            yield f"{_counted(count, name, 'has', 'have')} no features: nothing can be predicted from them"
+            yield f"{_phrase_count(count, name, 'has', 'have')} no features: nothing can be predicted from them"
         if count := card["unlabelled_documents"][part]:
-            yield f"{_counted(count, name, 'has', 'have')} no labels, which counts as a miss in every measure"
+            yield f"{_phrase_count(count, name, 'has', 'have')} no labels, which counts as a miss in every measure"
         if count := card["duplicate_documents"][part]:
-            yield f"{_counted(count, name, 'repeats', 'repeat')} an earlier one"
+            yield f"{_phrase_count(count, name, 'repeats', 'repeat')} an earlier one"
     if count := card["overlapping_documents"]:
-        shown = _counted(count, "test document", "occurs", "occur")
-        yield f"{shown} in the training part, too: results will look better than they are"
+        shown = _phrase_count(count, "test document", "occurs", "occur")
+        yield f"{shown} in the training split, too: results will look better than they are"
     if count := card["orphan_labels"]:
-        yield f"{_counted(count, 'label', 'occurs', 'occur')} in no document"
+        yield f"{_phrase_count(count, 'label', 'occurs', 'occur')} in no document"
     if count := card["duplicate_label_names"]:
-        yield f"{_counted(count, 'label', 'has', 'have')} the name of another one: results will be hard to read"
+        yield f"{_phrase_count(count, 'label', 'has', 'have')} the name of another one: results will be hard to read"
     if count := card["missing_label_texts"]:
-        yield f"{_counted(count, 'label', 'has', 'have')} no text: zero-shot methods cannot find them"
+        yield f"{_phrase_count(count, 'label', 'has', 'have')} no text: zero-shot methods cannot find them"
     splits = (dataset.train, dataset.test)
     if any(split.X.nnz and split.X.data.min() < 0 for split in splits):
         yield "some feature values are negative: methods made for tf-idf may not suit them"
-    if count := sum(_filtered_positives(split) for split in splits):
-        yield f"{_counted(count, 'filter pair', 'is a true label', 'are true labels')}, which can never be predicted"
+    if count := sum(_count_filtered_positives(split) for split in splits):
+        shown = _phrase_count(count, "filter pair", "is a true label", "are true labels")
+        yield f"{shown}, which can never be predicted"
     if count := sum(map(count_open_self_links, splits)):
         singular = "is a label itself, so it may be predicted for itself"
         plural = "are labels themselves, so they may be predicted for themselves"
-        yield f"{_counted(count, 'document', singular, plural)}: `self_links=auto` prevents that"
+        yield f"{_phrase_count(count, 'document', singular, plural)}: `self_links=auto` prevents that"
     if count := sum(map(count_shared_titles, splits)):
-        shown = _counted(
+        shown = _phrase_count(
             count, "document", "is called like a label it does not have", "are called like labels they do not have"
         )
         yield f"{shown}: where both are the same thing, give both the same uid"
 
 
-def _counted(count: int, noun: str, singular: str, plural: str) -> str:
+def _phrase_count(count: int, noun: str, singular: str, plural: str) -> str:
     return f"1 {noun} {singular}" if count == 1 else f"{count:,} {noun}s {plural}"
 
 
-def _filtered_positives(split: Split) -> int:
+def _count_filtered_positives(split: Split) -> int:
     return 0 if split.filter_pairs is None else int(split.has_labels(split.filter_pairs).sum())

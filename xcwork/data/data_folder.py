@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from xcwork.data.load import BUILT_IN, README, forget_cached, may_be_dataset, options_file
+from xcwork.data.load import BUILT_IN, README, drop_cache, locate_options, may_be_dataset
 from xcwork.errors import DataError
 from xcwork.storage.atomic import remove_entry
 
@@ -21,7 +21,7 @@ SIGNS = ".,()+@=_-"  # in names, beside letters, digits and blanks
 _UNSAFE = re.compile(rf"[^\w {re.escape(SIGNS)}]")
 
 
-def find(name: str | Path, home: Path) -> Path:
+def find_dataset(name: str | Path, home: Path) -> Path:
     """Return the dataset of the data folder called `name`, which may also be its path."""
     if str(name).partition(":")[0] in BUILT_IN:
         raise DataError(f"{name} is built in", remedy="only datasets in the data folder can be deleted or renamed")
@@ -32,13 +32,13 @@ def find(name: str | Path, home: Path) -> Path:
     return place
 
 
-def remove(dataset: Path, home: Path) -> None:
+def remove_dataset(dataset: Path, home: Path) -> None:
     """Delete a dataset of the data folder with its options and everything that is cached of it."""
     place = _place_in_folder(dataset, home)
     if not place.is_symlink():
-        forget_cached(place, home)
+        drop_cache(place, home)
     remove_entry(place)
-    options_file(place).unlink(missing_ok=True)
+    locate_options(place).unlink(missing_ok=True)
 
 
 def _place_in_folder(path: Path, home: Path) -> Path:
@@ -56,7 +56,7 @@ def _place_in_folder(path: Path, home: Path) -> Path:
 
 def choose_place(dataset: Path, name: str) -> Path:
     """Return where a dataset will be under another name; a file keeps its suffix, by which it is recognised."""
-    suffix = suffix_of(dataset)
+    suffix = get_suffix(dataset)
     wanted = name.strip().removesuffix(suffix) + suffix
     if wanted != clean_name(wanted) or wanted in (*BUILT_IN, README):
         raise DataError(f"{name!r} cannot be the name of a dataset", remedy=f"use letters, digits and any of {SIGNS}")
@@ -68,28 +68,28 @@ def choose_place(dataset: Path, name: str) -> Path:
     return place
 
 
-def move(dataset: Path, place: Path, home: Path) -> None:
+def rename_dataset(dataset: Path, place: Path, home: Path) -> None:
     """Rename a dataset to what `choose_place` chose, together with its options."""
-    before, after = options_file(dataset), options_file(place)
-    with removed_on_failure(after):
+    before, after = locate_options(dataset), locate_options(place)
+    with remove_on_failure(after):
         after.unlink(missing_ok=True)  # of a file that was here before
         if before.exists():
             shutil.copyfile(before, after)
         if not dataset.is_symlink():
-            forget_cached(dataset, home)
+            drop_cache(dataset, home)
         dataset.rename(place)
     with suppress(OSError):  # the dataset has moved, so nothing may fail any more
         before.unlink()
 
 
 def clean_name(name: str) -> str:
-    """The last part of a path from anywhere, without signs that a file system or a shell could take amiss."""
+    """Return the last part of a path from anywhere, without signs that a file system or a shell could take amiss."""
     last = PurePosixPath(name.replace("\\", "/")).name
     cleaned = _UNSAFE.sub("_", last).strip(" .")
     return cleaned[-120:] or "upload"
 
 
-def suffix_of(path: Path) -> str:
+def get_suffix(path: Path) -> str:
     """Return the end of a file name that says how to read it, such as `.csv.gz`; folders have none."""
     if path.is_dir():
         return ""
@@ -98,7 +98,7 @@ def suffix_of(path: Path) -> str:
 
 
 @contextmanager
-def removed_on_failure(path: Path) -> Iterator[None]:
+def remove_on_failure(path: Path) -> Iterator[None]:
     """Delete `path`, if it exists by then, when the block fails for whatever reason."""
     try:
         yield

@@ -28,14 +28,14 @@ from xcwork.errors import DataError
 from xcwork.storage.mapped_arrays import RowFiles
 
 
-class PartWriter:
+class SplitWriter:
     """Collects the documents of one part."""
 
     def __init__(self, folder: Path, n_features: int, n_labels: int) -> None:
         self._X, self._Y = RowFiles(folder / "X", n_features), RowFiles(folder / "Y", n_labels)
 
     def add(self, X: sparse.csr_array, Y: sparse.csr_array) -> None:
-        """The next documents with their labels."""
+        """Append the next documents with their labels."""
         for what, rows, width in (("X", X, self._X.n_columns), ("Y", Y, self._Y.n_columns)):
             if rows.shape[1] != width:
                 raise DataError(f"a block of {what} has {rows.shape[1]} columns, but the dataset has {width}")
@@ -68,7 +68,7 @@ class DatasetWriter:
         self._features = Features(n_features, None if feature_names is None else list(feature_names))
         self._scratch = self.folder.parent / f".{self.folder.name}.{uuid.uuid4().hex[:8]}.tmp"
         self.train, self.test = (
-            PartWriter(self._scratch / part, n_features, len(self._labels)) for part in ("train", "test")
+            SplitWriter(self._scratch / part, n_features, len(self._labels)) for part in ("train", "test")
         )
 
     def __enter__(self) -> DatasetWriter:

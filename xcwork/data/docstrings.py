@@ -1,8 +1,8 @@
 """The public objects of a few scientific packages, with their docstrings: the raw material of `pyseealso`.
 
-`collect` walks the public modules of the packages and notes every documented function, class, method and property under
-all its public names. An object that many modules re-export is one object; its canonical name is the shortest one that
-ends as the object calls itself.
+`collect_documented` walks the public modules of the packages and notes every documented function, class, method and
+property under all its public names. An object that many modules re-export is one object; its canonical name is the
+shortest one that ends as the object calls itself.
 
 Many docstrings exist only at run time (compiled functions, generated ones), so the packages have to be imported. That
 happens in a fresh Python process: the importing program keeps its memory and its warnings settings, and what it
@@ -58,7 +58,7 @@ class Documented:
     doc: str
 
 
-def collect() -> list[Documented]:
+def collect_documented() -> list[Documented]:
     """Every documented public object of the installed packages, sorted by name."""
     # Docstrings vanish under PYTHONOPTIMIZE=2, and a fixed hash seed fixes the order of sets printed inside them.
     environment = {**os.environ, "PYTHONOPTIMIZE": "", "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore"}
@@ -83,16 +83,16 @@ class _Walk:
         self.found: dict[int, tuple[Any, list[str]]] = {}
 
     def package(self, package: str) -> None:
-        for module in _modules(package):
-            for name in sorted(_exported(module)):
-                value = _attribute(module, name)
+        for module in _walk_modules(package):
+            for name in sorted(_list_exports(module)):
+                value = _get_attribute(module, name)
                 if _belongs_to(value, package):
                     self.add(f"{module.__name__}.{name}", value)
                     if inspect.isclass(value):
                         self.members(f"{module.__name__}.{name}", value, package)
 
     def members(self, class_name: str, owner: type, package: str, depth: int = 1) -> None:
-        """The methods and properties of a class, and of the accessor classes that hang below it."""
+        """Add the methods and properties of a class, and of the accessor classes that hang below it."""
         for base in owner.__mro__:
             if not _belongs_to(base, package):
                 continue
@@ -113,21 +113,21 @@ class _Walk:
 
     def entries(self) -> list[dict[str, Any]]:
         entries = [
-            {"name": _canonical(names, value), "names": sorted(set(names)), "doc": _docstring(value)}
+            {"name": _choose_name(names, value), "names": sorted(set(names)), "doc": _clean_docstring(value)}
             for value, names in self.found.values()
             if not self._has_borrowed_doc(value)
         ]
         return sorted((entry for entry in entries if entry["doc"]), key=lambda entry: entry["name"])
 
     def _has_borrowed_doc(self, value: Any) -> bool:
-        """Whether all that is said about the object is the docstring of a type made for others too."""
+        """Return whether all that is said about the object is the docstring of a type made for others too."""
         if inspect.isclass(value) or value.__doc__ != type(value).__doc__:
             return False
-        return id(type(value)) in self.found or _top(type(value).__module__) not in PACKAGES
+        return id(type(value)) in self.found or _get_package(type(value).__module__) not in PACKAGES
 
 
-def _modules(name: str) -> Iterator[types.ModuleType]:
-    """A module and every public module below it; one that needs a package that is not installed is left out."""
+def _walk_modules(name: str) -> Iterator[types.ModuleType]:
+    """Yield a module and every public module below it; one that needs a package that is not installed is left out."""
     try:
         module = importlib.import_module(name)
     except ImportError:
@@ -137,21 +137,21 @@ def _modules(name: str) -> Iterator[types.ModuleType]:
     yield module
     for below in sorted(found.name for found in pkgutil.iter_modules(getattr(module, "__path__", []))):
         if not below.startswith("_") and below not in NOT_PUBLIC:
-            yield from _modules(f"{name}.{below}")
+            yield from _walk_modules(f"{name}.{below}")
 
 
-def _exported(module: types.ModuleType) -> set[str]:
-    """The names a module offers: what it lists, else what a package gathers or a plain module defines itself."""
+def _list_exports(module: types.ModuleType) -> set[str]:
+    """Return the names a module offers: what it lists, else what a package gathers or a plain module defines itself."""
     if hasattr(module, "__all__"):
         return {name for name in module.__all__ if not name.startswith("_")}
     names = {name for name in dir(module) if not name.startswith("_")}
     if hasattr(module, "__path__"):
         return names
-    return {name for name in names if getattr(_attribute(module, name), "__module__", None) == module.__name__}
+    return {name for name in names if getattr(_get_attribute(module, name), "__module__", None) == module.__name__}
 
 
-def _attribute(module: types.ModuleType, name: str) -> Any:
-    """The attribute, or None where a lazy module cannot deliver what it lists."""
+def _get_attribute(module: types.ModuleType, name: str) -> Any:
+    """Return the attribute, or None where a lazy module cannot deliver what it lists."""
     try:
         return getattr(module, name, None)
     except ImportError:
@@ -164,21 +164,21 @@ def _belongs_to(value: Any, package: str) -> bool:
         return False
     module = getattr(value, "__module__", None)
     if callable(value) and isinstance(module, str):
-        return _top(module) == package
+        return _get_package(module) == package
     # Compiled functions and universal functions may not say where they come from; whoever exports them owns them.
-    return _top(type(value).__module__) == package or callable(value)
+    return _get_package(type(value).__module__) == package or callable(value)
 
 
-def _docstring(value: Any) -> str:
+def _clean_docstring(value: Any) -> str:
     return _ADDRESS.sub("", inspect.cleandoc(value.__doc__)).strip()
 
 
-def _top(module: str) -> str:
+def _get_package(module: str) -> str:
     return module.partition(".")[0]
 
 
-def _canonical(names: list[str], value: Any) -> str:
-    """The shortest name among those that end as the object calls itself, class included where possible."""
+def _choose_name(names: list[str], value: Any) -> str:
+    """Return the shortest name among those that end as the object calls itself, class included where possible."""
     itself = getattr(value, "fget", None) or value  # a property is named after its getter
     in_class = getattr(itself, "__qualname__", "") or "?"
     alone = getattr(itself, "__name__", "") or "?"

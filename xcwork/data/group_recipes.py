@@ -18,13 +18,13 @@ import numpy as np
 
 from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
-from xcwork.data.groups import aggregated, clustered_groups, groups_of, named_groups, random_groups
+from xcwork.data.groups import aggregate_labels, cluster_into_groups, collect_groups, draw_random_groups, group_by_name
 from xcwork.errors import ConfigError
 
-KINDS: dict[str, tuple[Callable[..., Split], dict[str, type]]] = {
-    "random": (random_groups, {"size": int, "seed": int}),
-    "clusters": (clustered_groups, {"depth": int, "noise": float, "seed": int}),
-    "names": (named_groups, {"level": str}),
+GROUP_KINDS: dict[str, tuple[Callable[..., Split], dict[str, type]]] = {
+    "random": (draw_random_groups, {"size": int, "seed": int}),
+    "clusters": (cluster_into_groups, {"depth": int, "noise": float, "seed": int}),
+    "names": (group_by_name, {"level": str}),
 }
 
 
@@ -41,43 +41,43 @@ class GroupFacts:
 def parse_recipe(recipe: str) -> tuple[str, dict[str, Any], bool]:
     """(kind, settings, whether labels are aggregated) of a recipe; what it cannot mean is refused."""
     kind, _, arguments = recipe.partition(":")
-    if kind not in KINDS:
-        raise ConfigError(f"groups must be one of {', '.join(KINDS)}, got {kind!r}; write random:size=10")
-    _, types = KINDS[kind]
-    settings = dict(_pair(item) for item in filter(None, arguments.split(",")))
-    aggregate = _value("aggregate", settings.pop("aggregate", "false"), bool)
+    if kind not in GROUP_KINDS:
+        raise ConfigError(f"groups must be one of {', '.join(GROUP_KINDS)}, got {kind!r}; write random:size=10")
+    _, types = GROUP_KINDS[kind]
+    settings = dict(_parse_pair(item) for item in filter(None, arguments.split(",")))
+    aggregate = _parse_value("aggregate", settings.pop("aggregate", "false"), bool)
     for name in settings:
         if name not in types:
             raise ConfigError(f"groups of kind {kind} have no setting {name!r}; they have {', '.join(types)}")
     if kind != "names" and next(iter(types)) not in settings:
         raise ConfigError(f"groups of kind {kind} need {next(iter(types))}=NUMBER")
-    return kind, {name: _value(name, text, types[name]) for name, text in settings.items()}, aggregate
+    return kind, {name: _parse_value(name, text, types[name]) for name, text in settings.items()}, aggregate
 
 
 def regroup(dataset: Dataset, recipe: str) -> Dataset:
-    """The dataset with its training part grouped as `recipe` says."""
+    """Return the dataset with its training split grouped as `recipe` says."""
     kind, settings, aggregate = parse_recipe(recipe)
-    make, _ = KINDS[kind]
+    make, _ = GROUP_KINDS[kind]
     train = make(dataset.train, **settings)
     source = f"{dataset.source}; training documents grouped, {recipe}".removeprefix("; ")
-    return replace(dataset, train=aggregated(train) if aggregate else train, source=source)
+    return replace(dataset, train=aggregate_labels(train) if aggregate else train, source=source)
 
 
-def group_facts(split: Split) -> GroupFacts:
+def measure_groups(split: Split) -> GroupFacts:
     """Sizes of the groups of a split."""
-    groups = groups_of(split)
+    groups = collect_groups(split)
     sizes, labels = np.diff(groups.members.indptr), np.diff(groups.labels.indptr)
     return GroupFacts(len(groups), float(sizes.mean()), float(labels.mean()), groups.shared().nnz / max(split.Y.nnz, 1))
 
 
-def _pair(item: str) -> tuple[str, str]:
+def _parse_pair(item: str) -> tuple[str, str]:
     name, equals, value = item.partition("=")
     if not equals:
         raise ConfigError(f"{item!r} is not name=value; write random:size=10,seed=1")
     return name.strip(), value.strip()
 
 
-def _value(name: str, text: str, kind: type) -> Any:
+def _parse_value(name: str, text: str, kind: type) -> Any:
     if kind is bool:
         if text.lower() not in ("true", "false"):
             raise ConfigError(f"{name} must be true or false, got {text!r}")

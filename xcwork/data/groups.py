@@ -1,6 +1,6 @@
 """Aggregated labels: a group of documents is known to carry some labels, but not which member carries which.
 
-A split says who belongs together in `Split.groups`. `groups_of` reads it into the two matrices of the EAGLE paper:
+A split says who belongs together in `Split.groups`. `collect_groups` reads it into the two matrices of the EAGLE paper:
 `members` (groups × documents, Y¹ transposed) and `labels` (groups × labels, Y²). Under *list* merge a label counts as
 often as members carry it, under *set* merge once. Where all members of every group carry the very same labels, these
 evidently are the group's labels written to each member, and count once.
@@ -33,8 +33,8 @@ from xcwork.sparse import fill_with_ones, normalise_rows, sort_entries, to_rows
 MERGES = ("list", "set")
 LEVELS = ("class", "module", "package")
 NOISE_COLUMNS = 32
-MOST_ROUNDS = 20  # of 2-means
-LEAST_GAIN = 1e-4  # in mean cosine, for another round
+MAX_ROUNDS = 20  # of 2-means
+MIN_COSINE_GAIN = 1e-4  # in mean cosine, for another round
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +54,8 @@ class Groups:
         return sort_entries(fill_with_ones(sparse.csr_array(self.members.T @ self.labels)))
 
 
-def groups_of(split: Split, merge: str = "list") -> Groups:
-    """The groups of a split in the order in which they first occur; without groups, each document is its own."""
+def collect_groups(split: Split, merge: str = "list") -> Groups:
+    """Return the groups of a split in the order in which they first occur; without groups, each document is its own."""
     if merge not in MERGES:
         raise ConfigError(f"merge must be one of {', '.join(MERGES)}, got {merge!r}")
     ids = [""] * len(split) if split.groups is None else split.groups
@@ -69,27 +69,27 @@ def groups_of(split: Split, merge: str = "list") -> Groups:
     return Groups(names, members, fill_with_ones(labels) if merge == "set" or repeated else labels, repeated)
 
 
-def groups_sharing_labels(split: Split) -> np.ndarray | None:
+def find_groups_sharing_labels(split: Split) -> np.ndarray | None:
     """Return the number of each document's group, (n_documents,), where all its members have the labels of the group.
 
     None where documents have labels of their own: then nothing is given away by separating the members of a group.
     """
-    return number_groups(split.groups) if split.groups is not None and groups_of(split).repeated else None
+    return number_groups(split.groups) if split.groups is not None and collect_groups(split).repeated else None
 
 
-def with_groups(split: Split, ids: Iterable[Any]) -> Split:
+def assign_groups(split: Split, ids: Iterable[Any]) -> Split:
     """The split with the given group of each document: texts or numbers, None or NaN for a document without one."""
     missing = (None, "")
     names = ["" if one in missing or (isinstance(one, float) and math.isnan(one)) else str(one) for one in ids]
     return replace(split, groups=names)
 
 
-def with_group_labels(split: Split, labels: Mapping[str, Sequence[int | str]]) -> Split:
-    """The split with labels that are known for its groups only: id, name or uid of each label by group.
+def assign_group_labels(split: Split, labels: Mapping[str, Sequence[int | str]]) -> Split:
+    """Return the split with labels that are known for its groups only: id, name or uid of each label by group.
 
     A group that `labels` does not mention carries nothing.
     """
-    groups = groups_of(split)
+    groups = collect_groups(split)
     row = {name: number for number, name in enumerate(groups.names)}
     if strangers := [name for name in labels if name not in row]:
         raise DataError(
@@ -102,12 +102,12 @@ def with_group_labels(split: Split, labels: Mapping[str, Sequence[int | str]]) -
     return replace(split, Y=replace(groups, labels=known).shared())
 
 
-def aggregated(split: Split) -> Split:
+def aggregate_labels(split: Split) -> Split:
     """The split without the knowledge which member carries which label: all members carry all labels of their group."""
-    return replace(split, Y=groups_of(split).shared())
+    return replace(split, Y=collect_groups(split).shared())
 
 
-def random_groups(split: Split, size: int, *, seed: int = 0) -> Split:
+def draw_random_groups(split: Split, size: int, *, seed: int = 0) -> Split:
     """Groups of `size` documents drawn at random; the last one may be smaller. The paper's R-4 and R-10."""
     if size < 1:
         raise ConfigError(f"a group has at least 1 member, got {size}")
@@ -116,7 +116,7 @@ def random_groups(split: Split, size: int, *, seed: int = 0) -> Split:
     return replace(split, groups=[f"group {number}" for number in place.tolist()])
 
 
-def clustered_groups(split: Split, depth: int, *, noise: float = 0.0, balanced: bool = True, seed: int = 0) -> Split:
+def cluster_into_groups(split: Split, depth: int, *, noise: float = 0.0, balanced: bool = True, seed: int = 0) -> Split:
     """2^depth groups by recursive 2-means on the cosine of documents. The paper's C-8 and C-16.
 
     `noise` adds a Gaussian vector of about that length to each unit-length document for the clustering only: 0 gives
@@ -141,7 +141,7 @@ def clustered_groups(split: Split, depth: int, *, noise: float = 0.0, balanced: 
             side = np.zeros(len(members), np.int32)
             if len(members) > 1:
                 starts = rng.choice(len(members), 2, replace=False)
-                side = cluster(rows, X.shape[1], members, starts, balanced, LEAST_GAIN, MOST_ROUNDS)
+                side = cluster(rows, X.shape[1], members, starts, balanced, MIN_COSINE_GAIN, MAX_ROUNDS)
             halves += [part for part in (members[side == 0], members[side == 1]) if len(part)]
         clusters = halves
     names = [""] * len(split)
@@ -151,25 +151,25 @@ def clustered_groups(split: Split, depth: int, *, noise: float = 0.0, balanced: 
     return replace(split, groups=names)
 
 
-def named_groups(split: Split, level: str = "class") -> Split:
+def group_by_name(split: Split, level: str = "class") -> Split:
     """pyseealso by the class, the module or the package that a documented object lives in."""
     if level not in LEVELS:
         raise ConfigError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
     if split.uids is None or not all("." in uid for uid in split.uids):
         raise DataError(
             "these documents have no dotted names to group them by",
-            remedy="use pyseealso, or say to which group each document belongs with `with_groups`",
+            remedy="use pyseealso, or say to which group each document belongs with `assign_groups`",
         )
     around = [uid.rpartition(".")[0] for uid in split.uids]
     if level == "module":
-        around = [_module_of(name) for name in around]
+        around = [_find_module(name) for name in around]
     elif level == "package":
         around = [name.partition(".")[0] for name in around]
     return replace(split, groups=around)
 
 
 @cache
-def _module_of(name: str) -> str:
+def _find_module(name: str) -> str:
     """`numpy.linalg` of itself and `pandas` of `pandas.Series.dt`."""
     outer = name.rpartition(".")[0]
     if not outer:
@@ -178,4 +178,4 @@ def _module_of(name: str) -> str:
         found = importlib.util.find_spec(name)
     except ModuleNotFoundError:  # what contains it is a class
         found = None
-    return name if found is not None else _module_of(outer)
+    return name if found is not None else _find_module(outer)

@@ -12,36 +12,36 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-ENTRIES_AT_ONCE = 2**22
+ENTRIES_PER_BLOCK = 2**22
 
 
-def row_hashes(matrix: sparse.csr_array) -> np.ndarray:
-    """One uint64 a row; an empty row has the hash of nothing, the same for all."""
+def hash_rows(matrix: sparse.csr_array) -> np.ndarray:
+    """Return one uint64 per row; an empty row has the hash of nothing, the same for all."""
     lengths = np.diff(matrix.indptr)
     sums = np.zeros(matrix.shape[0], np.uint64)
     # Blocks of rows with a bounded number of entries, because an entry needs 8 bytes for its hash.
     row = 0
     while row < matrix.shape[0]:
-        end = int(np.searchsorted(matrix.indptr, matrix.indptr[row] + ENTRIES_AT_ONCE, side="right")) - 1
+        end = int(np.searchsorted(matrix.indptr, matrix.indptr[row] + ENTRIES_PER_BLOCK, side="right")) - 1
         end = min(max(end, row + 1), matrix.shape[0])
         entries = slice(matrix.indptr[row], matrix.indptr[end])
         values = np.ascontiguousarray(matrix.data[entries], dtype=np.float32).view(np.uint32).astype(np.uint64)
-        hashes = _mixed(values << np.uint64(32) | matrix.indices[entries].astype(np.uint64))
+        hashes = _mix_bits(values << np.uint64(32) | matrix.indices[entries].astype(np.uint64))
         filled = np.flatnonzero(lengths[row:end])
         if len(filled):
             starts = matrix.indptr[row:end][filled] - matrix.indptr[row]
             sums[row + filled] = np.add.reduceat(hashes, starts)  # wraps around, as a hash may
         row = end
-    return _mixed(sums)
+    return _mix_bits(sums)
 
 
-def text_hashes(texts: Sequence[str]) -> np.ndarray:
-    """One uint64 a text."""
+def hash_texts(texts: Sequence[str]) -> np.ndarray:
+    """Return one uint64 per text."""
     digests = b"".join(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
-def document_hashes(
+def hash_documents(
     *,
     X: sparse.csr_array | None = None,
     texts: Sequence[str] | None,
@@ -50,14 +50,14 @@ def document_hashes(
 ) -> np.ndarray:
     """Return the hash of each document's group, uid, text or features, whichever it has first."""
     keys = texts if uids is None else uids
-    hashes = row_hashes(X) if keys is None else text_hashes(keys)
+    hashes = hash_rows(X) if keys is None else hash_texts(keys)
     if groups is None:
         return hashes
-    return np.where(np.fromiter(map(bool, groups), bool, len(groups)), text_hashes(groups), hashes)
+    return np.where(np.fromiter(map(bool, groups), bool, len(groups)), hash_texts(groups), hashes)
 
 
-def _mixed(values: np.ndarray) -> np.ndarray:
-    """The finaliser of splitmix64: every bit of the input changes half of the output."""
+def _mix_bits(values: np.ndarray) -> np.ndarray:
+    """Apply the finaliser of splitmix64: every bit of the input changes half of the output."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

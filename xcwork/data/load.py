@@ -1,8 +1,11 @@
 """Datasets by name or path: `load_dataset("pyseealso")`, `load_dataset("synthetic:seed=1")`, `load_dataset(path)`.
 
+`resolve_source` decides once what a name means: which built-in dataset or which file, with which options, read by which
+reader. Nothing is read before `DatasetSource.load`, so a source can be checked, recorded and passed on.
+
 Turning text into features takes the longest, so datasets read from text are kept below `<home>/data/.cache`. An entry
 is found again by the resolved path, the size and time of every file of the dataset, the options and the version of
-xcwork. It appears in one step when it is complete; an entry that cannot be read is made again; a cache that cannot be
+xcwork. It appears in one step when it is complete; an entry that cannot be read is rebuilt; a cache that cannot be
 written is only worth a line in the log.
 """
 
@@ -21,9 +24,10 @@ from typing import Any
 
 from xcwork import __version__
 from xcwork.core.dataset import Dataset
+from xcwork.data.propensity_constants import constants_for
 from xcwork.data.readers import choose_reader, find_reader, format_of, read
-from xcwork.data.readers.safe_files import bare_name, find_named
-from xcwork.data.readers.texts import vectorizer_with
+from xcwork.data.readers.safe_files import find_named_file, get_bare_name
+from xcwork.data.readers.text_options import make_vectorizer
 from xcwork.errors import ConfigError, DataError, XcworkError
 from xcwork.paths import home as default_home
 from xcwork.storage.atomic import remove_entry
@@ -50,34 +54,95 @@ class DatasetEntry:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class DatasetSource:
+    """A dataset that was found but not read yet."""
+
+    location: str  # a name, or an absolute path, that `resolve_source` understands in every working directory
+    home: Path
+    options: Mapping[str, Any]  # of the reader or of the built-in dataset; stored options of an upload are among them
+    path: Path | None = None  # without links; None: built in
+    reader: ModuleType | None = None  # None: built in
+    groups: str | None = None  # a recipe of `xcwork.data.group_recipes`
+
+    @property
+    def name(self) -> str:
+        """What the dataset is called."""
+        return self.location.partition(":")[0] if self.path is None else choose_name(self.path)
+
+    def load(self) -> Dataset:
+        """Return the dataset: built, read, or taken from the cache."""
+        dataset = self._load_files() if self.path is not None else self._make_built_in()
+        if self.groups is None:
+            return dataset
+        from xcwork.data.group_recipes import regroup
+
+        return regroup(dataset, self.groups)
+
+    def _make_built_in(self) -> Dataset:
+        if self.name == "synthetic":
+            from xcwork.data.synthetic import make_synthetic
+
+            return make_synthetic(**self.options)
+        from xcwork.data.pyseealso import load_pyseealso
+
+        vectorizer = self.options.get("vectorizer")
+        return load_pyseealso(self.home, vectorizer=None if vectorizer is None else make_vectorizer(vectorizer))
+
+    def _load_files(self) -> Dataset:
+        """Return the dataset from the cache, or from its files; then text that became features is cached."""
+        assert self.path is not None
+        assert self.reader is not None
+        cache = self.home / "data" / ".cache"
+        format = format_of(self.reader)
+        prefix = f"{_make_cache_prefix(self.path)}-{_hash_values([format, self.options])}"
+        state = [*_list_file_states(self.path, self.options), __version__, CACHE_VERSION]
+        entry = cache / f"{prefix}-{_hash_values(state)}"
+        dataset = _load_entry(entry)
+        if dataset is None:
+            dataset = read(self.reader, self.path, self.name, self.options)
+            if dataset.features.vectorizer is not None and format != "stored":
+                _save_entry(dataset, entry, prefix)
+        return replace(dataset, propensity=constants_for(dataset.name))
+
+
 def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any) -> Dataset:
-    """The dataset called `source`: a built-in name, a path, or the name of something in `<home>/data`.
+    """Return the dataset called `source`: a built-in name, a path, or the name of something in `<home>/data`.
 
     `options` go to the reader of the format (see data/README.md) or to the synthetic generator. Options stored with an
     upload apply unless overridden. Two are for every format: `groups`, a recipe of `xcwork.data.group_recipes`, and
     `self_links` of `xcwork.data.self_links`.
     """
+    return resolve_source(source, home=home, **options).load()
+
+
+def resolve_source(source: str | Path, *, home: Path | None = None, **options: Any) -> DatasetSource:
+    """Return what `load_dataset` would load, without reading it; what it could not even begin to read is rejected."""
     home = default_home() if home is None else Path(home)
-    if (recipe := options.pop("groups", None)) is not None:
-        from xcwork.data.group_recipes import regroup
-
-        return regroup(load_dataset(source, home=home, **options), str(recipe))
+    recipe = options.pop("groups", None)
+    groups = None if recipe is None else str(recipe)
     name, _, arguments = str(source).partition(":")
-    if name == "pyseealso" and not arguments:
-        return _pyseealso(home, **options)
     if name == "synthetic":
-        return _synthetic(arguments, options)
-    from xcwork.data.propensity_constants import constants_for
-
-    path = _find(source, home)
-    options = _stored_options(path) | options
+        return DatasetSource(str(source), home, parse_synthetic(arguments, options), groups=groups)
+    if name == "pyseealso" and not arguments:
+        if unknown := sorted(set(options) - {"vectorizer"}):
+            raise ConfigError(f"pyseealso has no option {unknown[0]!r}; it has vectorizer")
+        return DatasetSource(str(source), home, options, groups=groups)
+    given = Path(source).expanduser()
+    location = str(given.absolute()) if given.exists() else str(source)
+    path = _find_path(source, home)
+    options = _read_stored_options(path) | options
     reader = choose_reader(path, options.pop("format", None))
-    dataset = _cached(reader, path, options, home / "data" / ".cache")
-    return replace(dataset, propensity=constants_for(dataset.name))
+    return DatasetSource(location, home, options, path, reader, groups)
+
+
+def check_source(source: str | Path, *, home: Path | None = None, format: str | None = None) -> None:
+    """Reject what `load_dataset` could not even begin to read; nothing is read for that."""
+    resolve_source(source, home=home, **({} if format is None else {"format": format}))
 
 
 def list_datasets(home: Path | None = None) -> list[DatasetEntry]:
-    """The built-in datasets and what lies in `<home>/data`."""
+    """Return the built-in datasets and what is in `<home>/data`."""
     entries = [DatasetEntry(name, "built in", description) for name, description in BUILT_IN.items()]
     folder = (default_home() if home is None else Path(home)) / "data"
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -103,13 +168,14 @@ def may_be_dataset(path: Path) -> bool:
         return True
 
 
-def options_file(path: Path) -> Path:
-    """Where the options for reading an uploaded file or folder are stored."""
+def locate_options(path: Path) -> Path:
+    """Return where the options for reading an uploaded file or folder are stored."""
     return path.with_name(f".{path.name}.options.json")
 
 
-def _stored_options(path: Path) -> dict[str, Any]:
-    file = options_file(path)
+def _read_stored_options(path: Path) -> dict[str, Any]:
+    """Return the options stored with an upload; nothing where there are none."""
+    file = locate_options(path)
     try:
         stored = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:
@@ -119,13 +185,8 @@ def _stored_options(path: Path) -> dict[str, Any]:
     return stored if isinstance(stored, dict) else {}
 
 
-def check_source(source: str | Path, *, home: Path | None = None, format: str | None = None) -> None:
-    """Refuse what `load_dataset` could not even begin to read; nothing is read for that."""
-    if str(source).partition(":")[0] not in BUILT_IN:
-        choose_reader(_find(source, default_home() if home is None else Path(home)), format)
-
-
-def _find(source: str | Path, home: Path) -> Path:
+def _find_path(source: str | Path, home: Path) -> Path:
+    """Return the path of `source`, which may be the name of something in the data folder."""
     given = Path(source).expanduser()
     for path in (given, home / "data" / given):
         if path.exists():
@@ -137,21 +198,13 @@ def _find(source: str | Path, home: Path) -> Path:
     )
 
 
-def name_of(path: Path) -> str:
+def choose_name(path: Path) -> str:
     """Return what a dataset is called: `eurlex57k` for a folder of that name or for `eurlex57k.jsonl.gz`."""
-    return path.name if path.is_dir() else Path(bare_name(path)).stem
-
-
-def _pyseealso(home: Path, *, vectorizer: Mapping[str, Any] | None = None, **unknown: Any) -> Dataset:
-    if unknown:
-        raise ConfigError(f"pyseealso has no option {min(unknown)!r}; it has vectorizer")
-    from xcwork.data.pyseealso import load_pyseealso
-
-    return load_pyseealso(home, vectorizer=None if vectorizer is None else vectorizer_with(vectorizer))
+    return path.name if path.is_dir() else Path(get_bare_name(path)).stem
 
 
 def parse_synthetic(arguments: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters in `key=value,…` and in `options`, which hold against them."""
+    """Return the parameters in `key=value,…` and in `options`, which override them."""
     from xcwork.data.planted_model import Planted
 
     parsed: dict[str, Any] = {}
@@ -159,7 +212,7 @@ def parse_synthetic(arguments: str, options: Mapping[str, Any]) -> dict[str, Any
         key, equals, value = item.partition("=")
         if not equals:
             raise ConfigError(f"{item!r} is not key=value; write synthetic:n_labels=500,seed=1")
-        parsed[key.strip()] = _number(value.strip())
+        parsed[key.strip()] = _parse_number(value.strip())
     parsed |= options
     known = [parameter.name for parameter in fields(Planted)]
     for key in parsed:
@@ -168,8 +221,8 @@ def parse_synthetic(arguments: str, options: Mapping[str, Any]) -> dict[str, Any
     return parsed
 
 
-def _number(text: str) -> int | float | str:
-    """The number that `text` is, or the text."""
+def _parse_number(text: str) -> int | float | str:
+    """Return the number that `text` is, or the text."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -178,67 +231,60 @@ def _number(text: str) -> int | float | str:
     return text
 
 
-def _synthetic(arguments: str, options: dict[str, Any]) -> Dataset:
-    from xcwork.data.synthetic import make_synthetic
-
-    return make_synthetic(**parse_synthetic(arguments, options))
-
-
-def _cached(reader: ModuleType, path: Path, options: dict[str, Any], cache: Path) -> Dataset:
-    """The dataset from the cache, or read from its files and, if that meant turning text into features, put there."""
-    name = name_of(path)
-    prefix = f"{_cache_prefix(path)}-{_digest([format_of(reader), options])}"
-    entry = cache / f"{prefix}-{_digest([*_state_of(path, options), __version__, CACHE_VERSION])}"
-    if entry.is_dir():
-        try:
-            return Dataset.load(entry)
-        except (XcworkError, KeyError, TypeError, ValueError) as damage:
-            log.warning("the cached dataset %s is damaged and made again: %s", entry.name, damage)
-            _drop(entry)
-    dataset = read(reader, path, name, options)
-    if dataset.features.vectorizer is None or format_of(reader) == "stored":
-        return dataset
+def _load_entry(entry: Path) -> Dataset | None:
+    """Return the dataset that is cached in `entry`; None if there is none or it is damaged."""
+    if not entry.is_dir():
+        return None
     try:
-        # Of two processes that get here at once, one puts its copy in place and the other keeps its own for itself.
+        return Dataset.load(entry)
+    except (XcworkError, KeyError, TypeError, ValueError) as damage:
+        log.warning("the cached dataset %s is damaged and rebuilt: %s", entry.name, damage)
+        _drop_entry(entry)
+        return None
+
+
+def _save_entry(dataset: Dataset, entry: Path, prefix: str) -> None:
+    """Cache a dataset instead of what was read from the same path with the same options before."""
+    try:
+        # Of two processes that get here together, one puts its copy in place and the other keeps its own for itself.
         if not entry.exists():
             dataset.save(entry)
-        for old in cache.glob(f"{glob.escape(prefix)}-*"):
+        for old in entry.parent.glob(f"{glob.escape(prefix)}-*"):
             if old != entry:
-                _drop(old)
+                _drop_entry(old)
     except OSError as failure:
-        log.warning("the dataset could not be cached in %s: %s", cache, failure)
-    return dataset
+        log.warning("the dataset could not be cached in %s: %s", entry.parent, failure)
 
 
-def forget_cached(path: Path, home: Path) -> None:
+def drop_cache(path: Path, home: Path) -> None:
     """Drop what is cached of the file or folder `path`, however it was read; call it while that still exists."""
     cache = home / "data" / ".cache"
-    for entry in cache.glob(f"{glob.escape(_cache_prefix(path.resolve()))}-*"):
+    for entry in cache.glob(f"{glob.escape(_make_cache_prefix(path.resolve()))}-*"):
         with suppress(FileNotFoundError):  # someone else was faster
             remove_entry(entry)
 
 
-def _cache_prefix(path: Path) -> str:
-    return f"{name_of(path)[:80]}-{_digest([str(path)])}"
+def _make_cache_prefix(path: Path) -> str:
+    return f"{choose_name(path)[:80]}-{_hash_values([str(path)])}"
 
 
-def _drop(entry: Path) -> None:
+def _drop_entry(entry: Path) -> None:
     with suppress(OSError):  # someone else was faster, or the cache cannot be written
         remove_entry(entry)
 
 
-def _state_of(path: Path, options: dict[str, Any]) -> Iterator[Any]:
-    """Name, size and time of every file the dataset may be read from."""
+def _list_file_states(path: Path, options: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield name, size and time of every file the dataset may be read from."""
     # No format looks further down than one folder.
     inside = [*path.glob("*"), *path.glob("*/*")] if path.is_dir() else [path]
     files = sorted(file for file in inside if file.is_file())
     label_file = options.get("label_file")
-    if isinstance(label_file, str) and (named := find_named(label_file, path if path.is_dir() else path.parent)):
+    if isinstance(label_file, str) and (named := find_named_file(label_file, path if path.is_dir() else path.parent)):
         files.append(named)
     for file in files:
         status = file.stat()
         yield [str(file), status.st_size, status.st_mtime_ns]
 
 
-def _digest(values: list[Any]) -> str:
+def _hash_values(values: list[Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:16]

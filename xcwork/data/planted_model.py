@@ -31,8 +31,9 @@ the k topics with the best such label, and the k best labels of each, are enough
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -42,12 +43,16 @@ from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError
 from xcwork.progress import track
 
-HIGHEST_PRIOR = 0.5
+MAX_PRIOR = 0.5
 TOPIC_TERM_RATE = 0.5  # tau
 STRAY_TOPIC_TERMS = 1.0  # expected in a document
 COMMON_TERMS_SHOWN = 6.0  # expected in a document
-SMALLEST_RATE = 1e-12  # instead of no noise at all, whose logarithm would be infinite
-DOCUMENTS_AT_ONCE = 4096
+MIN_RATE = 1e-12  # instead of no noise at all, whose logarithm would be infinite
+DOCUMENTS_PER_BLOCK = 4096
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,40 +77,39 @@ class Planted:
 
     def __post_init__(self) -> None:
         counts = ("n_labels", "n_topics", "label_terms", "topic_terms", "common_terms", "text_terms", "group_size")
-        for name, low in (("n_documents", 2), *((name, 1) for name in counts)):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < low:
-                raise ConfigError(f"{name} must be a whole number of at least {low}, got {getattr(self, name)!r}")
-        for name, value, low, high in (
-            ("signal", self.signal, 0, 1),
-            ("test_share", self.test_share, 0, 1),
-            ("exponent", self.exponent, -1e-9, 10),
-            ("noise", self.noise, -1e-9, 1e4),
-            ("unseen_share", self.unseen_share, -1e-9, 1),
+        given: dict[str, Any] = {parameter.name: getattr(self, parameter.name) for parameter in fields(self)}
+        for name, least in (("n_documents", 2), *((name, 1) for name in counts), ("seed", 0)):
+            if not isinstance(given[name], int) or given[name] < least:
+                raise ConfigError(f"{name} must be a whole number of at least {least}, got {given[name]!r}")
+        for name, low, high in (
+            ("signal", 0, 1),
+            ("test_share", 0, 1),
+            ("exponent", -1e-9, 10),
+            ("noise", -1e-9, 1e4),
+            ("unseen_share", -1e-9, 1),
         ):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < high:
-                raise ConfigError(f"{name} must lie between {max(low, 0)} and {high}, got {value!r}")
+            if not _is_number(given[name]) or not low < given[name] < high:
+                raise ConfigError(f"{name} must lie between {max(low, 0)} and {high}, got {given[name]!r}")
         if self.n_topics > self.n_labels:
             raise ConfigError(f"there cannot be more topics ({self.n_topics}) than labels ({self.n_labels})")
         if self.text_terms > self.label_terms:
             raise ConfigError(f"a label has only {self.label_terms} terms, so its text cannot show {self.text_terms}")
-        most = HIGHEST_PRIOR * (self.n_labels // self.n_topics)
-        wanted = self.labels_per_document
-        if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted <= most:
+        most = MAX_PRIOR * (self.n_labels // self.n_topics)
+        if not _is_number(given["labels_per_document"]) or not 0 < self.labels_per_document <= most:
             raise ConfigError(
                 f"labels_per_document must lie between 0 and {most:g}, half the number of labels of a topic, "
                 f"got {self.labels_per_document!r}"
             )
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise ConfigError(f"seed must be a whole number of at least 0, got {self.seed!r}")
-        needed, free = self._memory(), available_memory()
+        needed = self._estimate_memory()
+        free = available_memory()
         if needed > 0.9 * free:
             raise ConfigError(
                 f"a synthetic dataset of this size would need about {needed / 2**30:,.0f} GiB, but only "
                 f"{free / 2**30:.1f} GiB of memory are free; lower n_documents, n_labels or the numbers of terms"
             )
 
-    def _memory(self) -> float:
-        """Bytes, roughly: twelve an entry of X and Y, twice while they are put together; texts of labels and terms."""
+    def _estimate_memory(self) -> float:
+        """Return bytes, roughly: 12 per entry of X and Y, twice while they are joined; texts of labels and terms."""
         shown = self.labels_per_document * (1 + self.label_terms * self.signal) + self.noise + self.topic_terms
         terms = self.n_labels * self.label_terms + self.n_topics * self.topic_terms + self.common_terms
         return 24.0 * self.n_documents * (shown + COMMON_TERMS_SHOWN) + 100.0 * terms + 300.0 * self.n_labels
@@ -130,18 +134,18 @@ class Planted:
     @cached_property
     def prior(self) -> np.ndarray:
         """The probability of each label in a document of its topic, (n_labels,)."""
-        priors = {size: self._power_law(size) for size in np.unique(np.diff(self.starts)).tolist()}
+        priors = {size: self._make_power_law(size) for size in np.unique(np.diff(self.starts)).tolist()}
         return np.concatenate([priors[size] for size in np.diff(self.starts).tolist()])
 
-    def _power_law(self, size: int) -> np.ndarray:
-        """min(cap, s * rank^-exponent) with the s that makes the sum `labels_per_document`; by bisection."""
+    def _make_power_law(self, size: int) -> np.ndarray:
+        """Return min(cap, s * rank^-exponent) with the s that makes the sum `labels_per_document`; by bisection."""
         shape = np.arange(1, size + 1, dtype=np.float64) ** -self.exponent
-        low, high = 0.0, HIGHEST_PRIOR / shape[-1]
+        low, high = 0.0, MAX_PRIOR / shape[-1]
         for _ in range(100):
             middle = (low + high) / 2
-            too_low = np.minimum(HIGHEST_PRIOR, middle * shape).sum() < self.labels_per_document
+            too_low = np.minimum(MAX_PRIOR, middle * shape).sum() < self.labels_per_document
             low, high = (middle, high) if too_low else (low, middle)
-        return np.minimum(HIGHEST_PRIOR, high * shape)
+        return np.minimum(MAX_PRIOR, high * shape)
 
     @cached_property
     def label_ids(self) -> np.ndarray:
@@ -150,7 +154,7 @@ class Planted:
 
     @cached_property
     def unseen(self) -> np.ndarray:
-        """Which slots no training document may carry, (n_labels,) bool; the first label of a topic is always seen."""
+        """Which slots no training document may have, (n_labels,) bool; the first label of a topic is always seen."""
         unseen = np.zeros(self.n_labels, bool)
         candidates = np.setdiff1d(np.arange(self.n_labels), self.starts[:-1])
         n_unseen = min(round(self.unseen_share * self.n_labels), len(candidates))
@@ -177,34 +181,34 @@ class Planted:
         return _Logarithms(self)
 
     def rank(self, X: sparse.csr_array, k: int = 5) -> TopK:
-        """The best possible ranking of test documents; scores are the logarithms of the probabilities above."""
+        """Return the best possible ranking of test documents; scores are the logarithms of the probabilities above."""
         if X.shape[1] != self.n_terms:
             raise ConfigError(f"this planted model has {self.n_terms} terms, the documents have {X.shape[1]}")
         k = min(k, self.n_labels)
-        starts = track(range(0, X.shape[0], DOCUMENTS_AT_ONCE), "ranking")
-        parts = [self._rank(X[start : start + DOCUMENTS_AT_ONCE], k) for start in starts]
+        starts = track(range(0, X.shape[0], DOCUMENTS_PER_BLOCK), "ranking")
+        parts = [self._rank_block(X[start : start + DOCUMENTS_PER_BLOCK], k) for start in starts]
         return TopK.concatenate(parts) if parts else TopK.empty(0, k)
 
-    def _rank(self, X: sparse.csr_array, k: int) -> TopK:
+    def _rank_block(self, X: sparse.csr_array, k: int) -> TopK:
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         of_label = X.indices < self.n_label_terms
         pairs = rows[of_label] * self.n_labels + X.indices[of_label] // self.label_terms
         pairs, present = np.unique(pairs, return_counts=True)
         with_terms = pairs // self.n_labels, pairs % self.n_labels, present
-        topics = self._topics(X, rows, *with_terms)  # (n_documents, n_topics)
+        topics = self._score_topics(X, rows, *with_terms)  # (n_documents, n_topics)
 
         documents, slots, present = with_terms
-        scores = topics[documents, self.topic_of[slots]] + self._log.relevant(slots, present)
-        best_documents, best_slots, best_scores = self._without_terms(topics, k)
+        scores = topics[documents, self.topic_of[slots]] + self._log.log_relevance(slots, present)
+        best_documents, best_slots, best_scores = self._rank_without_terms(topics, k)
         documents, slots = np.append(documents, best_documents), np.append(slots, best_slots)
-        return _best(documents, self.label_ids[slots], np.append(scores, best_scores), X.shape[0], k)
+        return _keep_best(documents, self.label_ids[slots], np.append(scores, best_scores), X.shape[0], k)
 
-    def _topics(
+    def _score_topics(
         self, X: sparse.csr_array, rows: np.ndarray, documents: np.ndarray, slots: np.ndarray, present: np.ndarray
     ) -> np.ndarray:
-        """log P(t | x), (n_documents, n_topics)."""
+        """Return log P(t | x), (n_documents, n_topics)."""
         shape = X.shape[0], self.n_topics
-        gain = self._log.topic_gain(slots, present) - self._log.topic_gain(slots, np.zeros_like(present))
+        gain = self._log.log_topic_gain(slots, present) - self._log.log_topic_gain(slots, np.zeros_like(present))
         gains = np.bincount(documents * shape[1] + self.topic_of[slots], gain, minlength=shape[0] * shape[1])
         of_topic = (X.indices >= self.n_label_terms) & (X.indices < self.n_terms - self.common_terms)
         topics = (X.indices[of_topic] - self.n_label_terms) // self.topic_terms
@@ -213,16 +217,16 @@ class Planted:
         joint -= joint.max(axis=1, keepdims=True)
         return joint - np.log(np.exp(joint).sum(axis=1, keepdims=True))
 
-    def _without_terms(self, topics: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(documents, slots, scores) of the labels that can be among the k best without any term present."""
-        firsts = topics + self._log.relevant(self._by_prior[self.starts[:-1]], 0)
+    def _rank_without_terms(self, topics: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (documents, slots, scores) of the labels that can be among the k best without any term present."""
+        firsts = topics + self._log.log_relevance(self._by_prior[self.starts[:-1]], 0)
         n_topics = min(k, self.n_topics)
         chosen = np.argpartition(-firsts, n_topics - 1, axis=1)[:, :n_topics]  # (n_documents, n_topics)
         slots = self.starts[chosen][:, :, None] + np.arange(k)  # (n_documents, n_topics, k)
         exists = slots < self.starts[chosen + 1][:, :, None]
         documents = np.broadcast_to(np.arange(len(topics))[:, None, None], slots.shape)[exists]
         slots = self._by_prior[slots[exists]]
-        return documents, slots, topics[documents, self.topic_of[slots]] + self._log.relevant(slots, 0)
+        return documents, slots, topics[documents, self.topic_of[slots]] + self._log.log_relevance(slots, 0)
 
 
 class _Logarithms:
@@ -231,36 +235,36 @@ class _Logarithms:
     def __init__(self, model: Planted) -> None:
         self.model = model
         sizes = np.diff(model.starts) * model.label_terms  # label terms of each topic
-        outside = max(model.noise / 2 / model.n_label_terms, SMALLEST_RATE)
+        outside = max(model.noise / 2 / model.n_label_terms, MIN_RATE)
         self.outside = _Presence(outside)
         self.inside = _Presence((outside + model.noise / 2 / sizes)[model.topic_of])
         self.shown = _Presence(self.inside.rate - np.log1p(-model.signal))
         stray = STRAY_TOPIC_TERMS / (model.n_topics * model.topic_terms)
         self.topic_term = _Presence(TOPIC_TERM_RATE + stray).log - _Presence(stray).log + TOPIC_TERM_RATE
         slots = np.arange(model.n_labels)
-        nothing_present = np.add.reduceat(self.topic_gain(slots, 0), model.starts[:-1])
+        nothing_present = np.add.reduceat(self.log_topic_gain(slots, 0), model.starts[:-1])
         expected_draws = np.add.reduceat(-np.log1p(-model.prior), model.starts[:-1])
         self.topic_start = (
             np.log(model.topic_prior) - np.log(-np.expm1(-expected_draws)) + nothing_present
         )  # (n_topics,)
 
-    def _of(self, presence: _Presence, slots: np.ndarray, present: np.ndarray | int) -> np.ndarray:
+    def _log_terms(self, presence: _Presence, slots: np.ndarray, present: np.ndarray | int) -> np.ndarray:
         rate, log = (np.broadcast_to(part, self.model.n_labels)[slots] for part in (presence.rate, presence.log))
         return present * log - (self.model.label_terms - present) * rate
 
-    def _carried_and_without(self, slots: np.ndarray, present: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
+    def _log_with_and_without(self, slots: np.ndarray, present: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
         prior = self.model.prior[slots]
-        carried = np.log(prior) + self._of(self.shown, slots, present)
-        return carried, np.log1p(-prior) + self._of(self.inside, slots, present)
+        carried = np.log(prior) + self._log_terms(self.shown, slots, present)
+        return carried, np.log1p(-prior) + self._log_terms(self.inside, slots, present)
 
-    def relevant(self, slots: np.ndarray, present: np.ndarray | int) -> np.ndarray:
-        """log P(label relevant | its topic, its terms)."""
-        carried, without = self._carried_and_without(slots, present)
+    def log_relevance(self, slots: np.ndarray, present: np.ndarray | int) -> np.ndarray:
+        """Return log P(label relevant | its topic, its terms)."""
+        carried, without = self._log_with_and_without(slots, present)
         return -np.logaddexp(0, without - carried)
 
-    def topic_gain(self, slots: np.ndarray, present: np.ndarray | int) -> np.ndarray:
-        """What the terms of a label say for its topic: log((carried + without) / other)."""
-        return np.logaddexp(*self._carried_and_without(slots, present)) - self._of(self.outside, slots, present)
+    def log_topic_gain(self, slots: np.ndarray, present: np.ndarray | int) -> np.ndarray:
+        """Return the evidence of a label's terms for its topic: log((carried + without) / other)."""
+        return np.logaddexp(*self._log_with_and_without(slots, present)) - self._log_terms(self.outside, slots, present)
 
 
 class _Presence:
@@ -271,8 +275,8 @@ class _Presence:
         self.log = np.log(-np.expm1(-rate))
 
 
-def _best(documents: np.ndarray, labels: np.ndarray, scores: np.ndarray, n_documents: int, k: int) -> TopK:
-    """The k best labels of each document; a label listed twice counts with its better score."""
+def _keep_best(documents: np.ndarray, labels: np.ndarray, scores: np.ndarray, n_documents: int, k: int) -> TopK:
+    """Return the k best labels of each document; a label listed twice counts with its better score."""
     order = np.lexsort((-scores, labels, documents))
     documents, labels, scores = documents[order], labels[order], scores[order]
     new = np.ones(len(order), bool)

@@ -58,14 +58,14 @@ def constants_for(name: str) -> Propensity:
     >>> constants_for("my own data").A
     0.55
     """
-    wanted = spelling(name)
+    wanted = normalise_name(name)
     for (a, b), names in _CONSTANTS.items():
         for published in names:
-            if spelling(published) == wanted:
+            if normalise_name(published) == wanted:
                 return Propensity(a, b, f"{_REPOSITORY}, {published}")
     return Propensity()
 
 
-def spelling(name: str) -> str:
-    """A dataset's name without what people spell differently: case, spaces, dashes and underscores."""
+def normalise_name(name: str) -> str:
+    """Return a dataset's name without what people spell differently: case, spaces, dashes and underscores."""
     return re.sub(r"[^a-z0-9]", "", name.lower())

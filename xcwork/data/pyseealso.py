@@ -30,12 +30,13 @@ import numpy as np
 
 from xcwork import __version__
 from xcwork.core.dataset import Dataset
-from xcwork.data.build import text_dataset
-from xcwork.data.docstrings import PACKAGES, Documented, collect
+from xcwork.data.build import build_dataset
+from xcwork.data.docstrings import PACKAGES, Documented, collect_documented
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.errors import XcworkError
 from xcwork.text.vectorizer import TextVectorizer
 
-BUILDER = 1  # raise it when the same docstrings would give another dataset
+BUILDER_VERSION = 1  # raise it when the same docstrings would give another dataset
 DISTRIBUTIONS = ("networkx", "numpy", "pandas", "scikit-learn", "scipy")
 TEST_SHARE = 0.25
 ALIASES = {"np": "numpy", "nx": "networkx", "pd": "pandas", "sp": "scipy"}
@@ -52,27 +53,29 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class _Document:
+class LinkedDocument:
+    """A documented object that links to others."""
+
     name: str
     text: str
     labels: list[str]
 
 
 def load_pyseealso(home: str | Path | None = None, *, vectorizer: TextVectorizer | None = None) -> Dataset:
-    """The embedded dataset: from the cache below `home`, or built there from the installed packages."""
+    """Return the embedded dataset: from the cache below `home`, or built there from the installed packages."""
     if home is None:
         from xcwork.paths import home as default_home
 
         home = default_home()
     # Docstrings repeat their subject's name in examples; counting it once and a little more ranks labels better.
     vectorizer = TextVectorizer(sublinear=True, split_underscores=True) if vectorizer is None else vectorizer
-    folder = Path(home) / "data" / ".cache" / f"pyseealso-{_key(vectorizer)}"
+    folder = Path(home) / "data" / ".cache" / f"pyseealso-{_make_cache_key(vectorizer)}"
     if folder.is_dir():
         try:
             return Dataset.load(folder)
         except XcworkError as damage:
             log.warning("the cached dataset is built again: %s", damage)
-    dataset = build(collect(), vectorizer)
+    dataset = build_pyseealso(collect_documented(), vectorizer)
     try:
         dataset.save(folder)
     except OSError as refusal:  # a folder that cannot be written costs time at the next start, nothing else
@@ -80,70 +83,72 @@ def load_pyseealso(home: str | Path | None = None, *, vectorizer: TextVectorizer
     return dataset
 
 
-def _key(vectorizer: TextVectorizer) -> str:
-    parts = [BUILDER, __version__, [version(name) for name in DISTRIBUTIONS], vectorizer.options]
+def _make_cache_key(vectorizer: TextVectorizer) -> str:
+    parts = [BUILDER_VERSION, __version__, [version(name) for name in DISTRIBUTIONS], vectorizer.options]
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=6).hexdigest()
 
 
-def build(objects: Sequence[Documented], vectorizer: TextVectorizer) -> Dataset:
-    """The dataset of the given objects."""
-    objects = _merged(objects)
-    documents = _documents(objects)
-    summaries = {entry.name: _summary(entry.doc) for entry in objects}
+def build_pyseealso(objects: Sequence[Documented], vectorizer: TextVectorizer) -> Dataset:
+    """Return the dataset of the given objects."""
+    objects = _merge_same_docs(objects)
+    documents = _find_documents(objects)
+    summaries = {entry.name: _summarise(entry.doc) for entry in objects}
     labels = sorted({label for document in documents for label in document.labels})
     label_id = {name: number for number, name in enumerate(labels)}
-    parts = [[d for d in documents if _is_test(d.name) == is_test] for is_test in (False, True)]
-    arguments = {}
-    for part, members in zip(("train", "test"), parts, strict=True):
-        own = [(row, label_id[d.name]) for row, d in enumerate(members) if d.name in label_id]
-        arguments |= {
-            f"{part}_texts": [d.text for d in members],
-            f"{part}_labels": [d.labels for d in members],
-            f"{part}_uids": [d.name for d in members],
-            f"{part}_groups": [d.name.rpartition(".")[0] for d in members],
-            f"{part}_filter": np.array(own, np.int64).reshape(-1, 2),
-        }
-    return text_dataset(
-        "pyseealso",
-        **arguments,
-        label_names=labels,
-        label_texts=[_titled(name, summaries[name]) for name in labels],
-        vectorizer=vectorizer,
+
+    def make_split(members: list[LinkedDocument]) -> RawSplit:
+        own = [(row, label_id[document.name]) for row, document in enumerate(members) if document.name in label_id]
+        return RawSplit(
+            texts=[document.text for document in members],
+            labels=[document.labels for document in members],
+            uids=[document.name for document in members],
+            groups=[document.name.rpartition(".")[0] for document in members],
+            filter_pairs=np.array(own, np.int64).reshape(-1, 2),
+        )
+
+    raw = RawDataset(
+        train=make_split([document for document in documents if not _is_test(document.name)]),
+        test=make_split([document for document in documents if _is_test(document.name)]),
+        labels=RawLabels(names=labels, texts=[_add_title(name, summaries[name]) for name in labels]),
         source="docstrings of " + ", ".join(f"{name} {version(name)}" for name in DISTRIBUTIONS),
     )
+    return build_dataset(raw, name="pyseealso", vectorizer=vectorizer)
 
 
-def _merged(objects: Iterable[Documented]) -> list[Documented]:
-    """One object for all that share a docstring with links; the shortest of the canonical names stays."""
+def _merge_same_docs(objects: Iterable[Documented]) -> list[Documented]:
+    """Return one object for all that share a docstring with links; the shortest of the canonical names stays."""
     by_doc: dict[str, list[Documented]] = defaultdict(list)
     for entry in objects:
         by_doc[entry.doc if _SEE_ALSO.search(entry.doc) else entry.name].append(entry)
     merged = []
     for same in by_doc.values():
-        first = min(same, key=lambda entry: _shortness(entry.name))
+        first = min(same, key=lambda entry: _rank_by_length(entry.name))
         merged.append(Documented(first.name, sorted({name for entry in same for name in entry.names}), first.doc))
     return sorted(merged, key=lambda entry: entry.name)
 
 
-def _documents(objects: Sequence[Documented]) -> list[_Document]:
-    """The objects that link to others, each with the canonical names it links to."""
+def _find_documents(objects: Sequence[Documented]) -> list[LinkedDocument]:
+    """Return the objects that link to others, each with the canonical names it links to."""
     resolver = _Resolver(objects)
     documents = []
     for entry in objects:
-        targets = {resolver.find(name, entry) for name in see_also(entry.doc)} - {None, entry.name}
+        found = {resolver.find(name, entry) for name in list_see_also(entry.doc)}
+        targets = {name for name in found if name is not None and name != entry.name}
         if targets:
-            documents.append(_Document(entry.name, _titled(entry.name, without_see_also(entry.doc)), sorted(targets)))
+            documents.append(
+                LinkedDocument(entry.name, _add_title(entry.name, drop_see_also(entry.doc)), sorted(targets))
+            )
     return documents
 
 
-def see_also(doc: str) -> list[str]:
-    """The names in the See Also sections of a docstring, as written.
+def list_see_also(doc: str) -> list[str]:
+    """Return the names in the See Also sections of a docstring, as written.
 
-    >>> see_also("Sum.\\n\\nSee Also\\n--------\\nmean, :func:`np.max` : others\\n    of the kind\\nprod\\n")
+    >>> list_see_also("Sum.\\n\\nSee Also\\n--------\\nmean, :func:`np.max` : others\\n    of the kind\\nprod\\n")
     ['mean', 'np.max', 'prod']
     """
     names = []
-    for start, end in _sections(doc):
+    for start, end in _find_sections(doc):
         body = doc[start:end].split("\n", 2)[2:]  # after the title and its underline
         for line in dedent("\n".join(body)).split("\n"):
             if line and not line[0].isspace():  # an indented line goes on describing the entry above
@@ -153,15 +158,15 @@ def see_also(doc: str) -> list[str]:
     return names
 
 
-def without_see_also(doc: str) -> str:
-    """The docstring without its See Also sections and seealso directives."""
-    for start, end in reversed(_sections(doc)):
+def drop_see_also(doc: str) -> str:
+    """Return the docstring without its See Also sections and seealso directives."""
+    for start, end in reversed(_find_sections(doc)):
         doc = doc[:start] + doc[end:]
     return _DIRECTIVE.sub("", doc).strip()
 
 
-def _sections(doc: str) -> list[tuple[int, int]]:
-    """Where the See Also sections start and end."""
+def _find_sections(doc: str) -> list[tuple[int, int]]:
+    """Return where the See Also sections start and end."""
     spans = []
     for title in _SEE_ALSO.finditer(doc):
         following = _NEXT_SECTION.search(doc, title.end())
@@ -181,14 +186,14 @@ class _Resolver:
                 self._by_end[".".join(parts[i:])].add(name)
 
     def find(self, name: str, seen_from: Documented) -> str | None:
-        """The canonical name of the object, or None."""
+        """Return the canonical name of the object, or None."""
         name = name.rstrip(".")
         first, _, rest = name.partition(".")
         if first in ALIASES and rest:
             name = f"{ALIASES[first]}.{rest}"
         if "." in name and name in self._by_name:
             return self._by_name[name]
-        for known_as in sorted(seen_from.names, key=lambda other: (other != seen_from.name, _shortness(other))):
+        for known_as in sorted(seen_from.names, key=lambda other: (other != seen_from.name, _rank_by_length(other))):
             scope = known_as.rpartition(".")[0]
             while scope:
                 if (relative := f"{scope}.{name}") in self._by_name:
@@ -196,28 +201,28 @@ class _Resolver:
                 scope = scope.rpartition(".")[0]
         package = seen_from.name.partition(".")[0]
         inside = [full for full in self._by_end.get(name, ()) if full.startswith(f"{package}.")]
-        found = self._only(inside) or self._only(f"{other}.{name}" for other in PACKAGES)
+        found = self._find_only(inside) or self._find_only(f"{other}.{name}" for other in PACKAGES)
         if found is None and (in_class := _IN_CLASS.search(name)):  # core.resample.Resampler.mean, a private path
             return self.find(in_class.group(), seen_from)
         return found
 
-    def _only(self, names: Iterable[str]) -> str | None:
-        """The one object that all the names stand for."""
+    def _find_only(self, names: Iterable[str]) -> str | None:
+        """Return the one object that all the names stand for."""
         objects = {self._by_name[name] for name in names if name in self._by_name}
         return objects.pop() if len(objects) == 1 else None
 
 
-def _shortness(name: str) -> tuple[int, int, str]:
+def _rank_by_length(name: str) -> tuple[int, int, str]:
     return name.count("."), len(name), name
 
 
-def _titled(name: str, text: str) -> str:
-    """The text under its name and the words the name is made of."""
+def _add_title(name: str, text: str) -> str:
+    """Return the text under its name and the words the name is made of."""
     return f"{name}\n{' '.join(re.split('[._]+', name)).strip()}\n{text}"
 
 
-def _summary(doc: str) -> str:
-    """The first paragraph that is not a signature, as one line."""
+def _summarise(doc: str) -> str:
+    """Return the first paragraph that is not a signature, as one line."""
     for paragraph in re.split(r"\n\s*\n", doc):
         line = " ".join(paragraph.split())
         if not _SIGNATURE.fullmatch(line):

@@ -19,13 +19,13 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
 
-CHOICES = ("auto", "filter", "keep")
+SELF_LINK_CHOICES = ("auto", "filter", "keep")
 
 
 def check_choice(choice: str) -> None:
     """Refuse what `self_links` cannot be."""
-    if choice not in CHOICES:
-        raise ConfigError(f"self_links must be one of {', '.join(CHOICES)}, got {choice!r}")
+    if choice not in SELF_LINK_CHOICES:
+        raise ConfigError(f"self_links must be one of {', '.join(SELF_LINK_CHOICES)}, got {choice!r}")
 
 
 def filter_self_links(dataset: Dataset, choice: str = "auto") -> Dataset:
@@ -45,15 +45,15 @@ def filter_self_links(dataset: Dataset, choice: str = "auto") -> Dataset:
 
 def find_self_links(split: Split, *, trust_numbers: bool = False) -> np.ndarray:
     """Return the (document row, label id) pairs of the same thing that are no true labels, (n_pairs, 2) int64."""
-    pairs = _pairs_with_equal_uids(split)
-    if not trust_numbers:
-        pairs = pairs[[not _is_number(split.uids[row]) or _same_title(split, row, label) for row, label in pairs]]
+    pairs = _find_equal_uids(split)
+    if not trust_numbers and split.uids is not None:
+        pairs = pairs[[not _is_number(split.uids[row]) or _has_same_title(split, row, label) for row, label in pairs]]
     return pairs[~split.has_labels(pairs)]
 
 
 def count_filtered_self_links(split: Split) -> int:
     """Return how many filter pairs are self links."""
-    return int(np.count_nonzero(_are_filtered(split, _pairs_with_equal_uids(split))))
+    return int(np.count_nonzero(_are_filtered(split, _find_equal_uids(split))))
 
 
 def count_open_self_links(split: Split) -> int:
@@ -67,9 +67,9 @@ def count_shared_titles(split: Split) -> int:
         return 0
     labels_called = defaultdict[str, list[int]](list)
     for label, name in enumerate(split.labels.names):
-        labels_called[_normalise(name)].append(label)
-    titles = [(row, _title(text)) for row, text in enumerate(split.texts)]
-    pairs = _as_pairs([(row, label) for row, title in titles if title for label in labels_called.get(title, ())])
+        labels_called[_normalise_title(name)].append(label)
+    titles = [(row, _read_title(text)) for row, text in enumerate(split.texts)]
+    pairs = _make_pairs([(row, label) for row, title in titles if title for label in labels_called.get(title, ())])
     settled = pairs[split.has_labels(pairs) | _are_filtered(split, pairs), 0]
     return len(np.setdiff1d(pairs[:, 0], np.concatenate([settled, find_self_links(split)[:, 0]])))
 
@@ -83,14 +83,14 @@ def _filter_split(split: Split, *, trust_numbers: bool) -> Split:
     return replace(split, filter_pairs=np.concatenate([*given, found]))
 
 
-def _pairs_with_equal_uids(split: Split) -> np.ndarray:
+def _find_equal_uids(split: Split) -> np.ndarray:
     keys = split.labels.names if split.labels.uids is None else split.labels.uids
     label_called = {key: label for label, key in enumerate(keys)}
     uids = (uid.strip() for uid in split.uids or ())
-    return _as_pairs([(row, label_called[uid]) for row, uid in enumerate(uids) if uid in label_called])
+    return _make_pairs([(row, label_called[uid]) for row, uid in enumerate(uids) if uid in label_called])
 
 
-def _as_pairs(pairs: list[tuple[int, int]]) -> np.ndarray:
+def _make_pairs(pairs: list[tuple[int, int]]) -> np.ndarray:
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
@@ -106,13 +106,13 @@ def _is_number(uid: str) -> bool:
     return uid.strip().isdecimal()
 
 
-def _same_title(split: Split, row: int, label: int) -> bool:
-    return split.texts is not None and _title(split.texts[row]) == _normalise(split.labels.names[label])
+def _has_same_title(split: Split, row: int, label: int) -> bool:
+    return split.texts is not None and _read_title(split.texts[row]) == _normalise_title(split.labels.names[label])
 
 
-def _title(text: str) -> str:
-    return _normalise(text.strip().partition("\n")[0])
+def _read_title(text: str) -> str:
+    return _normalise_title(text.strip().partition("\n")[0])
 
 
-def _normalise(title: str) -> str:
+def _normalise_title(title: str) -> str:
     return " ".join(title.split()).casefold()

@@ -25,19 +25,20 @@ from scipy import sparse
 from xcwork.compute.parallel import parallel_map
 from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
-from xcwork.core.labels import LabelSpace
-from xcwork.core.split import Split
+from xcwork.data.build import build_dataset
 from xcwork.data.planted_model import COMMON_TERMS_SHOWN, STRAY_TOPIC_TERMS, TOPIC_TERM_RATE, Planted
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.text.vectorizer import TextVectorizer
 
-DOCUMENTS_A_BLOCK = 50_000  # part of the definition of the data: each block has its own random generator
-MOST_TEXTS = 100_000  # above this the texts of documents, which repeat their features, are left out
+DOCUMENTS_PER_BLOCK = 50_000  # part of the definition of the data: each block has its own random generator
+MAX_TEXTS = 100_000  # above this the texts of documents, which repeat their features, are left out
 TOPIC_TERMS_IN_TEXT = 2
-TRAIN, TEST = 2, 3  # random streams 0 and 1 belong to the model
+TRAIN_STREAM = 2  # random streams 0 and 1 belong to the model
+TEST_STREAM = 3
 
 
 def make_synthetic(**parameters: Any) -> Dataset:
-    """A dataset drawn from `Planted(**parameters)`; equal parameters give equal data.
+    """Return a dataset drawn from `Planted(**parameters)`; equal parameters give equal data.
 
     >>> dataset = make_synthetic(n_documents=100, n_labels=20, n_topics=2, labels_per_document=2, seed=1)
     >>> len(dataset.train), len(dataset.test), len(dataset.labels)
@@ -45,51 +46,54 @@ def make_synthetic(**parameters: Any) -> Dataset:
     """
     model = Planted(**parameters)
     n_test = min(max(1, round(model.test_share * model.n_documents)), model.n_documents - 1)
-    train_terms, train_Y, train_topics = _draw(model, TRAIN, model.n_documents - n_test)
-    test_terms, test_Y, test_topics = _draw(model, TEST, n_test)
+    train_terms, train_Y, train_topics = _draw_documents(model, TRAIN_STREAM, model.n_documents - n_test)
+    test_terms, test_Y, test_topics = _draw_documents(model, TEST_STREAM, n_test)
 
-    names = _term_names(model)
-    vectorizer = TextVectorizer.of_words(names, train_terms)
+    names = _name_terms(model)
+    vectorizer = TextVectorizer.from_words(names, train_terms)
     features = Features(len(names), names, vectorizer)
-    labels = _label_space(model, features)
-    with_texts = model.n_documents <= MOST_TEXTS
-    train, test = (
-        Split(
-            vectorizer.weigh(terms),
-            Y,
-            labels,
-            features,
-            texts=_texts(terms, names) if with_texts else None,
-            groups=_groups(topics, model.group_size, part),
+    has_texts = model.n_documents <= MAX_TEXTS
+
+    def make_split(split: str, terms: sparse.csr_array, Y: sparse.csr_array, topics: np.ndarray) -> RawSplit:
+        return RawSplit(
+            texts=_join_terms(terms, names) if has_texts else None,
+            X=vectorizer.weigh(terms),
+            Y=Y,
+            groups=_name_groups(topics, model.group_size, split),
         )
-        for part, terms, Y, topics in (
-            ("train", train_terms, train_Y, train_topics),
-            ("test", test_terms, test_Y, test_topics),
-        )
+
+    raw = RawDataset(
+        train=make_split("train", train_terms, train_Y, train_topics),
+        test=make_split("test", test_terms, test_Y, test_topics),
+        labels=_describe_labels(model, names, vectorizer, features),
+        features=features,
+        source=repr(model),
     )
-    return Dataset("synthetic", train, test, source=repr(model))
+    return build_dataset(raw, name="synthetic")
 
 
-def _draw(model: Planted, stream: int, n_documents: int) -> tuple[sparse.csr_array, sparse.csr_array, np.ndarray]:
-    """(terms, Y, topics) of `n_documents` documents."""
+def _draw_documents(
+    model: Planted, stream: int, n_documents: int
+) -> tuple[sparse.csr_array, sparse.csr_array, np.ndarray]:
+    """Return (terms, Y, topics) of `n_documents` documents."""
     rates = -np.log1p(-model.prior)
-    if stream == TRAIN:
+    if stream == TRAIN_STREAM:
         rates[model.unseen] = 0
     up_to = np.concatenate([[0], np.cumsum(rates)])  # (n_labels + 1,)
 
     def draw(start: int) -> tuple[sparse.csr_array, sparse.csr_array, np.ndarray]:
         rng = np.random.default_rng([model.seed, stream, start])
-        n = min(DOCUMENTS_A_BLOCK, n_documents - start)
+        n = min(DOCUMENTS_PER_BLOCK, n_documents - start)
         topics = rng.choice(model.n_topics, size=n, p=model.topic_prior)
         documents, slots = _draw_labels(model, rng, topics, up_to)
         columns = _draw_terms(model, rng, topics, documents, slots)
         return (
-            _binary(*columns, (n, model.n_terms)),
-            _binary(documents, model.label_ids[slots], (n, model.n_labels)),
+            _make_binary(*columns, (n, model.n_terms)),
+            _make_binary(documents, model.label_ids[slots], (n, model.n_labels)),
             topics,
         )
 
-    blocks = parallel_map(draw, range(0, n_documents, DOCUMENTS_A_BLOCK), "drawing documents")
+    blocks = parallel_map(draw, range(0, n_documents, DOCUMENTS_PER_BLOCK), "drawing documents")
     terms, Y, topics = zip(*blocks, strict=True)
     return sparse.csr_array(sparse.vstack(terms)), sparse.csr_array(sparse.vstack(Y)), np.concatenate(topics)
 
@@ -97,7 +101,7 @@ def _draw(model: Planted, stream: int, n_documents: int) -> tuple[sparse.csr_arr
 def _draw_labels(
     model: Planted, rng: np.random.Generator, topics: np.ndarray, up_to: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(documents, slots): which labels are relevant to which document, at least one each."""
+    """Return (documents, slots): which labels are relevant to which document, at least one each."""
     low, high = up_to[model.starts[topics]], up_to[model.starts[topics + 1]]  # (n_documents,)
     n_draws = rng.poisson(high - low)
     while len(empty := np.flatnonzero(n_draws == 0)):
@@ -113,12 +117,12 @@ def _draw_labels(
 def _draw_terms(
     model: Planted, rng: np.random.Generator, topics: np.ndarray, documents: np.ndarray, slots: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(documents, columns) of the terms that are present, with repetitions."""
+    """Return (documents, columns) of the terms that are present, with repetitions."""
     pair, which = np.nonzero(rng.random((len(slots), model.label_terms), dtype=np.float32) < model.signal)
     rows, columns = [documents[pair]], [slots[pair] * model.label_terms + which]
 
     def add(expected: float, low: np.ndarray | int, size: np.ndarray | int) -> None:
-        """A Poisson number of terms for each document, uniform among `size` columns from `low` on."""
+        """Draw a Poisson number of terms for each document, uniform among `size` columns from `low` on."""
         drawn = np.repeat(np.arange(len(topics)), rng.poisson(expected, len(topics)))
         low, size = (np.broadcast_to(value, topics.shape)[drawn] for value in (low, size))
         rows.append(drawn)
@@ -138,16 +142,19 @@ def _draw_terms(
     return np.concatenate(rows), np.concatenate(columns)
 
 
-def _binary(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
-    """Ones at (rows, columns); a place named twice counts once."""
+def _make_binary(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+    """Return a matrix with ones at (rows, columns); a place named twice counts once."""
     places = np.unique(rows.astype(np.int64) * shape[1] + columns)
     indptr = np.searchsorted(places, np.arange(shape[0] + 1) * shape[1]).astype(np.int32)
     indices = (places % shape[1]).astype(np.int32)
     return sparse.csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=shape)
 
 
-def _term_names(model: Planted) -> list[str]:
-    """Words are numbered within their topic: first those of the topic itself, then those of its labels."""
+def _name_terms(model: Planted) -> list[str]:
+    """Return the name of every term.
+
+    Words are numbered within their topic: first those of the topic itself, then those of its labels.
+    """
     first = model.topic_terms
     sizes = (np.diff(model.starts) * model.label_terms).tolist()
     names = [f"t{topic}_w{first + word}" for topic, size in enumerate(sizes) for word in range(size)]
@@ -155,7 +162,8 @@ def _term_names(model: Planted) -> list[str]:
     return names + [f"common_{word}" for word in range(model.common_terms)]
 
 
-def _label_space(model: Planted, features: Features) -> LabelSpace:
+def _describe_labels(model: Planted, terms: list[str], vectorizer: TextVectorizer, features: Features) -> RawLabels:
+    """Return the labels with a text of some of their own terms and some of their topic."""
     slots = np.argsort(model.label_ids)  # the slot of each label id
     n_own, n_of_topic = model.text_terms, min(TOPIC_TERMS_IN_TEXT, model.topic_terms)
     own = slots[:, None] * model.label_terms + np.arange(n_own)  # (n_labels, n_own)
@@ -167,22 +175,22 @@ def _label_space(model: Planted, features: Features) -> LabelSpace:
     )
     ranks = (slots - model.starts[model.topic_of[slots]]).tolist()
     names = [f"topic {topic} label {rank}" for topic, rank in zip(model.topic_of[slots].tolist(), ranks, strict=True)]
-    Z = features.vectorizer.weigh(counts)
-    return LabelSpace(names, texts=_texts(counts, features.names), Z=Z, features=features)
+    return RawLabels(names=names, texts=_join_terms(counts, terms), Z=vectorizer.weigh(counts), features=features)
 
 
-def _texts(terms: sparse.csr_array, names: list[str]) -> list[str]:
+def _join_terms(terms: sparse.csr_array, names: list[str]) -> list[str]:
+    """Return the text of each row: the names of its terms."""
     indptr = terms.indptr.tolist()
     words = [names[column] for column in terms.indices.tolist()]
     return [" ".join(words[start:end]) for start, end in pairwise(indptr)]
 
 
-def _groups(topics: np.ndarray, size: int, part: str) -> list[str]:
-    """Documents of one topic in groups of `size`, in the order they come."""
+def _name_groups(topics: np.ndarray, size: int, split: str) -> list[str]:
+    """Return the group of each document: those of one topic in groups of `size`, in the order they come."""
     order = np.argsort(topics, kind="stable")
     first = np.searchsorted(topics[order], topics[order])
     place = np.empty(len(topics), np.int64)
     place[order] = np.arange(len(topics)) - first
     return [
-        f"{part} topic {topic} group {n}" for topic, n in zip(topics.tolist(), (place // size).tolist(), strict=True)
+        f"{split} topic {topic} group {n}" for topic, n in zip(topics.tolist(), (place // size).tolist(), strict=True)
     ]

@@ -19,12 +19,12 @@ from xcwork.errors import DataError
 from xcwork.progress import track
 from xcwork.storage.atomic import new_folder
 
-ENTRIES_AT_ONCE = 2**18
+ENTRIES_PER_BLOCK = 2**18
 
 
 def write_xc(dataset: Dataset, folder: str | Path) -> None:
     """XC-repository files: header `N F L`, then `label,label id:value id:value` a document."""
-    with new_folder(_free(folder)) as target:
+    with new_folder(_check_free(folder)) as target:
         for part, split in (("train", dataset.train), ("test", dataset.test)):
             header = f"{len(split)} {split.X.shape[1]} {split.n_labels}"
             _write_rows(target / f"{part}.txt", header, split.X, split.Y)
@@ -35,7 +35,7 @@ def write_xc(dataset: Dataset, folder: str | Path) -> None:
 
 def write_stored(dataset: Dataset, folder: str | Path) -> None:
     """xcwork's own format, which keeps everything and can be mapped into memory."""
-    dataset.save(_free(folder))
+    dataset.save(_check_free(folder))
 
 
 def write_splits(dataset: Dataset, folder: str | Path) -> None:
@@ -45,7 +45,7 @@ def write_splits(dataset: Dataset, folder: str | Path) -> None:
     `Y_Yf.txt` and `Yf.txt`.
     """
     labels = dataset.labels
-    with new_folder(_free(folder)) as target:
+    with new_folder(_check_free(folder)) as target:
         for prefix, part, split in (("trn", "train", dataset.train), ("tst", "test", dataset.test)):
             _write_matrix(target / f"{prefix}_X_Xf.txt", split.X)
             _write_matrix(target / f"{prefix}_X_Y.txt", split.Y)
@@ -59,8 +59,8 @@ def write_splits(dataset: Dataset, folder: str | Path) -> None:
             _write_names(target / "Yf.txt", None if labels.features is None else labels.features.names)
 
 
-def _free(folder: str | Path) -> Path:
-    """The folder to write, which must not hold anything that would be lost."""
+def _check_free(folder: str | Path) -> Path:
+    """Return the folder to write, which must not hold anything that would be lost."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError("the place is taken", file=folder, remedy="give a folder that is empty or does not exist")
@@ -77,26 +77,30 @@ def _write_rows(path: Path, header: str, X: sparse.csr_array, Y: sparse.csr_arra
     label_starts, labels = (X.indptr, X.indices[:0]) if Y is None else (Y.indptr, Y.indices)
     with path.open("wb") as file:
         file.write(f"{header}\n".encode())
-        for first, last in track(list(_row_blocks(X, Y)), f"writing {path.name}"):
+        for first, last in track(list(_split_rows(X, Y)), f"writing {path.name}"):
             n_labels = 0 if Y is None else int(label_starts[last] - label_starts[first])
             n_entries = int(X.indptr[last] - X.indptr[first])
             out = np.empty(BYTES_AN_ENTRY * n_entries + BYTES_A_LABEL * n_labels + last - first, np.uint8)
             size = format_rows(
-                first, last, Y is not None, label_starts, labels, X.indptr, X.indices, _floats(X.data), out
+                first,
+                last,
+                Y is not None,
+                label_starts,
+                labels,
+                X.indptr,
+                X.indices,
+                X.data.astype(np.float32, copy=False),
+                out,
             )
             file.write(out[:size].data)
 
 
-def _floats(values: np.ndarray) -> np.ndarray:
-    return values if values.dtype == np.float32 else values.astype(np.float32)
-
-
-def _row_blocks(X: sparse.csr_array, Y: sparse.csr_array | None) -> Iterator[tuple[int, int]]:
+def _split_rows(X: sparse.csr_array, Y: sparse.csr_array | None) -> Iterator[tuple[int, int]]:
     """Ranges of rows with a bounded number of entries and labels."""
     weight = X.indptr.astype(np.int64) + (0 if Y is None else Y.indptr) + np.arange(X.shape[0] + 1)
     first = 0
     while first < X.shape[0]:
-        last = int(np.searchsorted(weight, weight[first] + ENTRIES_AT_ONCE, side="right")) - 1
+        last = int(np.searchsorted(weight, weight[first] + ENTRIES_PER_BLOCK, side="right")) - 1
         last = max(last, first + 1)
         yield first, last
         first = last

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from xcwork.data.propensity_constants import spelling
+from xcwork.data.propensity_constants import normalise_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +41,10 @@ def published_results(dataset: str) -> pd.DataFrame:
     >>> published_results("bibtex")["method"].tolist()[:3]
     ['Landmarks', 'PD-Sparse', 'LEML']
     """
-    aliases = {spelling(alias): name for alias, name in ALIASES.items()}
-    wanted = spelling(aliases.get(spelling(dataset), dataset))
+    aliases = {normalise_name(alias): name for alias, name in ALIASES.items()}
+    wanted = normalise_name(aliases.get(normalise_name(dataset), dataset))
     table = _table()
-    return table[table["dataset"].map(spelling) == wanted].reset_index(drop=True)
+    return table[table["dataset"].map(normalise_name) == wanted].reset_index(drop=True)
 
 
 @cache

@@ -44,13 +44,13 @@ def runs_on(dataset: Path, store: RunStore) -> list[Run]:
 
 def delete_dataset(name: str | Path, store: RunStore) -> list[Run]:
     """Delete a dataset of the data folder that no training uses; returns the runs that were trained on it."""
-    dataset = data_folder.find(name, store.home)
+    dataset = data_folder.find_dataset(name, store.home)
     runs = runs_on(dataset, store)
     _refuse_in_use(dataset, runs)
     with ExitStack() as locks:  # so that no worker starts on it meanwhile
         for run in runs:
             locks.enter_context(_at_rest(run))
-        data_folder.remove(dataset, store.home)
+        data_folder.remove_dataset(dataset, store.home)
     return runs
 
 
@@ -59,7 +59,7 @@ def rename_dataset(name: str | Path, new_name: str, store: RunStore) -> tuple[Pa
 
     The runs come first and the files last: a renaming that was killed is completed by doing it once more.
     """
-    dataset = data_folder.find(name, store.home)
+    dataset = data_folder.find_dataset(name, store.home)
     place = data_folder.choose_place(dataset, new_name)
     runs = runs_on(dataset, store)
     _refuse_in_use(dataset, runs)
@@ -70,7 +70,7 @@ def rename_dataset(name: str | Path, new_name: str, store: RunStore) -> tuple[Pa
                 config = run.config
                 changed.append((run, config))
                 write_config(run.folder, _renamed_in(config, dataset, place.name))
-        data_folder.move(dataset, place, store.home)
+        data_folder.rename_dataset(dataset, place, store.home)
     except BaseException:
         if not os.path.lexists(place):
             for run, config in changed:

@@ -26,7 +26,7 @@ import numpy as np
 
 from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
-from xcwork.data.groups import clustered_groups, groups_of, random_groups
+from xcwork.data.groups import cluster_into_groups, collect_groups, draw_random_groups
 from xcwork.errors import DataError
 from xcwork.metrics import evaluate_topk
 from xcwork.progress import track
@@ -223,10 +223,10 @@ def precision_loss(
     import pandas as pd
 
     settings: list[tuple[str, float, Split]] = [
-        ("group size", size, random_groups(dataset.train, size, seed=seed)) for size in sizes
+        ("group size", size, draw_random_groups(dataset.train, size, seed=seed)) for size in sizes
     ]
-    settings += [("depth", d, clustered_groups(dataset.train, d, seed=seed)) for d in depths]
-    settings += [("noise", s, clustered_groups(dataset.train, depth, noise=s, seed=seed)) for s in noises]
+    settings += [("depth", d, cluster_into_groups(dataset.train, d, seed=seed)) for d in depths]
+    settings += [("noise", s, cluster_into_groups(dataset.train, depth, noise=s, seed=seed)) for s in noises]
     oracle = compare(dataset, dataset.train, variants=["oracle"], seed=seed, **options)["P@1"][0]
     others = [name for name in USUAL_VARIANTS if name != "oracle"]
     frames = []
@@ -253,8 +253,8 @@ def label_images(
     if shape is None:
         raise DataError("only embeddings of images can be drawn", remedy="load idx files, such as MNIST")
     train = dataset.train if most is None else dataset.train.take(range(min(most, len(dataset.train))))
-    groups = groups_of(random_groups(train, group_size, seed=seed))
-    single = groups_of(random_groups(train, 1))
+    groups = collect_groups(draw_random_groups(train, group_size, seed=seed))
+    single = collect_groups(draw_random_groups(train, 1))
     found = {"truth": assign_labels(train.X, single, steps=0, keep=None, seed=seed)}
     found |= {f"{n} steps": assign_labels(train.X, groups, steps=n, careful=False, keep=None, seed=seed) for n in steps}
     return {name: result.embeddings.toarray().reshape(-1, *shape) for name, result in found.items()}

@@ -8,10 +8,10 @@ paragraph, into the next. The title, body and alternative names of something are
 
 Why not scikit-learn's `CountVectorizer`: it builds and looks up a Python string for every n-gram of every text. Words
 and pairs of 10,000 laws of EURLEX57K took it 17.8 s of processor time, and 6.3 s here, on the same machine. For texts
-of one paragraph the matrix is the same, and the tests hold it against scikit-learn's.
+of one paragraph the matrix is the same, and the tests compare it with scikit-learn's.
 
-Cost: one dictionary look-up a word, one sort of all n-grams for each order. Memory: 4 bytes a word for the ids, and for
-a moment 8 bytes for each n-gram of one order.
+Cost: one dictionary look-up per word, one sort of all n-grams for each order. Memory: 4 bytes per word for the ids, and
+for a moment 8 bytes for each n-gram of one order.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from scipy import sparse
 from xcwork.progress import track
 from xcwork.sparse import merge_duplicates
 
-NO_WORD, STOP_WORD = -1, -2
-TEXTS_A_BLOCK = 1024
-BLANK_LINE, PARAGRAPH = "\n\n", "|"  # what ends a paragraph, in a text and in the list of its words
+NO_WORD = -1
+STOP_WORD = -2
+TEXTS_PER_BLOCK = 1024
+BLANK_LINE = "\n\n"  # ends a paragraph of a text
+PARAGRAPH = "|"  # ends it in the list of the words
 
 _stemmer_lock = Lock()
 
@@ -46,7 +48,7 @@ class WordRules:
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens:
+class TokenBlock:
     """The word ids of a block of texts, one after another."""
 
     ids: np.ndarray  # int32; NO_WORD stands for unknown words, between paragraphs and after each text
@@ -68,7 +70,7 @@ class WordIds(dict[str, int]):
         if len(word) < 2:
             found = STOP_WORD
         else:
-            term = stem_of(word) if self.rules.stem else word
+            term = stem_word(word) if self.rules.stem else word
             found = self.terms.setdefault(term, len(self.terms)) if self._grows else self.terms.get(term, NO_WORD)
         if found != NO_WORD:  # unknown words are not remembered: a long-lived model must not grow with its traffic
             self[word] = found
@@ -76,28 +78,28 @@ class WordIds(dict[str, int]):
 
 
 @lru_cache(maxsize=1 << 20)
-def stem_of(word: str) -> str:
-    """The English Snowball stem."""
+def stem_word(word: str) -> str:
+    """Return the English Snowball stem."""
     with _stemmer_lock:  # the stemmer keeps the word it works on as its own state
-        return _stemmer().stemWord(word)
+        return _load_stemmer().stemWord(word)
 
 
 @cache
-def _stemmer() -> Any:
+def _load_stemmer() -> Any:
     from snowballstemmer import stemmer
 
     return stemmer("english")
 
 
-def bits_a_word(longest: int) -> int:
-    """Bits for a word id, so that `longest` of them fit in a non-negative 64-bit integer."""
+def choose_word_bits(longest: int) -> int:
+    """Return the bits of a word id, so that `longest` of them fit in a non-negative 64-bit integer."""
     return 31 if longest == 1 else 63 // longest
 
 
-def read_texts(texts: Sequence[str], word_ids: WordIds, phase: str = "reading text") -> list[Tokens]:
-    """The texts as blocks of word ids."""
-    starts = range(0, max(1, len(texts)), TEXTS_A_BLOCK)  # no text at all is one empty block
-    return [_read_block(texts[start : start + TEXTS_A_BLOCK], word_ids) for start in track(starts, phase)]
+def read_texts(texts: Sequence[str], word_ids: WordIds, phase: str = "reading text") -> list[TokenBlock]:
+    """Return the texts as blocks of word ids."""
+    starts = range(0, max(1, len(texts)), TEXTS_PER_BLOCK)  # no text at all is one empty block
+    return [_read_block(texts[start : start + TEXTS_PER_BLOCK], word_ids) for start in track(starts, phase)]
 
 
 class _Splitter:
@@ -111,39 +113,42 @@ class _Splitter:
         self._find = re.compile(rf"{character}{{2,}}|{BLANK_LINE}").findall
 
     def __call__(self, text: str) -> list[str]:
-        """The words in lower case; words of one character may be among them, which `WordIds` drops."""
-        try:  # several times as quick as the regular expression
+        """Return the words in lower case; words of one character may be among them, which `WordIds` drops."""
+        try:  # several times as fast as the regular expression
             words = text.encode("latin-1").translate(self._latin)
         except UnicodeEncodeError:
             return self._find(text.lower())
         return words.replace(BLANK_LINE.encode(), f" {PARAGRAPH} ".encode()).decode("latin-1").split()
 
 
-_splitter = cache(_Splitter)
+_make_splitter = cache(_Splitter)
 
 
-def _read_block(texts: Sequence[str], word_ids: WordIds) -> Tokens:
-    id_of, split = word_ids.__getitem__, _splitter(word_ids.rules.split_underscores)
-    parts, ends, end_of_text = [], [0], np.array([NO_WORD], np.int32)
+def _read_block(texts: Sequence[str], word_ids: WordIds) -> TokenBlock:
+    id_of = word_ids.__getitem__
+    split = _make_splitter(word_ids.rules.split_underscores)
+    end_of_text = np.array([NO_WORD], np.int32)
+    parts: list[np.ndarray] = []
+    ends = [0]
     for text in texts:
         words = split(text)
         ids = np.fromiter(map(id_of, words), np.int32, len(words))
         ids = ids[ids != STOP_WORD]
         parts += [ids, end_of_text]
         ends.append(ends[-1] + len(ids) + 1)
-    return Tokens(np.concatenate(parts or [end_of_text[:0]]), np.array(ends, np.int64))
+    return TokenBlock(np.concatenate(parts or [end_of_text[:0]]), np.array(ends, np.int64))
 
 
-def word_counts(blocks: Sequence[Tokens], n_words: int) -> np.ndarray:
-    """How often each word occurs, (n_words,)."""
+def count_words(blocks: Sequence[TokenBlock], n_words: int) -> np.ndarray:
+    """Return how often each word occurs, (n_words,)."""
     counts = np.zeros(n_words, np.int64)
     for block in blocks:
         counts += np.bincount(block.ids[block.ids >= 0], minlength=n_words)
     return counts
 
 
-def ngram_codes(ids: np.ndarray, order: int, bits: int) -> np.ndarray:
-    """The n-gram that starts at each position, as one integer; negative where there is none."""
+def encode_ngrams(ids: np.ndarray, order: int, bits: int) -> np.ndarray:
+    """Return the n-gram that starts at each position, as one integer; negative where there is none."""
     length = max(0, len(ids) - order + 1)
     codes = ids[:length].astype(np.int64)
     for later in range(1, order):
@@ -152,25 +157,25 @@ def ngram_codes(ids: np.ndarray, order: int, bits: int) -> np.ndarray:
     return codes
 
 
-def split_codes(codes: np.ndarray, order: int, bits: int) -> np.ndarray:
-    """The word ids of n-grams, (n_codes, order)."""
+def decode_ngrams(codes: np.ndarray, order: int, bits: int) -> np.ndarray:
+    """Return the word ids of n-grams, (n_codes, order)."""
     shifts = np.arange(order - 1, -1, -1, dtype=np.int64) * bits
     return (codes[:, None] >> shifts) & ((1 << bits) - 1)
 
 
-def join_ids(ids: np.ndarray, bits: int) -> np.ndarray:
-    """The n-grams of word ids (n_codes, order): the inverse of `split_codes`."""
+def encode_word_ids(ids: np.ndarray, bits: int) -> np.ndarray:
+    """Return the n-grams of word ids (n_codes, order): the inverse of `decode_ngrams`."""
     codes = np.zeros(len(ids), np.int64)
     for column in ids.T:
         codes = codes << bits | column
     return codes
 
 
-def count_ngrams(blocks: Sequence[Tokens], order: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """(the distinct n-grams in ascending order, how often each occurs)."""
+def count_ngrams(blocks: Sequence[TokenBlock], order: int, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (the distinct n-grams in ascending order, how often each occurs)."""
     parts = []
     for block in blocks:
-        codes = ngram_codes(block.ids, order, bits)
+        codes = encode_ngrams(block.ids, order, bits)
         parts.append(codes[codes >= 0])
     codes = np.concatenate(parts) if parts else np.empty(0, np.int64)
     del parts
@@ -181,20 +186,20 @@ def count_ngrams(blocks: Sequence[Tokens], order: int, bits: int) -> tuple[np.nd
     return codes[firsts], np.diff(firsts, append=len(codes))
 
 
-def most_frequent(counts: np.ndarray, limit: int) -> np.ndarray:
-    """Ascending positions of the `limit` largest counts above zero; among equals the first ones."""
+def find_most_frequent(counts: np.ndarray, limit: int) -> np.ndarray:
+    """Return ascending positions of the `limit` largest counts above zero; among equals the first ones."""
     some = np.flatnonzero(counts)
     if len(some) <= limit:
         return some
     return np.sort(some[np.argsort(-counts[some], kind="stable")[:limit]])
 
 
-def count_matrix(block: Tokens, vocabulary: np.ndarray, order: int, bits: int) -> sparse.csr_array:
-    """How often each n-gram of the ascending `vocabulary` occurs in each text, (n_texts, n_ngrams) float32."""
+def count_in_texts(block: TokenBlock, vocabulary: np.ndarray, order: int, bits: int) -> sparse.csr_array:
+    """Return how often each n-gram of the ascending `vocabulary` occurs in each text, (n_texts, n_ngrams) float32."""
     shape = (len(block.ends) - 1, len(vocabulary))
     if not len(vocabulary):
         return sparse.csr_array(shape, dtype=np.float32)
-    codes = ngram_codes(block.ids, order, bits)
+    codes = encode_ngrams(block.ids, order, bits)
     columns = np.searchsorted(vocabulary, codes)
     columns[columns == len(vocabulary)] = 0
     known = vocabulary[columns] == codes

@@ -28,7 +28,9 @@ from xcwork.storage.fingerprint import hash_content
 from xcwork.storage.mapped_arrays import is_finite
 from xcwork.storage.state import storable
 from xcwork.text.ngrams import WordRules
-from xcwork.text.vocabulary import Selection, Subwords, Words
+from xcwork.text.vocabulary import Subwords, TermSelection, Words
+
+UNFITTED = "the text vectoriser has no vocabulary yet; fit it on texts first"
 
 
 @storable
@@ -45,9 +47,7 @@ class TextVectorizer:
     """
 
     ngrams: int = 2  # longest word n-gram, 1 to 3
-    max_features: int = (
-        100_000  # of each order the most frequent terms; terms that labels share with documents come on top
-    )
+    max_features: int = 100_000  # of each order the most frequent; terms that labels share with documents are extra
     min_count: int = 1  # occurrences in all texts that a term needs
     max_share: float = 1.0  # a term in a larger share of the documents is left out
     stem: bool = False  # English Snowball stems instead of words
@@ -76,35 +76,38 @@ class TextVectorizer:
 
     def fit_transform(self, texts: Sequence[str], labels: Sequence[str] = ()) -> sparse.csr_array:
         """Learn the terms of documents and of labels, and the idf of the documents, whose rows it returns."""
-        rules = WordRules(_stop_words() if self.stop_words else [], self.stem, self.split_underscores)
-        selection = Selection(self.max_features, self.min_count, self.max_share)
-        if self.tokens == "words":
-            learned = Words.learn(_checked(texts), _checked(labels), rules, selection, self.ngrams)
-        else:
-            learned = Subwords.learn(_checked(texts), _checked(labels), rules, selection)
+        rules = WordRules(_list_stop_words() if self.stop_words else [], self.stem, self.split_underscores)
+        selection = TermSelection(self.max_features, self.min_count, self.max_share)
+        _check_texts(texts)
+        _check_texts(labels)
         self.__dict__.pop("feature_names", None)
-        self._vocabulary, counts = learned
-        self._idf = _smoothed_idf(counts)
+        if self.tokens == "words":
+            self._vocabulary, counts = Words.learn(texts, labels, rules, selection, self.ngrams)
+        else:
+            self._vocabulary, counts = Subwords.learn(texts, labels, rules, selection)
+        self._idf = _compute_idf(counts)
         return self.weigh(counts)
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_array:
-        """The rows of `texts`, (n_texts, n_features) float32; a text without any known term is an empty row."""
-        return self.weigh(self._fitted().count(_checked(texts)))
+        """Return the rows of `texts`, (n_texts, n_features) float32; a text without any known term is an empty row."""
+        _check_texts(texts)
+        return self.weigh(self._get_vocabulary().count(texts))
 
     @cached_property
     def feature_names(self) -> list[str]:
-        return self._fitted().names()
+        return self._get_vocabulary().list_names()
 
     @property
     def idf(self) -> np.ndarray:
         """The weight of each term, (n_features,)."""
-        self._fitted()
+        if self._idf is None:
+            raise NotFittedError(UNFITTED)
         return self._idf
 
     @property
     def rules(self) -> WordRules:
         """What counts as a word."""
-        return self._fitted().rules
+        return self._get_vocabulary().rules
 
     @property
     def options(self) -> dict[str, Any]:
@@ -117,7 +120,7 @@ class TextVectorizer:
         return hash_content(self.to_state())
 
     def to_state(self) -> dict[str, Any]:
-        return {"options": self.options, "vocabulary": self._fitted().to_state(), "idf": self._idf}
+        return {"options": self.options, "vocabulary": self._get_vocabulary().to_state(), "idf": self._idf}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> TextVectorizer:
@@ -125,51 +128,52 @@ class TextVectorizer:
         self._vocabulary = (Words if self.tokens == "words" else Subwords).from_state(state["vocabulary"])
         self._idf = state["idf"]
         if not isinstance(self._idf, np.ndarray) or self._idf.dtype.kind != "f":
-            raise ValueError("the weights of the terms are no numbers")
+            raise ValueError("the weights of the terms are not numbers")
         if not is_finite(self._idf):
             raise ValueError("the weights of the terms are not finite")
         if self._idf.shape != (len(self.feature_names),):
-            raise ValueError("there is not one weight a term")
+            raise ValueError("there is not one weight per term")
         return self
 
-    def _fitted(self) -> Words | Subwords:
+    def _get_vocabulary(self) -> Words | Subwords:
         if self._vocabulary is None:
-            raise NotFittedError("the text vectoriser has no vocabulary yet; fit it on texts first")
+            raise NotFittedError(UNFITTED)
         return self._vocabulary
 
     @classmethod
-    def of_words(cls, words: list[str], counts: sparse.csr_array) -> TextVectorizer:
-        """A vectoriser of exactly these words, with the idf of documents that are already counted."""
+    def from_words(cls, words: list[str], counts: sparse.csr_array) -> TextVectorizer:
+        """Return a vectoriser of exactly these words, with the idf of documents that are already counted."""
         self = cls(ngrams=1, max_features=max(1, len(words)), stop_words=False)
         self._vocabulary = Words(words, [np.arange(len(words), dtype=np.int64)], WordRules())
-        self._idf = _smoothed_idf(counts)
+        self._idf = _compute_idf(counts)
         return self
 
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Term counts as unit rows of tf-idf values."""
+        """Return term counts as unit rows of tf-idf values."""
         values = 1 + np.log(counts.data) if self.sublinear else counts.data
-        values = values * self._idf[counts.indices]
+        values = values * self.idf[counts.indices]
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         lengths = np.sqrt(np.bincount(rows, weights=np.square(values, dtype=np.float64), minlength=counts.shape[0]))
         values = (values / lengths[rows]).astype(np.float32)
         return replace_values(counts, values)
 
 
-def _smoothed_idf(counts: sparse.csr_array) -> np.ndarray:
+def _compute_idf(counts: sparse.csr_array) -> np.ndarray:
+    """Return the idf of each term in the documents counted, (n_terms,) float32."""
     n_with_term = np.bincount(counts.indices, minlength=counts.shape[1])
     return (np.log((1 + counts.shape[0]) / (1 + n_with_term)) + 1).astype(np.float32)
 
 
-def _stop_words() -> list[str]:
+def _list_stop_words() -> list[str]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return sorted(ENGLISH_STOP_WORDS)
 
 
-def _checked(texts: Sequence[str]) -> Sequence[str]:
+def _check_texts(texts: Sequence[str]) -> None:
+    """Reject a text instead of a list, and a list that holds anything but texts."""
     if isinstance(texts, str):
         raise ConfigError("give a list of texts; put the one text into a list")
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise DataError(f"text {row} is not a string but {type(text).__name__}", remedy="use '' for a missing text")
-    return texts

@@ -22,13 +22,13 @@ from scipy import sparse
 from xcwork.compute.parallel import parallel_map
 from xcwork.sparse import sort_entries
 from xcwork.text import ngrams as terms
-from xcwork.text.ngrams import Tokens, WordIds, WordRules
+from xcwork.text.ngrams import TokenBlock, WordIds, WordRules
 
 SUBWORD_SIZES = (3, 5)  # characters, the borders of the word included
 
 
 @dataclass(frozen=True)
-class Selection:
+class TermSelection:
     """Which terms are worth a column."""
 
     max_features: int
@@ -42,14 +42,14 @@ class Selection:
         n_texts: int,
         n_with_term: Callable[[np.ndarray], np.ndarray],
     ) -> np.ndarray:
-        """Ascending positions of the terms to keep, from their counts; `n_with_term` counts documents, when needed."""
+        """Return ascending positions of the terms to keep; `n_with_term` counts the documents that have a term."""
         counts = in_texts + in_labels
         allowed = counts >= self.min_count
         most = self.max_share * n_texts
         suspects = np.flatnonzero(in_texts > most)  # a term is in at most as many documents as it has occurrences
         if self.max_share < 1 and len(suspects):
             allowed[suspects[n_with_term(suspects) > most]] = False
-        frequent = terms.most_frequent(np.where(allowed, counts, 0), self.max_features)
+        frequent = terms.find_most_frequent(np.where(allowed, counts, 0), self.max_features)
         return np.union1d(frequent, np.flatnonzero(allowed & (in_texts > 0) & (in_labels > 0)))
 
 
@@ -58,50 +58,49 @@ class Words:
 
     def __init__(self, words: list[str], codes: list[np.ndarray], rules: WordRules) -> None:
         self.words, self.codes, self.rules = words, codes, rules
-        self.bits = terms.bits_a_word(len(codes))
+        self.bits = terms.choose_word_bits(len(codes))
 
     @cached_property
     def _ids(self) -> WordIds:
-        """Made when the first text comes, because millions of words take a while and some models never meet one."""
+        """The ids of the words, made for the first text: millions take a while, and some models never meet one."""
         return WordIds(self.rules, self.words, grows=False)
 
     @classmethod
     def learn(
-        cls, texts: Sequence[str], labels: Sequence[str], rules: WordRules, selection: Selection, ngrams: int
+        cls, texts: Sequence[str], labels: Sequence[str], rules: WordRules, selection: TermSelection, ngrams: int
     ) -> tuple[Words, sparse.csr_array]:
-        """(the vocabulary of documents and labels, the counts of the documents)."""
-        words, blocks, label_blocks = _read(texts, labels, rules)
-        bits = terms.bits_a_word(ngrams)
-        counts = terms.word_counts(blocks + label_blocks, len(words))
+        """Return (the vocabulary of documents and labels, the counts of the documents)."""
+        words, blocks, label_blocks = _read_words(texts, labels, rules)
+        bits = terms.choose_word_bits(ngrams)
+        counts = terms.count_words(blocks + label_blocks, len(words))
         # An n-gram is at most as frequent as its rarest word, so rare words can go before n-grams are counted.
-        kept = terms.most_frequent(np.where(counts >= selection.min_count, counts, 0), 1 << bits)
+        kept = terms.find_most_frequent(np.where(counts >= selection.min_count, counts, 0), 1 << bits)
         words, blocks, label_blocks = _keep_words(words, kept, blocks, label_blocks)
         codes = [
-            _chosen_ngrams(blocks, label_blocks, order, bits, selection, len(texts)) for order in range(1, ngrams + 1)
+            _choose_ngrams(blocks, label_blocks, order, bits, selection, len(texts)) for order in range(1, ngrams + 1)
         ]
 
-        parts = [terms.split_codes(some, order, bits) for order, some in enumerate(codes, start=1)]
+        parts = [terms.decode_ngrams(some, order, bits) for order, some in enumerate(codes, start=1)]
         used = np.unique(np.concatenate([part.ravel() for part in parts]))
         words, blocks, _ = _keep_words(words, used, blocks, [])
-        vocabulary = cls(words, [terms.join_ids(np.searchsorted(used, part), bits) for part in parts], rules)
-        return vocabulary, vocabulary._count_blocks(blocks)
+        vocabulary = cls(words, [terms.encode_word_ids(np.searchsorted(used, part), bits) for part in parts], rules)
+        return vocabulary, _count_blocks(vocabulary._count_block, blocks)
 
     def count(self, texts: Sequence[str]) -> sparse.csr_array:
-        """How often each term occurs in each text."""
-        return self._count_blocks(terms.read_texts(texts, self._ids))
+        """Return how often each term occurs in each text."""
+        return _count_blocks(self._count_block, terms.read_texts(texts, self._ids))
 
-    def _count_blocks(self, blocks: list[Tokens]) -> sparse.csr_array:
-        return _stacked(self._count_block, blocks)
-
-    def _count_block(self, block: Tokens) -> sparse.csr_array:
+    def _count_block(self, block: TokenBlock) -> sparse.csr_array:
         orders = enumerate(self.codes, start=1)
-        parts = [terms.count_matrix(block, codes, order, self.bits) for order, codes in orders]
+        parts = [terms.count_in_texts(block, codes, order, self.bits) for order, codes in orders]
         return sparse.csr_array(sparse.hstack(parts))
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         names: list[str] = []
         for order, codes in enumerate(self.codes, start=1):
-            places = terms.split_codes(codes, order, self.bits).T.tolist()  # the first words of all terms, the second …
+            places = terms.decode_ngrams(
+                codes, order, self.bits
+            ).T.tolist()  # the first words of all terms, the second …
             names += map(" ".join, zip(*([self.words[i] for i in place] for place in places), strict=True))
         return names
 
@@ -113,7 +112,7 @@ class Words:
         words, codes = state["words"], state["codes"]
         if not all(isinstance(some, np.ndarray) and some.dtype == np.int64 and some.ndim == 1 for some in codes):
             raise ValueError("the terms are not stored as numbers")
-        return cls(_texts(words), codes, _rules(state["rules"]))
+        return cls(_check_texts(words), codes, _read_rules(state["rules"]))
 
 
 class Subwords:
@@ -121,39 +120,39 @@ class Subwords:
 
     def __init__(self, pieces: list[str], rules: WordRules) -> None:
         self.pieces, self.rules = pieces, rules
-        self._counter = _piece_counter({piece: column for column, piece in enumerate(pieces)})
+        self._counter = _make_piece_counter({piece: column for column, piece in enumerate(pieces)})
 
     @classmethod
     def learn(
-        cls, texts: Sequence[str], labels: Sequence[str], rules: WordRules, selection: Selection
+        cls, texts: Sequence[str], labels: Sequence[str], rules: WordRules, selection: TermSelection
     ) -> tuple[Subwords, sparse.csr_array]:
-        """(the vocabulary of documents and labels, the counts of the documents)."""
-        words, blocks, label_blocks = _read(texts, labels, rules)
+        """Return (the vocabulary of documents and labels, the counts of the documents)."""
+        words, blocks, label_blocks = _read_words(texts, labels, rules)
         if not words:
             return cls([], rules), sparse.csr_array((len(texts), 0), dtype=np.float32)
-        counter = _piece_counter(None)
+        counter = _make_piece_counter(None)
         pieces_of_word = sparse.csr_array(counter.fit_transform(words))  # (n_words, n_pieces)
 
         def n_with_piece(pieces: np.ndarray) -> np.ndarray:
-            counts = _piece_counts(blocks, pieces_of_word[:, pieces])
+            counts = _count_pieces(blocks, pieces_of_word[:, pieces])
             return np.bincount(counts.indices, minlength=len(pieces))
 
         in_texts, in_labels = (
-            terms.word_counts(some, len(words)) @ pieces_of_word.astype(np.int64) for some in (blocks, label_blocks)
+            terms.count_words(some, len(words)) @ pieces_of_word.astype(np.int64) for some in (blocks, label_blocks)
         )
         kept = selection.choose(in_texts, in_labels, len(texts), n_with_piece)
         vocabulary = cls(counter.get_feature_names_out()[kept].tolist(), rules)
-        return vocabulary, _piece_counts(blocks, pieces_of_word[:, kept])
+        return vocabulary, _count_pieces(blocks, pieces_of_word[:, kept])
 
     def count(self, texts: Sequence[str]) -> sparse.csr_array:
-        """How often each piece occurs in each text."""
+        """Return how often each piece occurs in each text."""
         ids = WordIds(self.rules, grows=True)
         blocks = terms.read_texts(texts, ids)
         if not self.pieces or not ids.terms:
             return sparse.csr_array((len(texts), len(self.pieces)), dtype=np.float32)
-        return _piece_counts(blocks, sparse.csr_array(self._counter.transform([*ids.terms])))
+        return _count_pieces(blocks, sparse.csr_array(self._counter.transform([*ids.terms])))
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         return list(self.pieces)
 
     def to_state(self) -> dict[str, Any]:
@@ -161,49 +160,60 @@ class Subwords:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Subwords:
-        return cls(_texts(state["pieces"]), _rules(state["rules"]))
+        return cls(_check_texts(state["pieces"]), _read_rules(state["rules"]))
 
 
-def _texts(stored: Any) -> list[str]:
-    """A stored list of texts; anything else is damage."""
+def _check_texts(stored: Any) -> list[str]:
+    """Return a stored list of texts; anything else is damage."""
     if not isinstance(stored, list) or not all(isinstance(text, str) for text in stored):
         raise ValueError("a list of texts holds something else")
     return stored
 
 
-def _rules(stored: dict[str, Any]) -> WordRules:
+def _read_rules(stored: dict[str, Any]) -> WordRules:
+    """Return the stored rules of words; anything else is damage."""
     rules = WordRules(**stored)
-    _texts(rules.stop_words)
-    if not isinstance(rules.stem, bool) or not isinstance(rules.split_underscores, bool):
+    complete: dict[str, Any] = asdict(rules)
+    _check_texts(complete["stop_words"])
+    if not isinstance(complete["stem"], bool) or not isinstance(complete["split_underscores"], bool):
         raise ValueError("the rules of words are not stored as such")
     return rules
 
 
-def _read(
+def _read_words(
     texts: Sequence[str], labels: Sequence[str], rules: WordRules
-) -> tuple[list[str], list[Tokens], list[Tokens]]:
-    """(the words in alphabetical order, blocks of their ids in the documents, and in the labels)."""
+) -> tuple[list[str], list[TokenBlock], list[TokenBlock]]:
+    """Return (the words in alphabetical order, blocks of their ids in the documents, and in the labels)."""
     ids = WordIds(rules, grows=True)
-    blocks, label_blocks = terms.read_texts(texts, ids), terms.read_texts(labels, ids, "reading label text")
+    blocks = terms.read_texts(texts, ids)
+    label_blocks = terms.read_texts(labels, ids, "reading label text")
     words = [*ids.terms]
     alphabetical = sorted(range(len(words)), key=words.__getitem__)
     return _keep_words(words, np.array(alphabetical, np.int64), blocks, label_blocks)
 
 
 def _keep_words(
-    words: list[str], kept: np.ndarray, blocks: list[Tokens], label_blocks: list[Tokens]
-) -> tuple[list[str], list[Tokens], list[Tokens]]:
-    """Only the words `kept`, whose new ids are their positions in it."""
+    words: list[str], kept: np.ndarray, blocks: list[TokenBlock], label_blocks: list[TokenBlock]
+) -> tuple[list[str], list[TokenBlock], list[TokenBlock]]:
+    """Return only the words `kept`, whose new ids are their positions in it."""
     new_ids = np.full(len(words) + 1, terms.NO_WORD, np.int32)  # the last one serves the id -1
     new_ids[kept] = np.arange(len(kept), dtype=np.int32)
-    renumbered = ([Tokens(new_ids[block.ids], block.ends) for block in some] for some in (blocks, label_blocks))
-    return [words[i] for i in kept], *renumbered
+
+    def renumber(some: list[TokenBlock]) -> list[TokenBlock]:
+        return [TokenBlock(new_ids[block.ids], block.ends) for block in some]
+
+    return [words[i] for i in kept], renumber(blocks), renumber(label_blocks)
 
 
-def _chosen_ngrams(
-    blocks: list[Tokens], label_blocks: list[Tokens], order: int, bits: int, selection: Selection, n_texts: int
+def _choose_ngrams(
+    blocks: list[TokenBlock],
+    label_blocks: list[TokenBlock],
+    order: int,
+    bits: int,
+    selection: TermSelection,
+    n_texts: int,
 ) -> np.ndarray:
-    """The codes of the n-grams of one order that are worth keeping, ascending."""
+    """Return the codes of the n-grams of one order that are worth keeping, ascending."""
     of_texts, of_labels = (terms.count_ngrams(some, order, bits) for some in (blocks, label_blocks))
     codes = np.union1d(of_texts[0], of_labels[0])
     in_texts, in_labels = np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
@@ -211,30 +221,35 @@ def _chosen_ngrams(
         counts[np.searchsorted(codes, found)] = times
 
     def n_with_ngram(positions: np.ndarray) -> np.ndarray:
-        counted = (terms.count_matrix(block, codes[positions], order, bits).indices for block in blocks)
-        return sum(np.bincount(columns, minlength=len(positions)) for columns in counted)
+        counts = np.zeros(len(positions), np.int64)
+        for block in blocks:
+            columns = terms.count_in_texts(block, codes[positions], order, bits).indices
+            counts += np.bincount(columns, minlength=len(positions))
+        return counts
 
     return codes[selection.choose(in_texts, in_labels, n_texts, n_with_ngram)]
 
 
-def _stacked(count: Callable[[Tokens], sparse.csr_array], blocks: list[Tokens]) -> sparse.csr_array:
+def _count_blocks(count: Callable[[TokenBlock], sparse.csr_array], blocks: list[TokenBlock]) -> sparse.csr_array:
+    """Return the counts of all blocks, which are counted in threads."""
     if len(blocks) == 1:  # one short text should not pay for starting threads
         return count(blocks[0])
     return sparse.csr_array(sparse.vstack(parallel_map(count, blocks, "counting terms")))
 
 
-def _piece_counter(vocabulary: dict[str, int] | None) -> Any:
+def _make_piece_counter(vocabulary: dict[str, int] | None) -> Any:
+    """Return scikit-learn's counter of the pieces of words."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     options = {"analyzer": "char_wb", "ngram_range": SUBWORD_SIZES, "lowercase": False, "dtype": np.float32}
     return CountVectorizer(vocabulary=vocabulary, **options)
 
 
-def _piece_counts(blocks: list[Tokens], pieces_of_word: sparse.csr_array) -> sparse.csr_array:
-    """How often each piece occurs in each text, (n_texts, n_pieces)."""
+def _count_pieces(blocks: list[TokenBlock], pieces_of_word: sparse.csr_array) -> sparse.csr_array:
+    """Return how often each piece occurs in each text, (n_texts, n_pieces)."""
     every_word = np.arange(pieces_of_word.shape[0], dtype=np.int64)
 
-    def count(block: Tokens) -> sparse.csr_array:
-        return sort_entries(terms.count_matrix(block, every_word, 1, 0) @ pieces_of_word)
+    def count(block: TokenBlock) -> sparse.csr_array:
+        return sort_entries(terms.count_in_texts(block, every_word, 1, 0) @ pieces_of_word)
 
-    return _stacked(count, blocks)
+    return _count_blocks(count, blocks)

@@ -23,7 +23,7 @@ SPLITS = {"train": "Training split", "test": "Test split"}
 
 def show(source: Source) -> None:
     """Show a page of documents."""
-    from xcwork.data.browse import documents_table
+    from xcwork.data.browse import make_documents_table
 
     state.link("data.search")
     part_column, search_column = st.columns([1, 2])
@@ -40,11 +40,11 @@ def show(source: Source) -> None:
     page = st.pagination(pages, key=f"data.page.{part}.{search}") if pages > 1 else 1
     shown = rows[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
     widgets.show_table(
-        documents_table(split, shown),
+        make_documents_table(split, shown),
         key="data.documents",
         name=f"documents-{part}",
         alt=f"{len(shown)} documents with their labels",
-        export=lambda: documents_table(split, rows),
+        export=lambda: make_documents_table(split, rows),
         columns=COLUMNS,
     )
     first = (page - 1) * PAGE_ROWS + 1

@@ -75,14 +75,14 @@ def _choose_recipe(kind: str) -> str:
 
 @st.cache_data(max_entries=50, show_spinner="Grouping documents.")
 def _compute_facts(source: Source, stamp: str) -> dict[str, float] | None:
-    from xcwork.data.group_recipes import group_facts, regroup
+    from xcwork.data.group_recipes import measure_groups, regroup
 
     recipe = dict(source.options).get("groups")
     base = Source(source.data, tuple(pair for pair in source.options if pair[0] != "groups"))
     split = caches.get_dataset(base).train
     if recipe is not None:
         split = regroup(caches.get_dataset(base), recipe.replace(",aggregate=true", "")).train
-    return None if split.groups is None else asdict(group_facts(split))
+    return None if split.groups is None else asdict(measure_groups(split))
 
 
 def _show_facts(facts: dict[str, float]) -> None:

@@ -17,7 +17,7 @@ from xcwork_app.sources import Source
 
 from xcwork.data import uploads
 from xcwork.data.readers.columns import is_table
-from xcwork.data.readers.preview import Preview, preview
+from xcwork.data.readers.preview import Preview, preview_table
 from xcwork.errors import DataError
 from xcwork.paths import home
 
@@ -83,10 +83,10 @@ def _stage_files(files: list[Any]) -> Path:
     if stored is not None and stored[0] == identity and Path(stored[1]).exists():
         return Path(stored[1])
     if stored is not None:
-        uploads.discard(Path(stored[1]))
+        uploads.discard_staged(Path(stored[1]))
     for file in files:
         file.seek(0)
-    staged = uploads.stage([(file.name, file) for file in files], home())
+    staged = uploads.stage_files([(file.name, file) for file in files], home())
     st.session_state[STAGED] = (identity, str(staged))
     return staged
 
@@ -98,7 +98,7 @@ def _choose_table_options(staged: Path) -> dict[str, object]:
     """
     places = st.columns([3, 2, 2, 2])
     encoding = places[3].selectbox("Encoding", ENCODINGS, key=f"data.upload.encoding.{staged.parent.name}")
-    guess = preview(staged, encoding=encoding)
+    guess = preview_table(staged, encoding=encoding)
     key = f"{staged.parent.name}.{encoding}"
     texts = places[0].multiselect(
         "Text columns", guess.columns, default=guess.text_columns, key=f"data.upload.text.{key}"
@@ -117,11 +117,11 @@ def _choose_table_options(staged: Path) -> dict[str, object]:
         "separator": separator,
         "encoding": encoding,
     }
-    seen = preview(staged, **chosen)
+    seen = preview_table(staged, **chosen)
     field = ""
     if seen.error is not None and "label_field" in str(seen.error):  # records without a usual name
         field = st.text_input("Field of the records that names the label", key=f"data.upload.field.{key}").strip()
-        seen = preview(staged, **chosen, label_field=field) if field else seen
+        seen = preview_table(staged, **chosen, label_field=field) if field else seen
     if seen.error is not None:
         raise seen.error
     _show_preview(seen)
@@ -157,7 +157,7 @@ def _recognise_format(staged: Path) -> dict[str, object]:
 
 def _add_dataset(staged: Path, name: str, options: dict[str, object]) -> None:
     """Keep the upload if it can be read; otherwise it is gone, and the sentence says why."""
-    with uploads.kept_if_readable(staged, home(), name=name, options=options) as kept:
+    with uploads.keep_if_readable(staged, home(), name=name, options=options) as kept:
         st.session_state.pop(STAGED, None)
         source = Source.from_data(kept)
         caches.get_dataset(source)

@@ -60,13 +60,13 @@ def _show_learning() -> None:
 
 @st.cache_data(max_entries=60, show_spinner="Learning from groups …")
 def _compare_variants(size: int, noise: float) -> pd.DataFrame:
-    from xcwork.data.groups import clustered_groups
+    from xcwork.data.groups import cluster_into_groups
     from xcwork.data.synthetic import make_synthetic
     from xcwork.studies.eagle import compare
 
     data = make_synthetic(**DATA)
     depth = round(math.log2(len(data.train) / size))
-    return compare(data, clustered_groups(data.train, depth, noise=noise), learner="one_vs_all", variants=VARIANTS)
+    return compare(data, cluster_into_groups(data.train, depth, noise=noise), learner="one_vs_all", variants=VARIANTS)
 
 
 def _show_simulation() -> None:

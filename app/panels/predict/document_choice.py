@@ -46,7 +46,7 @@ def choose(dataset: Dataset, model: Method) -> ChosenDocument | None:
 
 
 def _choose_test_document(dataset: Dataset, model: Method) -> ChosenDocument | None:
-    from xcwork.data.browse import document_text
+    from xcwork.data.browse import get_document_text
 
     test = dataset.test
     if len(test) == 0:
@@ -67,7 +67,7 @@ def _choose_test_document(dataset: Dataset, model: Method) -> ChosenDocument | N
         )
     if search.strip():
         _offer_matches(dataset, search)
-    text = document_text(test, row)
+    text = get_document_text(test, row)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Another",
@@ -91,22 +91,22 @@ def _choose_test_document(dataset: Dataset, model: Method) -> ChosenDocument | N
 
 
 def _show_another(row: int, n_documents: int) -> None:
-    from xcwork.data.browse import next_document
+    from xcwork.data.browse import choose_next_document
 
-    state.update(document=next_document(row, n_documents), label="")
+    state.update(document=choose_next_document(row, n_documents), label="")
 
 
 def _offer_matches(dataset: Dataset, search: str) -> None:
     """Offer the documents that a search found."""
     from xcwork.analysis.paging import shorten_text
-    from xcwork.data.browse import document_text, find_documents
+    from xcwork.data.browse import find_documents, get_document_text
 
     found = find_documents(dataset.test, search=search)
     if len(found) == 0:
         st.caption(f"No test document matches “{widgets.plain(search)}”.")
         return
     rows = found[:MAX_MATCHES].tolist()
-    titles = {row: shorten_text(document_text(dataset.test, row), 90) for row in rows}
+    titles = {row: shorten_text(get_document_text(dataset.test, row), 90) for row in rows}
     st.selectbox(
         f"{len(found):,} found" + (f", the first {MAX_MATCHES} listed" if len(found) > MAX_MATCHES else ""),
         rows,

@@ -126,19 +126,20 @@ def _small(name: str) -> dict[str, Any]:
 @cache
 def corpus() -> Any:
     """Documents about red squares and black circles; a label that no training document carries is known by its text."""
-    from xcwork.data.build import text_dataset
+    from xcwork.data.build import build_dataset
+    from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 
     kinds = ("red square", "black circle")
     carried = [[f"L{label}" for label in range(i % 2, 8, 2)] for i in range(24)]
-    return text_dataset(
-        "corpus",
-        train_texts=[f"{kinds[i % 2]} {kinds[i % 2]} note{i}" for i in range(24)],
-        train_labels=carried,
-        test_texts=["red square", "violet star"],
-        test_labels=[carried[0], ["L8"]],
-        label_names=[f"L{label}" for label in range(9)],
-        label_texts=[*(kinds[label % 2] for label in range(8)), "violet star"],
+    raw = RawDataset(
+        train=RawSplit(texts=[f"{kinds[i % 2]} {kinds[i % 2]} note{i}" for i in range(24)], labels=carried),
+        test=RawSplit(texts=["red square", "violet star"], labels=[carried[0], ["L8"]]),
+        labels=RawLabels(
+            names=[f"L{label}" for label in range(9)],
+            texts=[*(kinds[label % 2] for label in range(8)), "violet star"],
+        ),
     )
+    return build_dataset(raw, name="corpus")
 
 
 def model(name: str, folder: Path) -> Files:

@@ -48,7 +48,7 @@ class Readers(Target):
         from xcwork.data.card import describe
         from xcwork.data.load import list_datasets, load_dataset
         from xcwork.data.readers import choose_reader, read
-        from xcwork.data.readers.preview import preview
+        from xcwork.data.readers.preview import preview_table
 
         visible = [name for name in files if not name.startswith(".")]
         path = folder / visible[0] if len(visible) == 1 else folder
@@ -68,7 +68,7 @@ class Readers(Target):
             list_datasets(folder.parent)
         if way == 2 and path.is_file():
             with contextlib.suppress(XcworkError):
-                preview(path)
+                preview_table(path)
         dataset = read(choose_reader(path), path, "fuzz", {})
         check_sound(dataset)
         if way == 3:

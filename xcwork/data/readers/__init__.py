@@ -15,7 +15,7 @@ from types import ModuleType, NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from xcwork.core.dataset import Dataset
-from xcwork.data.readers.safe_files import bare_name, find_validation_files, zip_member
+from xcwork.data.readers.safe_files import find_validation_files, find_zip_member, get_bare_name
 from xcwork.data.self_links import check_choice, filter_self_links
 from xcwork.errors import ConfigError, DataError
 from xcwork.storage.atomic import links_out
@@ -36,50 +36,50 @@ FORMATS = {
 _NOT_OPTIONS = ("path", "name", "return")
 
 
-def reader_called(name: str) -> ModuleType:
+def import_reader(name: str) -> ModuleType:
     if name not in FORMATS:
         raise ConfigError(f"there is no format {name!r}; known are {', '.join(FORMATS)}")
     return import_module(f"xcwork.data.readers.{FORMATS[name]}")
 
 
 def find_reader(path: Path) -> ModuleType | None:
-    """The reader of a file or folder, or None."""
+    """Return the reader of a file or folder, or None."""
     for name in FORMATS:
-        reader = reader_called(name)
+        reader = import_reader(name)
         if reader.recognises(path):
             return reader
     return None
 
 
 def choose_reader(path: Path, format: str | None = None) -> ModuleType:
-    """The reader of a path; a sentence with all formats when there is none."""
+    """Return the reader of a path; without one, an error lists all formats."""
     if not path.exists():
         raise DataError("there is no such file or folder", file=path, remedy="check the path")
     if path.is_dir():
-        with _as_data_errors(path):
+        with raise_data_errors(path):
             refuse_links(path)
     if path.is_file() and path.suffix == ".zip":
-        zip_member(path)  # an archive that is damaged or holds several files gets its own sentence
+        find_zip_member(path)  # an archive that is damaged or holds several files gets its own sentence
     if format is not None:
-        reader = reader_called(format)
+        reader = import_reader(format)
         if not reader.recognises(path):
             raise DataError(f"this is not the format {format!r}", file=path, remedy=f"expected: {reader.TITLE}")
         return reader
-    with _as_data_errors(path):
-        reader = find_reader(path)
-        if reader is None:
-            raise _unknown(path)
-        return reader
+    with raise_data_errors(path):
+        found = find_reader(path)
+        if found is None:
+            raise _describe_unknown_format(path)
+        return found
 
 
 def refuse_links(folder: Path) -> None:
-    """A folder of somebody else's may hold a link to any file of ours; only links inside it are followed."""
+    """Reject links out of a folder: one from somewhere else may lead to any file of ours."""
     if out := links_out(folder):
         raise DataError("a link out of the dataset is not followed", file=out[0], remedy="copy the file instead")
 
 
 def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) -> Dataset:
-    """The dataset at `path`; an option that the reader does not have, or not in that type, is refused by name.
+    """Return the dataset at `path`; an unknown option, or one of the wrong type, is rejected by its name.
 
     `self_links` is an option of all formats but `stored`, which keeps what was decided before it was stored.
     """
@@ -96,7 +96,7 @@ def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) 
     given = dict(options)
     self_links = given.pop("self_links", "auto")
     check_choice(self_links)
-    with _as_data_errors(path):
+    with raise_data_errors(path):
         dataset = reader.read(path, name, **given)
         if format_of(reader) != "stored":
             dataset = filter_self_links(dataset, self_links)
@@ -107,8 +107,8 @@ def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) 
 
 
 @contextmanager
-def _as_data_errors(path: Path) -> Iterator[None]:
-    """What the machine refuses is a sentence about the data, too."""
+def raise_data_errors(path: Path) -> Iterator[None]:
+    """Turn failures of the machine into errors about the data."""
     try:
         yield
     except OSError as failure:
@@ -117,9 +117,7 @@ def _as_data_errors(path: Path) -> Iterator[None]:
             f"a file cannot be read ({reason})", file=failure.filename or path, remedy="check it"
         ) from failure
     except MemoryError as failure:
-        raise DataError(
-            "the memory of this machine does not suffice", file=path, remedy="take a part of the data"
-        ) from failure
+        raise DataError("there is not enough memory", file=path, remedy="use a subset of the data") from failure
 
 
 def format_of(reader: ModuleType) -> str:
@@ -128,13 +126,14 @@ def format_of(reader: ModuleType) -> str:
     return next(name for name in FORMATS if FORMATS[name] == module)
 
 
-def _unknown(path: Path) -> DataError:
-    formats = "; ".join(f"({number}) {reader_called(name).TITLE}" for number, name in enumerate(FORMATS, start=1))
+def _describe_unknown_format(path: Path) -> DataError:
+    """Return the error about a path that no reader recognises."""
+    formats = "; ".join(f"({number}) {import_reader(name).TITLE}" for number, name in enumerate(FORMATS, start=1))
     if path.is_file():
-        files = f"a file called {bare_name(path)}"
+        files = f"a file called {get_bare_name(path)}"
         remedy = "give its folder if it is one file of several"
     else:
         names = sorted(file.name for file in path.iterdir())
         files = "a folder with " + (", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "no files")
         remedy = "rename the files, or put them into a folder of their own"
-    return DataError(f"{files} is no dataset that is known here", file=path, remedy=f"{remedy}; known are {formats}")
+    return DataError(f"{files} is not a dataset that is known here", file=path, remedy=f"{remedy}; known are {formats}")

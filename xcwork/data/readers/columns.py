@@ -1,4 +1,4 @@
-"""Records from CSV, TSV, JSON lines and Parquet as columns, with the line every record starts at."""
+"""A file of records (CSV, TSV, JSON lines, Parquet) as named columns, with the line every record starts at."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from xcwork.compute.memory import check_memory
-from xcwork.data.readers.safe_files import bare_name, read_lines, read_lines_with_ends
+from xcwork.data.readers.safe_files import get_bare_name, read_lines, read_lines_with_ends
 from xcwork.errors import ConfigError, DataError
 
-JSON_SUFFIXES, CSV_SUFFIXES = (".jsonl", ".json", ".ndjson"), (".csv", ".tsv")
+JSON_SUFFIXES = (".jsonl", ".json", ".ndjson")
+CSV_SUFFIXES = (".csv", ".tsv")
 SUFFIXES = (*JSON_SUFFIXES, *CSV_SUFFIXES, ".parquet")
 MAX_COLUMNS = 1000
 DELIMITERS = ",;\t|"
 
 
 @dataclass(frozen=True)
-class Table:
-    """The columns of a file, each a list with one value (or None) a record."""
+class RecordTable:
+    """The columns of a file, each a list with one value (or None) per record."""
 
     path: Path
     columns: dict[str, list[Any]]
@@ -33,33 +34,35 @@ class Table:
         return len(self.lines)
 
     def find(self, *names: str) -> str | None:
-        """The first of `names` that is a column, whatever its case."""
+        """Return the first of `names` that is a column, whatever its case."""
         by_name = {column.strip().lower(): column for column in reversed(self.columns)}
         return next((by_name[name.lower()] for name in names if name.lower() in by_name), None)
 
     def require(self, name: str) -> str:
-        """The column called `name`."""
+        """Return the column called `name`, whatever its case."""
         found = self.find(name)
         if found is None:
             self.check_columns([name])
         return found or name
 
     def check_columns(self, names: list[str]) -> None:
+        """Reject a name that is not a column."""
         for name in names:
             if name not in self.columns:
                 raise DataError(
-                    f"there is no column {name!r}; the columns are {self.listing()}",
+                    f"there is no column {name!r}; the columns are {self.list_columns()}",
                     file=self.path,
                     line=1,
                     remedy="name one of these columns",
                 )
 
-    def listing(self) -> str:
+    def list_columns(self) -> str:
+        """Return the names of the columns for a message."""
         shown = [repr(column) for column in list(self.columns)[:20]]
         return ", ".join(shown) + (", …" if len(self.columns) > 20 else "")
 
     def strings(self, column: str | None) -> list[str]:
-        """The values of a column as text; '' where there is none."""
+        """Return the values of a column as text; '' where there is none."""
         if column is None:
             return [""] * len(self)
         values = self.columns[column]
@@ -75,25 +78,27 @@ class Table:
 
 
 def is_table(path: Path) -> bool:
-    return path.is_file() and Path(bare_name(path)).suffix.lower() in SUFFIXES
+    return path.is_file() and Path(get_bare_name(path)).suffix.lower() in SUFFIXES
 
 
-def read_table(path: Path, encoding: str = "utf-8", delimiter: str | None = None, *, most: int | None = None) -> Table:
-    """The records of a file, in the format its name tells: all, or the first `most`."""
-    suffix = Path(bare_name(path)).suffix.lower()
+def read_table(
+    path: Path, encoding: str = "utf-8", delimiter: str | None = None, *, max_records: int | None = None
+) -> RecordTable:
+    """Return the records of a file, in the format its name tells: all, or the first `max_records`."""
+    suffix = Path(get_bare_name(path)).suffix.lower()
     if suffix == ".parquet":
-        table = _read_parquet(path, most)
+        table = _read_parquet(path, max_records)
     elif suffix in CSV_SUFFIXES:
-        table = _read_csv(path, encoding, "\t" if delimiter is None and suffix == ".tsv" else delimiter, most)
+        table = _read_csv(path, encoding, "\t" if delimiter is None and suffix == ".tsv" else delimiter, max_records)
     else:
-        table = _read_json_lines(path, encoding, most)
+        table = _read_json_lines(path, encoding, max_records)
     if not len(table):
         raise DataError("the file has no records", file=path, line=1, remedy="check that it is complete")
     return table
 
 
-def json_records(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, record) for every line of a file of JSON lines."""
+def read_json_records(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, record) for every line of a file of JSON lines."""
     for number, line in read_lines(path, encoding):
         text = line.strip()
         if not text:
@@ -118,10 +123,10 @@ def json_records(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dic
         yield number, record
 
 
-def _read_json_lines(path: Path, encoding: str, most: int | None) -> Table:
+def _read_json_lines(path: Path, encoding: str, max_records: int | None) -> RecordTable:
     columns: dict[str, list[Any]] = {}
     lines: list[int] = []
-    for number, record in islice(json_records(path, encoding), most):
+    for number, record in islice(read_json_records(path, encoding), max_records):
         for name in record:
             if name not in columns:
                 columns[name] = [None] * len(lines)
@@ -135,22 +140,22 @@ def _read_json_lines(path: Path, encoding: str, most: int | None) -> Table:
         for name, values in columns.items():
             values.append(record.get(name))
         lines.append(number)
-    return Table(path, columns, lines)
+    return RecordTable(path, columns, lines)
 
 
-def _read_csv(path: Path, encoding: str, delimiter: str | None, most: int | None) -> Table:
+def _read_csv(path: Path, encoding: str, delimiter: str | None, max_records: int | None) -> RecordTable:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # documents are longer than the default of 128 KiB
     text = (line for _, line in read_lines_with_ends(path, encoding))
     first = next(text, "")
     delimiter = delimiter or max(DELIMITERS, key=first.count)
-    records = _csv_records(chain([first], text), delimiter, path)
+    records = _read_csv_records(chain([first], text), delimiter, path)
     _, names = next(records, (1, []))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"the column {twice!r} occurs twice", file=path, line=1, remedy="rename one of the two")
     columns: dict[str, list[Any]] = {name: [] for name in names}
     lines: list[int] = []
-    for line, fields in islice(records, most):
+    for line, fields in islice(records, max_records):
         if not fields:
             continue
         if len(fields) != len(names):
@@ -163,11 +168,11 @@ def _read_csv(path: Path, encoding: str, delimiter: str | None, most: int | None
         for name, field in zip(names, fields, strict=True):
             columns[name].append(field)
         lines.append(line)
-    return Table(path, columns, lines)
+    return RecordTable(path, columns, lines)
 
 
-def _csv_records(text: Iterable[str], delimiter: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """(line it starts at, fields) of every record; a record may go on over several lines."""
+def _read_csv_records(text: Iterable[str], delimiter: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line it starts at, fields) of every record; a record may span several lines."""
     try:
         reader = csv.reader(text, delimiter=delimiter, strict=True)
     except TypeError:
@@ -180,12 +185,12 @@ def _csv_records(text: Iterable[str], delimiter: str, path: Path) -> Iterator[tu
             return
         except csv.Error as failure:
             raise DataError(
-                f"the record that starts here is no CSV ({failure})", file=path, line=line, remedy="check its quotes"
+                f"the record that starts here is not CSV ({failure})", file=path, line=line, remedy="check its quotes"
             ) from None
         yield line, fields
 
 
-def _read_parquet(path: Path, most: int | None) -> Table:
+def _read_parquet(path: Path, max_records: int | None) -> RecordTable:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -193,15 +198,17 @@ def _read_parquet(path: Path, most: int | None) -> Table:
         raise DataError("the file is empty", file=path, remedy="download or write it again")
     try:
         file = parquet.ParquetFile(path)
-        if most is None:
+        if max_records is None:
             groups = range(file.metadata.num_row_groups)
             check_memory(2 * sum(file.metadata.row_group(i).total_byte_size for i in groups), "the table", path)
             table = file.read()
         else:
-            table = pa.Table.from_batches(islice(file.iter_batches(batch_size=most), 1), schema=file.schema_arrow)
+            table = pa.Table.from_batches(
+                islice(file.iter_batches(batch_size=max_records), 1), schema=file.schema_arrow
+            )
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
     except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as failure:
         raise DataError(
             f"the Parquet file is damaged ({str(failure)[:100]})", file=path, remedy="download or write it again"
         ) from failure
-    return Table(path, columns, list(range(1, table.num_rows + 1)))
+    return RecordTable(path, columns, list(range(1, table.num_rows + 1)))

@@ -1,4 +1,4 @@
-"""The labels column of a table: how its cells list labels is decided over the whole column.
+"""The cells of a labels column as lists of names; how cells list labels is decided over the whole column.
 
 A cell is a list already (JSON lines, Parquet), a single number or record, or text: a JSON list, a Python list, or names
 with a separator (see `separators`). The entries of a list are names, whole numbers, or records such as
@@ -18,7 +18,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from xcwork.data.readers.columns import Table
+from xcwork.data.readers.columns import RecordTable
 from xcwork.data.readers.separators import PUNCTUATION, SPACE, WHOLE_CELL, find_separator, has_moving_labels, split_at
 from xcwork.errors import DataError
 
@@ -37,12 +37,12 @@ class LabelCells:
 
 
 def split_labels(
-    tables: Sequence[Table], column: str, separator: str | None = None, label_field: str | None = None
+    tables: Sequence[RecordTable], column: str, separator: str | None = None, label_field: str | None = None
 ) -> LabelCells:
     """Read the labels of all records; what separates them is found unless `separator` says it."""
     cells = chain.from_iterable(table.columns[column] for table in tables)
     texts = [text for cell in cells if isinstance(cell, str) and (text := cell.strip())]
-    read_text, how, notes = _understand(texts, column, separator)
+    read_text, how, notes = _choose_cell_reader(texts, column, separator)
     entries = [[_read_cell(table, column, row, read_text) for row in range(len(table))] for table in tables]
     field = _find_name_field(tables, column, entries, label_field)
     labels = [
@@ -52,12 +52,12 @@ def split_labels(
     return LabelCells(labels, how if field is None else f"{how} of records, names from {field!r}", notes)
 
 
-def _understand(
+def _choose_cell_reader(
     texts: list[str], column: str, separator: str | None
 ) -> tuple[Callable[[str], list[Any]], str, list[str]]:
     """Return (function that reads a text cell, its description, notes)."""
     if separator is not None:
-        return partial(split_at, separator), _describe(separator), []
+        return partial(split_at, separator), _describe_separator(separator), []
     if not texts:
         return partial(split_at, WHOLE_CELL), "lists", []
     opened = [text for text in texts if text.startswith(("[", "{"))]
@@ -65,16 +65,16 @@ def _understand(
     if 2 * len(opened) > len(texts) and 2 * n_closed >= len(opened):  # names such as `[urgent] fix` are not closed
         return (_read_json, "JSON lists", []) if all(map(_is_json, texts)) else (_read_python, "Python lists", [])
     found = find_separator(texts, column)
-    return partial(split_at, found), _describe(found), list(_doubts(texts, column, found))
+    return partial(split_at, found), _describe_separator(found), list(_list_doubts(texts, column, found))
 
 
-def _describe(separator: str) -> str:
+def _describe_separator(separator: str) -> str:
     if separator == WHOLE_CELL:
         return "one label per cell"
     return "names separated by " + ("spaces" if separator == SPACE else f"`{separator}`")
 
 
-def _doubts(texts: list[str], column: str, found: str) -> Iterator[str]:
+def _list_doubts(texts: list[str], column: str, found: str) -> Iterator[str]:
     """Say where a separator is uncertain, which other ones the cells contain, and the options that decide otherwise."""
     if found == "," and not has_moving_labels(texts, found):
         count = sum(found in text for text in texts)
@@ -104,14 +104,14 @@ def _is_json(text: str) -> bool:
 
 
 def _read_json(text: str) -> list[Any]:
-    return _listed(json.loads(text))
+    return _to_list(json.loads(text))
 
 
 def _read_python(text: str) -> list[Any]:
-    return _listed(ast.literal_eval(_MISSING_COMMA.sub(r"\1, ", text)))
+    return _to_list(ast.literal_eval(_MISSING_COMMA.sub(r"\1, ", text)))
 
 
-def _listed(value: Any) -> list[Any]:
+def _to_list(value: Any) -> list[Any]:
     """Return the entries of a list; a record is a list of one."""
     if isinstance(value, dict):
         return [value]
@@ -120,7 +120,7 @@ def _listed(value: Any) -> list[Any]:
     return list(value)
 
 
-def _read_cell(table: Table, column: str, row: int, read_text: Callable[[str], list[Any]]) -> list[Any]:
+def _read_cell(table: RecordTable, column: str, row: int, read_text: Callable[[str], list[Any]]) -> list[Any]:
     """Return the entries of one cell: names, numbers or records."""
     cell = table.columns[column][row]
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):  # how pandas writes a missing value
@@ -128,13 +128,13 @@ def _read_cell(table: Table, column: str, row: int, read_text: Callable[[str], l
     try:
         if isinstance(cell, str):
             return read_text(cell.strip()) if cell.strip() else []
-        return [cell] if isinstance(cell, int | float) else _listed(cell)
+        return [cell] if isinstance(cell, int | float) else _to_list(cell)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        raise _refusal(table, column, row, "is not a list of labels") from None
+        raise _describe_bad_cell(table, column, row, "is not a list of labels") from None
 
 
 def _find_name_field(
-    tables: Sequence[Table], column: str, entries: list[list[list[Any]]], wanted: str | None
+    tables: Sequence[RecordTable], column: str, entries: list[list[list[Any]]], wanted: str | None
 ) -> str | None:
     """Return the field that holds the names of the labels, or None where no entry is a record."""
     shared: dict[str, None] | None = None  # a set that keeps the order
@@ -148,13 +148,13 @@ def _find_name_field(
                     fields = ", ".join(map(repr, list(record)[:10])) or "none"
                     missing = f"no field {wanted!r}" if wanted else "no field that looks like a name"
                     remedy = "say which field holds the names of the labels, such as label_field='name'"
-                    raise _refusal(table, column, row, f"has {missing}; the fields are {fields}", remedy)
+                    raise _describe_bad_cell(table, column, row, f"has {missing}; the fields are {fields}", remedy)
     if shared is None:
         return None
     return wanted or next(field for field in NAME_FIELDS if field in shared)
 
 
-def _name_all(listed: list[Any], field: str | None, table: Table, column: str, row: int) -> list[str]:
+def _name_all(listed: list[Any], field: str | None, table: RecordTable, column: str, row: int) -> list[str]:
     """Return the names of the entries of one cell, each once."""
     names: dict[str, None] = {}
     for entry in listed:
@@ -163,13 +163,15 @@ def _name_all(listed: list[Any], field: str | None, table: Table, column: str, r
             label = int(label)  # pandas makes numbers with gaps floats
         if isinstance(label, bool) or not isinstance(label, str | int):
             reason = f"because {str(label)[:40]} is neither a name nor a whole number"
-            raise _refusal(table, column, row, f"is not a list of labels, {reason}")
+            raise _describe_bad_cell(table, column, row, f"is not a list of labels, {reason}")
         if not (name := str(label).strip()):
-            raise _refusal(table, column, row, "is not a list of labels, because one of them is empty")
+            raise _describe_bad_cell(table, column, row, "is not a list of labels, because one of them is empty")
         names[name] = None
     return list(names)
 
 
-def _refusal(table: Table, column: str, row: int, problem: str, remedy: str = WRITE_A_LIST) -> DataError:
+def _describe_bad_cell(
+    table: RecordTable, column: str, row: int, problem: str, remedy: str = WRITE_A_LIST
+) -> DataError:
     cell = str(table.columns[column][row])[:60]
     return DataError(f"{cell!r} in column {column!r} {problem}", file=table.path, line=table.lines[row], remedy=remedy)

@@ -14,18 +14,19 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.core.dataset import Dataset
-from xcwork.data.readers.assemble import TEST_SHARE
-from xcwork.data.readers.columns import Table, read_table
-from xcwork.data.readers.safe_files import find
-from xcwork.data.readers.split_files import read_filter
-from xcwork.data.readers.texts import Documents, Labels, build_text_dataset, check_text_choice, joined_text
+from xcwork.data.build import TEST_SHARE, build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
+from xcwork.data.readers.columns import RecordTable, read_table
+from xcwork.data.readers.companion_files import read_filter_pairs
+from xcwork.data.readers.safe_files import find_file
+from xcwork.data.readers.text_options import check_text_choice, join_fields, make_vectorizer
 from xcwork.errors import DataError
 
 TITLE = "raw LF JSON lines: trn.json.gz, tst.json.gz and lbl.json.gz with target_ind"
 
 
 def recognises(path: Path) -> bool:
-    return path.is_dir() and find(path, "trn.json") is not None
+    return path.is_dir() and find_file(path, "trn.json") is not None
 
 
 def read(
@@ -38,7 +39,7 @@ def read(
     vectorizer: Mapping[str, Any] | None = None,
 ) -> Dataset:
     check_text_choice(text)
-    label_file = find(path, "lbl.json")
+    label_file = find_file(path, "lbl.json")
     if label_file is None:
         raise DataError("lbl.json.gz is missing", file=path, remedy="put the file of the labels into the folder")
     table = read_table(label_file, encoding)
@@ -46,38 +47,39 @@ def read(
     uids = table.strings(table.find("uid")) if table.find("uid") else []
     if len(set(uids)) < len(titles):
         uids = [str(row) for row in range(len(titles))]
-    labels = Labels([title or uid for title, uid in zip(titles, uids, strict=True)], _texts(table, text), uids)
-    parts = [_read_part(path, file, part, text, encoding, len(titles)) for file, part in _parts(path)]
-    return build_text_dataset(
-        name,
-        parts[0],
-        parts[1] if len(parts) > 1 else None,
-        path=path,
+    names = [title or uid for title, uid in zip(titles, uids, strict=True)]
+
+    def read_split(file: Path, split: str) -> RawSplit:
+        documents = read_table(file, encoding)
+        return RawSplit(
+            texts=_join_texts(documents, text),
+            Y=_make_label_matrix(documents, documents.require("target_ind"), len(titles)),
+            uids=documents.strings(documents.find("uid")) if documents.find("uid") else None,
+            filter_pairs=read_filter_pairs(path, split, len(documents), len(titles)),
+        )
+
+    train_file = find_file(path, "trn.json")
+    test_file = find_file(path, "tst.json")
+    assert train_file is not None  # or nobody would have recognised it
+    raw = RawDataset(
+        train=read_split(train_file, "train"),
+        test=None if test_file is None else read_split(test_file, "test"),
+        labels=RawLabels(names=names, texts=_join_texts(table, text), uids=uids),
         source=f"raw LF JSON lines, text: {text}",
-        labels=labels,
-        vectorizer=vectorizer,
-        test_share=test_share,
+        path=path,
     )
+    return build_dataset(raw, name=name, vectorizer=make_vectorizer(vectorizer), test_share=test_share)
 
 
-def _parts(path: Path) -> list[tuple[Path, str]]:
-    named = ((find(path, "trn.json"), "train"), (find(path, "tst.json"), "test"))
-    return [(file, part) for file, part in named if file is not None]
+def _join_texts(table: RecordTable, choice: str) -> list[str]:
+    """Return the text of every record from its title and content; the title where that would be empty."""
+    titles = table.strings(table.find("title"))
+    contents = table.strings(table.find("content"))
+    return [join_fields(title, content, choice) or title for title, content in zip(titles, contents, strict=True)]
 
 
-def _texts(table: Table, choice: str) -> list[str]:
-    titles, contents = table.strings(table.find("title")), table.strings(table.find("content"))
-    return [joined_text(title, content, choice) or title for title, content in zip(titles, contents, strict=True)]
-
-
-def _read_part(path: Path, file: Path, part: str, text: str, encoding: str, n_labels: int) -> Documents:
-    table = read_table(file, encoding)
-    Y = _label_matrix(table, table.require("target_ind"), n_labels)
-    uids = table.strings(table.find("uid")) if table.find("uid") else None
-    return Documents(_texts(table, text), Y, uids, filter_pairs=read_filter(path, part, len(table), n_labels))
-
-
-def _label_matrix(table: Table, column: str, n_labels: int) -> sparse.csr_array:
+def _make_label_matrix(table: RecordTable, column: str, n_labels: int) -> sparse.csr_array:
+    """Return Y, (n_records, n_labels), of the row numbers that `column` lists."""
     rows: list[list[int]] = []
     for targets, line in zip(table.columns[column], table.lines, strict=True):
         if not isinstance(targets, list) or not all(type(target) is int for target in targets):
@@ -93,6 +95,6 @@ def _label_matrix(table: Table, column: str, n_labels: int) -> sparse.csr_array:
                 remedy="use the label file that belongs to these documents",
             )
         rows.append(sorted(set(targets)))
-    indptr = np.cumsum([0, *map(len, rows)])
+    indptr = np.cumsum([0, *map(len, rows)], dtype=np.int32)
     indices = np.fromiter((label for row in rows for label in row), np.int32, int(indptr[-1]))
     return sparse.csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=(len(rows), n_labels))

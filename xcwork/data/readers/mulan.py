@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -27,10 +27,10 @@ from scipy import sparse
 
 from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
-from xcwork.core.labels import LabelSpace
-from xcwork.data.readers.arff import TRUTH, Arff, Attribute, no_features, read_arff, split_fields
-from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset
-from xcwork.data.readers.safe_files import bare_name, read_bytes
+from xcwork.data.build import TEST_SHARE, build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
+from xcwork.data.readers.arff import TRUTH, ArffFile, Attribute, describe_bad_attribute, read_arff, split_fields
+from xcwork.data.readers.safe_files import get_bare_name, read_bytes
 from xcwork.errors import ConfigError, DataError
 
 TITLE = "MULAN: name-train.arff, name-test.arff and name.xml, or one .arff file (also multi-instance)"
@@ -41,13 +41,13 @@ ROW_ID_SHARE = 0.9  # different values per row from which on an attribute names 
 
 
 def recognises(path: Path) -> bool:
-    return bool(_parts_of(path))
+    return bool(_find_files(path))
 
 
 def read(
     path: Path, name: str, *, n_labels: int | None = None, encoding: str = "utf-8", test_share: float | None = None
 ) -> Dataset:
-    files = [read_arff(file, encoding) for file in _parts_of(path)]
+    files = [read_arff(file, encoding) for file in _find_files(path)]
     first = files[0]
     for other in files[1:]:
         if [a.name for a in other.attributes] != [a.name for a in first.attributes]:
@@ -57,34 +57,34 @@ def read(
                 line=other.data_line,
                 remedy="use files that belong together",
             )
-    labels, parents = _labels(first, n_labels)
+    labels, parents = _find_labels(first, n_labels)
     row_ids = _find_row_ids(files, labels)
     source = f"ARFF, {' and '.join(arff.path.name for arff in files)}"
     if test_share is None and len(files) == 1 and (split := _MEKA_SPLIT.search(first.relation)):
-        parts = _read_as_split(first, labels, row_ids, split[1], float(split[2]))
+        splits = _read_both_splits(first, labels, row_ids, split[1], float(split[2]))
         source += f"; the first rows are the training split, as {split[0]!r} says"
     else:
-        parts = [_read_part(arff, arff.rows(), labels, row_ids) for arff in files]
+        splits = [_read_split(arff, arff.rows(), labels, row_ids) for arff in files]
     names = [first.attributes[i].name for i in labels]
     ignored = [first.attributes[i].name for i in sorted(row_ids)]
-    return feature_dataset(
-        name,
-        parts[0],
-        parts[1] if len(parts) > 1 else None,
-        path=path,
+    columns = chain.from_iterable(map(_name_columns, _choose_feature_attributes(first, labels, row_ids)))
+    raw = RawDataset(
+        train=splits[0],
+        test=splits[1] if len(splits) > 1 else None,
+        labels=RawLabels(names=names, uids=names if parents else None, parents=parents),
+        features=Features(splits[0].n_features, list(columns)),
         source=source,
-        labels=LabelSpace(names, uids=names if parents else None, parents=parents),
-        features=Features(parts[0].X.shape[1], _columns(_feature_attributes(first, labels, row_ids))),
-        test_share=TEST_SHARE if test_share is None else test_share,
         notes=[f"the attribute {each!r} names the rows, so it is left out of the features" for each in ignored],
+        path=path,
     )
+    return build_dataset(raw, name=name, test_share=TEST_SHARE if test_share is None else test_share)
 
 
-def _parts_of(path: Path) -> list[Path]:
-    """[the one file] or [train file, test file]."""
+def _find_files(path: Path) -> list[Path]:
+    """Return [the one file] or [train file, test file]."""
     if path.is_file():
-        return [path] if Path(bare_name(path)).suffix.lower() == ".arff" else []
-    files = {bare_name(file).lower(): file for file in sorted(path.iterdir()) if file.is_file()}
+        return [path] if Path(get_bare_name(path)).suffix.lower() == ".arff" else []
+    files = {get_bare_name(file).lower(): file for file in sorted(path.iterdir()) if file.is_file()}
     arffs = [name for name in files if name.endswith(".arff")]
     for name in arffs:
         if name.endswith("train.arff"):
@@ -93,12 +93,12 @@ def _parts_of(path: Path) -> list[Path]:
     return [files[arffs[0]]] if len(arffs) == 1 else []
 
 
-def _labels(arff: Arff, n_labels: int | None) -> tuple[list[int], list[list[str]] | None]:
-    """(numbers of the label attributes, broader labels of each where the XML file nests them)."""
+def _find_labels(arff: ArffFile, n_labels: int | None) -> tuple[list[int], list[list[str]] | None]:
+    """Return (numbers of the label attributes, broader labels of each where the XML file nests them)."""
     count = len(arff.attributes)
     bag = next((i for i, attribute in enumerate(arff.attributes) if attribute.inner is not None), None)
     parents = None
-    if (xml := _xml_beside(arff.path)) is not None:
+    if (xml := _find_xml(arff.path)) is not None:
         number = {attribute.name: i for i, attribute in enumerate(arff.attributes)}
         broader = _read_xml(xml)
         names = Counter(attribute.name for attribute in arff.attributes)
@@ -142,15 +142,15 @@ def _labels(arff: Arff, n_labels: int | None) -> tuple[list[int], list[list[str]
     return labels, parents
 
 
-def _xml_beside(path: Path) -> Path | None:
-    base = re.sub(r"[-_]?(train|test)$", "", Path(bare_name(path)).stem, flags=re.IGNORECASE)
+def _find_xml(path: Path) -> Path | None:
+    base = re.sub(r"[-_]?(train|test)$", "", Path(get_bare_name(path)).stem, flags=re.IGNORECASE)
     own = path.parent / f"{base}.xml"
     others = sorted(path.parent.glob("*.xml"))
     return own if own.is_file() else others[0] if len(others) == 1 else None
 
 
 def _read_xml(path: Path) -> dict[str, list[str]]:
-    """The labels in order, each with the labels it is nested in."""
+    """Return the labels in order, each with the labels it is nested in."""
     content = read_bytes(path)
     if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
         raise DataError("the file declares entities, which labels do not need", file=path, remedy="remove them")
@@ -160,7 +160,7 @@ def _read_xml(path: Path) -> dict[str, list[str]]:
         line = failure.position[0] if isinstance(failure, ElementTree.ParseError) else 1
         raise DataError(f"the XML is damaged ({failure})", file=path, line=line, remedy="download it again") from None
     broader: dict[str, list[str]] = {}
-    pending = [(child, []) for child in reversed(root)]
+    pending: list[tuple[ElementTree.Element, list[str]]] = [(child, []) for child in reversed(root)]
     while pending:
         element, above = pending.pop()
         name = element.get("name")
@@ -175,7 +175,7 @@ def _read_xml(path: Path) -> dict[str, list[str]]:
     return broader
 
 
-def _find_row_ids(files: list[Arff], labels: list[int]) -> set[int]:
+def _find_row_ids(files: list[ArffFile], labels: list[int]) -> set[int]:
     """Return the numbers of the attributes that have another value in almost every row of all files."""
     first = files[0]
     if any(attribute.inner is not None for attribute in first.attributes):
@@ -195,11 +195,11 @@ def _find_row_ids(files: list[Arff], labels: list[int]) -> set[int]:
     found = {i for i in values if len(values[i]) >= max(MIN_ROW_IDS, ROW_ID_SHARE * n_rows)}
     for i in values.keys() - found:
         if first.attributes[i].is_text and i not in labels:
-            raise no_features(first.attributes[i].name, "string", first.path, first.attributes[i].line)
+            raise describe_bad_attribute(first.attributes[i].name, "string", first.path, first.attributes[i].line)
     return found - set(labels)
 
 
-def _read_as_split(arff: Arff, labels: list[int], row_ids: set[int], unit: str, size: float) -> list[Part]:
+def _read_both_splits(arff: ArffFile, labels: list[int], row_ids: set[int], unit: str, size: float) -> list[RawSplit]:
     """Return the first rows of a file, as many or as large a percentage as MEKA's relation says, and the others."""
     n_rows = sum(1 for _ in arff.rows())
     n_training = int(size) if unit == "number" else round(n_rows * size / 100)
@@ -210,10 +210,10 @@ def _read_as_split(arff: Arff, labels: list[int], row_ids: set[int], unit: str, 
             remedy="correct it, or give test_share",
         )
     rows = arff.rows()
-    return [_read_part(arff, islice(rows, n_training), labels, row_ids), _read_part(arff, rows, labels, row_ids)]
+    return [_read_split(arff, islice(rows, n_training), labels, row_ids), _read_split(arff, rows, labels, row_ids)]
 
 
-def _feature_attributes(arff: Arff, labels: list[int], row_ids: set[int]) -> list[Attribute]:
+def _choose_feature_attributes(arff: ArffFile, labels: list[int], row_ids: set[int]) -> list[Attribute]:
     bag = next((attribute for attribute in arff.attributes if attribute.inner is not None), None)
     if bag is not None:
         return list(bag.inner or ())
@@ -221,20 +221,16 @@ def _feature_attributes(arff: Arff, labels: list[int], row_ids: set[int]) -> lis
     return [attribute for i, attribute in enumerate(arff.attributes) if i not in others]
 
 
-def _columns(attributes: list[Attribute]) -> list[str]:
-    """Names of the feature columns."""
-    return [name for attribute in attributes for name in _columns_of(attribute)]
-
-
-def _columns_of(attribute: Attribute) -> list[str]:
+def _name_columns(attribute: Attribute) -> list[str]:
+    """Return the names of the feature columns that an attribute becomes."""
     if attribute.values is None or attribute.binary:
         return [attribute.name]
     return [f"{attribute.name}={value}" for value in attribute.values]
 
 
 @dataclass
-class _Rows:
-    """A CSR matrix in the making."""
+class MatrixRows:
+    """The rows of a CSR matrix, collected one by one."""
 
     data: list[float] = field(default_factory=list)
     indices: list[int] = field(default_factory=list)
@@ -247,31 +243,35 @@ class _Rows:
                 self.data.append(value)
         self.ends.append(len(self.data))
 
-    def matrix(self, columns: int) -> sparse.csr_array:
-        data, indices = np.array(self.data, np.float32), np.array(self.indices, np.int32)
+    def to_matrix(self, columns: int) -> sparse.csr_array:
+        data = np.array(self.data, np.float32)
+        indices = np.array(self.indices, np.int32)
         return sparse.csr_array((data, indices, np.array(self.ends)), shape=(len(self.ends) - 1, columns))
 
 
 @np.errstate(over="ignore")  # a number too large for single precision is refused with a sentence
-def _read_part(
-    arff: Arff, rows: Iterable[tuple[int, list[tuple[int, str]]]], labels: list[int], row_ids: set[int]
-) -> Part:
-    features = _feature_attributes(arff, labels, row_ids)
-    starts = np.cumsum([0, *(len(_columns_of(attribute)) for attribute in features)]).tolist()
+def _read_split(
+    arff: ArffFile, rows: Iterable[tuple[int, list[tuple[int, str]]]], labels: list[int], row_ids: set[int]
+) -> RawSplit:
+    """Return the documents of some rows of a file; a bag is a group of several."""
+    features = _choose_feature_attributes(arff, labels, row_ids)
+    starts = np.cumsum([0, *(len(_name_columns(attribute)) for attribute in features)]).tolist()
     label_number = {attribute: label for label, attribute in enumerate(labels)}
     bag = next((i for i, attribute in enumerate(arff.attributes) if attribute.inner is not None), None)
     outside = [i for i in range(len(arff.attributes)) if i not in label_number and i not in row_ids]
     feature_number = {attribute: i for i, attribute in enumerate(outside)}
-    X, Y, groups = _Rows(), _Rows(), []
+    X = MatrixRows()
+    Y = MatrixRows()
+    groups: list[str] = []
     for line, row in rows:
         relevant = sorted(
-            (label_number[i], _number(arff.attributes[i], value, arff.path, line))
+            (label_number[i], _read_number(arff.attributes[i], value, arff.path, line))
             for i, value in row
             if i in label_number
         )
         if bag is None:
             numbered = [(feature_number[i], value) for i, value in row if i in feature_number]
-            X.add(_entries(features, starts, numbered, arff.path, line))
+            X.add(_read_entries(features, starts, numbered, arff.path, line))
             Y.add(relevant)
             continue
         values = dict(row)
@@ -284,29 +284,29 @@ def _read_part(
                     line=line,
                     remedy="correct the bag; the file may be cut off",
                 )
-            X.add(_entries(features, starts, list(enumerate(fields)), arff.path, line))
+            X.add(_read_entries(features, starts, list(enumerate(fields)), arff.path, line))
             Y.add(relevant)
             groups.append(values.get(0, str(line)) if bag > 0 else str(line))
-    return Part(X.matrix(starts[-1]), Y.matrix(len(labels)), groups=groups if bag is not None else None)
+    return RawSplit(X=X.to_matrix(starts[-1]), Y=Y.to_matrix(len(labels)), groups=groups if bag is not None else None)
 
 
-def _entries(
+def _read_entries(
     features: list[Attribute], starts: list[int], values: list[tuple[int, str]], path: Path, line: int
 ) -> list[tuple[int, float]]:
-    """(column, number) of the values of one document."""
+    """Return (column, number) of the values of one document."""
     entries = []
     for i, value in values:
         attribute = features[i]
         if attribute.values is None or attribute.binary:
-            entries.append((starts[i], _number(attribute, value, path, line)))
+            entries.append((starts[i], _read_number(attribute, value, path, line)))
         elif value in attribute.values:
             entries.append((starts[i] + attribute.values.index(value), 1.0))
         else:
-            raise _wrong_value(attribute, value, path, line)
+            raise _describe_bad_value(attribute, value, path, line)
     return entries
 
 
-def _number(attribute: Attribute, value: str, path: Path, line: int) -> float:
+def _read_number(attribute: Attribute, value: str, path: Path, line: int) -> float:
     if attribute.values is not None:
         number = TRUTH.get(value.lower(), math.nan) if value in attribute.values else math.nan
     else:
@@ -315,11 +315,11 @@ def _number(attribute: Attribute, value: str, path: Path, line: int) -> float:
         except ValueError:
             number = math.nan
     if not math.isfinite(number):
-        raise _wrong_value(attribute, value, path, line)
+        raise _describe_bad_value(attribute, value, path, line)
     return number
 
 
-def _wrong_value(attribute: Attribute, value: str, path: Path, line: int) -> DataError:
+def _describe_bad_value(attribute: Attribute, value: str, path: Path, line: int) -> DataError:
     kind = "a finite number" if attribute.values is None else f"one of {', '.join(attribute.values[:5])}"
     problem = "is missing" if value == "?" else f"is {value[:40]!r}, expected {kind}"
     return DataError(

@@ -21,12 +21,14 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.core.dataset import Dataset
-from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset, label_space, read_names
-from xcwork.data.readers.safe_files import check_npz, find
+from xcwork.data.build import TEST_SHARE, build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
+from xcwork.data.readers.companion_files import find_names
+from xcwork.data.readers.safe_files import check_npz
 from xcwork.data.readers.sparse_header import MATRIX_NAMES, check_promises
-from xcwork.data.readers.texts import Documents, Labels, build_text_dataset
+from xcwork.data.readers.text_options import make_vectorizer
 from xcwork.errors import ConfigError, DataError
-from xcwork.sparse import fill_with_ones, make_canonical
+from xcwork.sparse import make_canonical
 from xcwork.storage.state import sound_csr
 
 TITLE = "PECOS folder: X.trn.npz, Y.trn.npz, X.tst.npz, Y.tst.npz, optionally X.trn.txt and output-items.txt"
@@ -47,87 +49,68 @@ def read(
 ) -> Dataset:
     if features not in ("given", "text"):
         raise ConfigError(f"features must be 'given' or 'text', got {features!r}")
-    from_text = features == "text" or _features_file(path, "trn") is None
-    read_part = _read_texts if from_text else _read_features
-    train = read_part(path, "trn", allow_negative)
-    test = read_part(path, "tst", allow_negative) if (path / "Y.tst.npz").is_file() else None
+    from_text = features == "text" or _find_features(path, "trn") is None
+    train = _read_split(path, "trn", from_text, allow_negative)
+    test = _read_split(path, "tst", from_text, allow_negative) if (path / "Y.tst.npz").is_file() else None
     if test is not None:
         _check_columns(path, train, test)
-    n_labels = _labels_of(train).shape[1]
-    names_file = find(path, "Z.all.txt", "output-items.txt")
-    names = None if names_file is None else read_names(names_file, n_labels, "labels")
-    if from_text:
-        labels = None if names is None else Labels(names, names, [str(label) for label in range(n_labels)])
-        return build_text_dataset(
-            name,
-            train,
-            test,
-            path=path,
-            source="PECOS folder, features made from its texts",
-            labels=labels,
-            vectorizer=vectorizer,
-            test_share=test_share,
-        )
-    return feature_dataset(
-        name, train, test, path=path, source="PECOS folder", labels=label_space(names, n_labels), test_share=test_share
+    n_labels = train.n_labels
+    names = find_names(path, n_labels, "labels", "Z.all.txt", "output-items.txt")
+    # Items may share a text, so that documents made of text know them by number.
+    uids = [str(label) for label in range(n_labels)] if from_text and names is not None else None
+    raw = RawDataset(
+        train=train,
+        test=test,
+        labels=RawLabels(names=names, texts=names, uids=uids),
+        source="PECOS folder, features made from its texts" if from_text else "PECOS folder",
+        path=path,
     )
+    return build_dataset(raw, name=name, vectorizer=make_vectorizer(vectorizer), test_share=test_share)
 
 
-def _features_file(path: Path, part: str) -> Path | None:
-    """X of a part, in the folder itself or in one of its subfolders."""
-    candidates = [path / f"X.{part}.npz", *sorted(path.glob(f"*/X.{part}.npz"))]
+def _find_features(path: Path, suffix: str) -> Path | None:
+    """Return the file of X of a split, in the folder itself or in one of its subfolders."""
+    candidates = [path / f"X.{suffix}.npz", *sorted(path.glob(f"*/X.{suffix}.npz"))]
     return next((file for file in candidates if file.is_file()), None)
 
 
-def _read_texts(path: Path, part: str, _allow_negative: bool) -> Documents:
-    Y = fill_with_ones(read_npz(path / f"Y.{part}.npz"))
-    texts = _texts(path, part, Y.shape[0])
-    if texts is None:
+def _read_split(path: Path, suffix: str, from_text: bool, allow_negative: bool) -> RawSplit:
+    """Return the documents of a split with their texts; X is left out where these shall become the features."""
+    Y = read_npz(path / f"Y.{suffix}.npz")
+    file = None if from_text else _find_features(path, suffix)
+    if file is None and not from_text:
+        raise DataError(f"X.{suffix}.npz is missing", file=path, remedy="put it into the folder")
+    X = None if file is None else read_npz(file, allow_negative)
+    if X is not None and X.shape[0] != Y.shape[0]:
         raise DataError(
-            f"there is neither X.{part}.npz nor X.{part}.txt", file=path, remedy="put one of them into the folder"
-        )
-    return Documents(texts, Y)
-
-
-def _read_features(path: Path, part: str, allow_negative: bool) -> Part:
-    Y = fill_with_ones(read_npz(path / f"Y.{part}.npz"))
-    file = _features_file(path, part)
-    if file is None:
-        raise DataError(f"X.{part}.npz is missing", file=path, remedy="put it into the folder")
-    X = read_npz(file, allow_negative)
-    if X.shape[0] != Y.shape[0]:
-        raise DataError(
-            f"X has {X.shape[0]:,} rows but Y.{part}.npz has {Y.shape[0]:,}",
+            f"X has {X.shape[0]:,} rows but Y.{suffix}.npz has {Y.shape[0]:,}",
             file=file,
             remedy="use files that belong together",
         )
-    return Part(X, Y, _texts(path, part, X.shape[0]))
+    texts = find_names(path, Y.shape[0], "documents", f"X.{suffix}.txt")
+    if texts is None and X is None:
+        raise DataError(
+            f"there is neither X.{suffix}.npz nor X.{suffix}.txt", file=path, remedy="put one of them into the folder"
+        )
+    return RawSplit(texts=texts, X=X, Y=Y)
 
 
-def _texts(path: Path, part: str, n_documents: int) -> list[str] | None:
-    file = find(path, f"X.{part}.txt")
-    return None if file is None else read_names(file, n_documents, "documents")
-
-
-def _check_columns(path: Path, train: Part | Documents, test: Part | Documents) -> None:
-    pairs = [("labels", _labels_of(train), _labels_of(test))]
-    if isinstance(train, Part) and isinstance(test, Part):
-        pairs.append(("features", train.X, test.X))
-    for what, one, other in pairs:
-        if one.shape[1] != other.shape[1]:
+def _check_columns(path: Path, train: RawSplit, test: RawSplit) -> None:
+    """Reject matrices of the test split that have other columns than those of the training split."""
+    for what, wanted, found in (
+        ("labels", train.n_labels, test.n_labels),
+        ("features", train.n_features, test.n_features),
+    ):
+        if found != wanted:
             raise DataError(
-                f"the training part has {one.shape[1]:,} {what}, the test part {other.shape[1]:,}",
+                f"the training split has {wanted:,} {what}, the test split {found:,}",
                 file=path,
                 remedy="use files that belong together",
             )
 
 
-def _labels_of(part: Part | Documents) -> sparse.csr_array:
-    return part.Y if isinstance(part, Part) else part.labels
-
-
 def read_npz(path: Path, allow_negative: bool = False) -> sparse.csr_array:
-    """A sparse matrix that scipy stored, as CSR with float32 values and sorted indices."""
+    """Return a sparse matrix that scipy stored, as CSR with float32 values and sorted indices."""
     if not path.is_file() or path.stat().st_size == 0:
         raise DataError("the file is empty or missing", file=path, remedy="download or write it again")
     try:
@@ -162,7 +145,7 @@ def read_npz(path: Path, allow_negative: bool = False) -> sparse.csr_array:
 
 
 def _stored_matrix(path: Path) -> sparse.sparray:
-    """The matrix as it was stored, every index checked: compiled code would follow a wrong one anywhere."""
+    """Return the matrix as it was stored, every index checked: compiled code would follow a wrong one anywhere."""
     with np.load(path, allow_pickle=False) as stored:
         layout = stored["format"].item()
         shape = tuple(int(n) for n in stored["shape"].ravel())

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from xcwork.data.readers.columns import Table, read_table
+from xcwork.data.readers.columns import RecordTable, read_table
 from xcwork.data.readers.label_cells import split_labels
-from xcwork.data.readers.tabular import document_texts, find_labels_column, find_text_columns
+from xcwork.data.readers.tabular import find_labels_column, find_text_columns, join_columns
 from xcwork.errors import DataError
 
-RECORDS = 2000  # enough to tell how most label columns are separated
+PREVIEW_RECORDS = 2000  # enough to tell how most label columns are separated
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Preview:
     error: DataError | None = None  # why texts or labels cannot be read from these columns; then there are none
 
 
-def preview(
+def preview_table(
     path: Path,
     *,
     text_columns: list[str] | None = None,
@@ -47,27 +47,27 @@ def preview(
     Whether the columns can be read as texts and labels or not, the preview names them: see `Preview.error`. All records
     together decide how label cells are read, so the card of the dataset may say something else than `how`.
     """
-    table = read_table(path, encoding, most=RECORDS)
+    table = read_table(path, encoding, max_records=PREVIEW_RECORDS)
     if len(table.columns) < 2:
         raise DataError(
-            f"the table has one column ({table.listing()}), but a text and a labels column are needed",
+            f"the table has one column ({table.list_columns()}), but a text and a labels column are needed",
             file=path,
             line=1,
             remedy="check what separates its fields",
         )
     found = _find_columns(table)
-    texts_from = text_columns or (found[0] if found else [_longest(table, labels_column)])
-    labels_from = labels_column or (found[1] if found else _most_repeated(table, texts_from))
+    texts_from = text_columns or (found[0] if found else [_find_longest_column(table, labels_column)])
+    labels_from = labels_column or (found[1] if found else _find_most_repeated_column(table, texts_from))
     seen = Preview(list(table.columns), texts_from, labels_from, needs_options=found != (texts_from, labels_from))
     try:
-        texts = document_texts(table, texts_from)
+        texts = join_columns(table, texts_from)
         cells = split_labels([table], labels_from, separator, label_field)
     except DataError as error:
         return replace(seen, error=error)
     return replace(seen, how=cells.how, notes=cells.notes, texts=texts, labels=cells.labels[0])
 
 
-def _find_columns(table: Table) -> tuple[list[str], str] | None:
+def _find_columns(table: RecordTable) -> tuple[list[str], str] | None:
     """Return the columns the reader finds by their usual names."""
     try:
         return find_text_columns(table, None, "both"), find_labels_column(table, None)
@@ -75,7 +75,7 @@ def _find_columns(table: Table) -> tuple[list[str], str] | None:
         return None
 
 
-def _longest(table: Table, other_than: str | None) -> str:
+def _find_longest_column(table: RecordTable, other_than: str | None) -> str:
     """Return the column with the most text; lists and records as JSON are none."""
     sizes = {
         name: sum(len(cell) for cell in cells if isinstance(cell, str) and not cell.startswith(("[", "{")))
@@ -84,7 +84,7 @@ def _longest(table: Table, other_than: str | None) -> str:
     return max((name for name in sizes if name != other_than), key=lambda name: sizes[name])
 
 
-def _most_repeated(table: Table, other_than: list[str]) -> str:
+def _find_most_repeated_column(table: RecordTable, other_than: list[str]) -> str:
     """Lists are labels; otherwise the column with the fewest distinct cells, but more than one."""
 
     def rank(item: tuple[str, list[Any]]) -> tuple[bool, bool, int]:

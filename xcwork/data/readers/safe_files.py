@@ -1,4 +1,4 @@
-"""Opening files that strangers wrote: compressed or not, complete or not, honest or not.
+"""Opening untrusted files: compressed or not, complete or not, honest or not.
 
 Compression is recognised by content. Damage, a wrong encoding, an empty file and a file that unpacks to far more than
 the machine can hold all become one `DataError` that names the file and the line reached.
@@ -23,9 +23,10 @@ from xcwork.compute.memory import available_memory, check_memory
 from xcwork.errors import DataError
 
 VALIDATION_NAMES = ("dev", "valid", "validation", "val")  # what people call a file between train and test
-GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
-MAX_EXPANSION = 250  # honest text stays below 20; a file of one repeated byte reaches 1000
-EXPANSION_MATTERS = 64 * 2**20  # below this many bytes any ratio is harmless
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
+MAX_EXPANSION_RATIO = 250  # honest text stays below 20; a file of one repeated byte reaches 1000
+MIN_SUSPECT_BYTES = 64 * 2**20  # below this many bytes any ratio is harmless
 OTHER_ENCODING = "save the file as UTF-8, or say which encoding it has, such as encoding='latin-1'"
 _DAMAGE = (
     EOFError,
@@ -54,7 +55,7 @@ def check_npz(path: Path) -> None:
                     raise ValueError(f"{entry.filename} claims more values than it holds")
 
 
-class _Guarded(io.RawIOBase):
+class GuardedStream(io.RawIOBase):
     """A stream that counts what it gives out and turns damage into a `DataError`."""
 
     def __init__(self, path: Path, source: BinaryIO, compressed: int | None, limit: int) -> None:
@@ -75,7 +76,7 @@ class _Guarded(io.RawIOBase):
                 remedy="download or copy it again",
             ) from damage
         except OSError as failure:
-            raise _unreadable(self._path, failure) from failure
+            raise _describe_unreadable(self._path, failure) from failure
         buffer[: len(content)] = content
         self._given += len(content)
         if self._compressed is not None:
@@ -85,16 +86,18 @@ class _Guarded(io.RawIOBase):
 
     def _check_expansion(self) -> None:
         ratio = self._given / max(1, self._compressed or 1)
-        if self._given > EXPANSION_MATTERS and ratio > MAX_EXPANSION:
-            problem = f"the file unpacks to more than {MAX_EXPANSION} times its size, which no honest dataset does"
+        if self._given > MIN_SUSPECT_BYTES and ratio > MAX_EXPANSION_RATIO:
+            problem = (
+                f"the file unpacks to more than {MAX_EXPANSION_RATIO} times its size, which no honest dataset does"
+            )
         elif self._given > self._limit:
             problem = f"the file unpacks to more than the {self._limit / 2**30:.1f} GiB of memory that are free"
         else:
             return
-        raise DataError(problem, file=self._path, remedy="unpack and check it first, or take a part of it")
+        raise DataError(problem, file=self._path, remedy="unpack and check it first, or use a subset of it")
 
 
-def _unreadable(path: Path, failure: OSError) -> DataError:
+def _describe_unreadable(path: Path, failure: OSError) -> DataError:
     reason = failure.strerror or str(failure)
     return DataError(f"the file cannot be read ({reason})", file=path, remedy="check the path and its permissions")
 
@@ -117,12 +120,12 @@ def _open_raw(path: Path, stack: ExitStack) -> tuple[BinaryIO, int | None]:
         )
     if magic == ZIP_MAGIC:
         archive = stack.enter_context(zipfile.ZipFile(path))
-        return stack.enter_context(archive.open(zip_member(path))), size  # type: ignore[return-value]
+        return stack.enter_context(archive.open(find_zip_member(path))), size  # type: ignore[return-value]
     return stack.enter_context(path.open("rb")), None
 
 
-def zip_member(path: Path) -> str:
-    """The name of the one file inside a zip archive."""
+def find_zip_member(path: Path) -> str:
+    """Return the name of the one file inside a zip archive."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = [
@@ -145,22 +148,22 @@ def zip_member(path: Path) -> str:
 
 @contextmanager
 def open_bytes(path: Path, *, streamed: bool = False) -> Iterator[io.BufferedReader]:
-    """The unpacked bytes of a file. `streamed`: the caller does not keep them, so memory is no limit."""
+    """Open the unpacked bytes of a file. `streamed`: the caller does not keep them, so memory is no limit."""
     limit = 2**62 if streamed else int(0.9 * available_memory())
     with ExitStack() as stack:
         try:
             source, compressed = _open_raw(path, stack)
         except OSError as failure:
-            raise _unreadable(path, failure) from failure
+            raise _describe_unreadable(path, failure) from failure
         except _DAMAGE as damage:
             raise DataError(
                 f"the file is damaged ({damage})", file=path, remedy="download or copy it again"
             ) from damage
-        yield stack.enter_context(io.BufferedReader(_Guarded(path, source, compressed, limit), 2**20))
+        yield stack.enter_context(io.BufferedReader(GuardedStream(path, source, compressed, limit), 2**20))
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole unpacked content."""
+    """Return the whole unpacked content."""
     if path.exists():
         check_memory(path.stat().st_size, "the file", path)
     with open_bytes(path) as stream:
@@ -178,20 +181,20 @@ def read_lines_with_ends(path: Path, encoding: str = "utf-8") -> Iterator[tuple[
     with open_bytes(path) as stream:
         if _is_one_byte("\n", encoding):
             for number, line in enumerate(stream, start=1):
-                yield number, decode(line, path, number, encoding)
+                yield number, decode_line(line, path, number, encoding)
         else:
-            yield from _wide_lines(stream, path, encoding)
+            yield from _read_wide_lines(stream, path, encoding)
 
 
 def _is_one_byte(character: str, encoding: str) -> bool:
     try:
         return len(character.encode(encoding)) == 1
     except (LookupError, ValueError):
-        raise _unknown_encoding(encoding) from None
+        raise _describe_unknown_encoding(encoding) from None
 
 
-def _wide_lines(stream: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file in UTF-16 or UTF-32, where a line does not end at the byte of a line feed."""
+def _read_wide_lines(stream: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file in UTF-16 or UTF-32, where a line does not end at the byte of a line feed."""
     text = io.TextIOWrapper(stream, encoding, newline="\n")
     number = 0
     try:
@@ -206,16 +209,16 @@ def _wide_lines(stream: BinaryIO, path: Path, encoding: str) -> Iterator[tuple[i
         ) from None
 
 
-def _unknown_encoding(encoding: str) -> DataError:
+def _describe_unknown_encoding(encoding: str) -> DataError:
     return DataError(f"there is no encoding called {encoding!r}", remedy="try utf-8, utf-16 or latin-1")
 
 
-def decode(line: bytes, path: Path, number: int, encoding: str = "utf-8") -> str:
-    """The text of one line; a byte order mark at the start of the file is dropped."""
+def decode_line(line: bytes, path: Path, number: int, encoding: str = "utf-8") -> str:
+    """Return the text of one line; a byte order mark at the start of the file is dropped."""
     try:
         text = line.decode(encoding)
     except LookupError:
-        raise _unknown_encoding(encoding) from None
+        raise _describe_unknown_encoding(encoding) from None
     except UnicodeError as failure:
         marked = number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         at = f"byte {failure.start + 1} of the line" if isinstance(failure, UnicodeDecodeError) else "the line"
@@ -224,14 +227,14 @@ def decode(line: bytes, path: Path, number: int, encoding: str = "utf-8") -> str
     return text.removeprefix("\ufeff") if number == 1 else text
 
 
-def head(path: Path, size: int = 65536) -> bytes:
-    """The first unpacked bytes, to recognise a format by."""
+def read_head(path: Path, size: int = 65536) -> bytes:
+    """Return the first unpacked bytes, to recognise a format by."""
     with open_bytes(path) as stream:
         return stream.read(size)
 
 
-def find(folder: Path, *names: str) -> Path | None:
-    """The first of `names` that exists in `folder`, as it is or gzipped."""
+def find_file(folder: Path, *names: str) -> Path | None:
+    """Return the first of `names` that exists in `folder`, as it is or gzipped."""
     for name in names:
         for path in (folder / name, folder / f"{name}.gz"):
             if path.is_file():
@@ -240,12 +243,14 @@ def find(folder: Path, *names: str) -> Path | None:
 
 
 def find_validation_files(folder: Path) -> list[Path]:
-    """The files of a folder that are called validation data, such as `dev.txt` or `X.val.npz`."""
-    words = {file: re.split(r"[^a-z]+", bare_name(file).lower()) for file in sorted(folder.iterdir()) if file.is_file()}
+    """Return the files of a folder that are called validation data, such as `dev.txt` or `X.val.npz`."""
+    words = {
+        file: re.split(r"[^a-z]+", get_bare_name(file).lower()) for file in sorted(folder.iterdir()) if file.is_file()
+    }
     return [file for file in words if not set(VALIDATION_NAMES).isdisjoint(words[file])]
 
 
-def find_named(name: str, folder: Path) -> Path | None:
+def find_named_file(name: str, folder: Path) -> Path | None:
     """The file that an option names: from the user's home (`~`), from here, or from `folder`; None if there is none."""
     try:
         given = Path(name).expanduser()
@@ -254,11 +259,11 @@ def find_named(name: str, folder: Path) -> Path | None:
     return next((file.resolve() for file in (given, folder / name) if file.is_file()), None)
 
 
-def bare_name(path: Path) -> str:
-    """The name a file has once it is unpacked: `cooking.csv.zip` and `cooking.csv.gz` are `cooking.csv`."""
+def get_bare_name(path: Path) -> str:
+    """Return the name a file has once it is unpacked: `cooking.csv.zip` and `cooking.csv.gz` are `cooking.csv`."""
     if path.suffix == ".zip" and not path.with_suffix("").suffix:
         try:
-            return Path(zip_member(path)).name
+            return Path(find_zip_member(path)).name
         except DataError:
             return path.name  # no dataset file, or one that its reader will complain about
     return path.stem if path.suffix in (".gz", ".zip") else path.name

@@ -1,8 +1,10 @@
 """The three sparse text formats share one parser: XC files, split files and svmlight lines become CSR matrices here.
 
 The file is read in blocks of whole lines; the kernel parses blocks in threads while the next one is read or unpacked.
-What exists at any time is the parsed parts, the blocks in flight and, while the parts are joined, one array of the
+What exists at any time is the parsed blocks, the blocks in flight and, while the blocks are joined, one array of the
 result: at most about twice the size of the matrices.
+
+Why not `sklearn.datasets.load_svmlight_file`: it takes 7.4 times the processor time (benchmarks/parsing.py).
 """
 
 from __future__ import annotations
@@ -20,19 +22,27 @@ from scipy import sparse
 
 from xcwork.compute.cores import cpu_count
 from xcwork.compute.memory import check_memory
-from xcwork.data.readers.parse_errors import beyond_header, complaint
+from xcwork.data.readers.parse_errors import describe_beyond_header, describe_error
 from xcwork.data.readers.safe_files import open_bytes
-from xcwork.data.readers.sparse_header import LARGEST_ID, MATRIX_NAMES, read_header
+from xcwork.data.readers.sparse_header import MATRIX_NAMES, MAX_ID, read_header
 from xcwork.errors import ConfigError, DataError
 from xcwork.kernels import text_codes as codes
 from xcwork.progress import track
 from xcwork.sparse import sort_entries
 
-BLOCK = 4 * 2**20
+BLOCK_BYTES = 4 * 2**20
 
 
 @dataclass(frozen=True)
-class Layout:
+class TextRules:
+    """What the user says about the numbers in a file."""
+
+    one_based: str = ""  # which ids count from 1: "", "features", "labels" or "both"
+    allow_negative: bool = False
+
+
+@dataclass(frozen=True)
+class TextLayout:
     """What a file is expected to contain; sizes of None come from the content."""
 
     labelled: bool  # does a line start with labels?
@@ -48,8 +58,8 @@ class Layout:
         return int(self.one_based in ("both", f"{what}s"))
 
 
-def one_based_option(value: bool | str) -> str:
-    """The option `one_based` as `Layout` wants it."""
+def parse_one_based(value: bool | str) -> str:
+    """Return the option `one_based` as `TextRules` wants it."""
     if isinstance(value, bool):
         return "both" if value else ""
     if value in ("features", "labels", "both"):
@@ -58,7 +68,7 @@ def one_based_option(value: bool | str) -> str:
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedText:
     """The matrices of a file: X of the `id:value` entries, Y of the labels that open the lines."""
 
     X: sparse.csr_array
@@ -74,8 +84,8 @@ class _Malformed(Exception):
 
 
 @dataclass
-class _Part:
-    """One parsed block."""
+class _ParsedBlock:
+    """The rows of one block."""
 
     lines: int
     ends: np.ndarray  # where each row ends in ids and values
@@ -86,28 +96,37 @@ class _Part:
     seen: np.ndarray  # as in the kernel, but places are lines of the block
 
 
-def read_matrix(path: Path, **expected: object) -> sparse.csr_array:
-    """A split file: header `rows columns`, then one row of `id:value` entries a line."""
+def read_matrix(path: Path, rules: TextRules | None = None, *, what: str = "feature") -> sparse.csr_array:
+    """Return the matrix of a split file: header `rows columns`, then one row of `id:value` entries per line."""
+    rules = rules or TextRules()
     rows, columns = read_header(path, MATRIX_NAMES)
-    return parse_file(path, Layout(labelled=False, n_rows=rows, n_columns=columns, **expected)).X  # type: ignore[arg-type]
+    layout = TextLayout(
+        labelled=False,
+        n_rows=rows,
+        n_columns=columns,
+        what=what,
+        one_based=rules.one_based,
+        allow_negative=rules.allow_negative,
+    )
+    return parse_file(path, layout).X
 
 
-def parse_file(path: Path, layout: Layout) -> Parsed:
+def parse_file(path: Path, layout: TextLayout) -> ParsedText:
     """Read a whole file; the first malformed line ends it with a `DataError`."""
-    parts: list[_Part] = []
+    blocks: list[_ParsedBlock] = []
     first_line = 1 if layout.n_rows is None else 2
     used = 0
 
-    def collect(result: Future[_Part]) -> None:
+    def collect(result: Future[_ParsedBlock]) -> None:
         nonlocal used
         try:
-            parts.append(result.result())
-            used += parts[-1].ids.nbytes + parts[-1].values.nbytes
-            check_memory(used // 2, "joining the parts that were read so far", path)
+            blocks.append(result.result())
+            used += blocks[-1].ids.nbytes + blocks[-1].values.nbytes
+            check_memory(used // 2, "joining the blocks that were read so far", path)
         except _Malformed as found:
-            line = first_line + sum(part.lines for part in parts) + found.lines_before
-            columns, labels = layout.n_columns or LARGEST_ID, layout.n_labels or LARGEST_ID
-            problem, remedy = complaint(found.error, found.line, found.at, layout.what, columns, labels)
+            line = first_line + sum(block.lines for block in blocks) + found.lines_before
+            columns, labels = layout.n_columns or MAX_ID, layout.n_labels or MAX_ID
+            problem, remedy = describe_error(found.error, found.line, found.at, layout.what, columns, labels)
             raise DataError(problem, file=path, line=line, remedy=remedy) from None
 
     # A bounded queue whose results are taken in the order of the file: memory stays small, and of several malformed
@@ -115,23 +134,23 @@ def parse_file(path: Path, layout: Layout) -> Parsed:
     with ThreadPoolExecutor(cpu_count()) as pool, open_bytes(path, streamed=True) as stream:
         if layout.n_rows is not None:
             stream.readline()
-        pending: deque[Future[_Part]] = deque()
-        total = None if path.suffix in (".gz", ".zip") else -(-path.stat().st_size // BLOCK)
-        for block in track(_blocks(stream), f"reading {path.name}", total=total):
+        pending: deque[Future[_ParsedBlock]] = deque()
+        total = None if path.suffix in (".gz", ".zip") else -(-path.stat().st_size // BLOCK_BYTES)
+        for block in track(_read_blocks(stream), f"reading {path.name}", total=total):
             pending.append(pool.submit(_parse_block, block, layout))
             if len(pending) > cpu_count():
                 collect(pending.popleft())
         while pending:
             collect(pending.popleft())
-    _check_limits(parts, first_line, path, layout)
-    _check_rows(parts, first_line, path, layout)
-    return _joined(parts, layout)
+    _check_limits(blocks, first_line, path, layout)
+    _check_rows(blocks, first_line, path, layout)
+    return _join_blocks(blocks, layout)
 
 
-def _blocks(stream: BufferedReader) -> Iterator[bytes]:
-    """The rest of the stream in pieces that end with a line."""
+def _read_blocks(stream: BufferedReader) -> Iterator[bytes]:
+    """Yield the rest of the stream in pieces that end with a line."""
     rest: list[bytes] = []
-    while content := stream.read(BLOCK):
+    while content := stream.read(BLOCK_BYTES):
         end = content.rfind(b"\n") + 1
         if end == 0:
             rest.append(content)
@@ -142,7 +161,7 @@ def _blocks(stream: BufferedReader) -> Iterator[bytes]:
         yield b"".join(rest)
 
 
-def _parse_block(block: bytes, layout: Layout) -> _Part:
+def _parse_block(block: bytes, layout: TextLayout) -> _ParsedBlock:
     from xcwork.kernels.text_parse import count_marks, parse_rows
 
     text = np.frombuffer(block, dtype=np.uint8)
@@ -155,9 +174,9 @@ def _parse_block(block: bytes, layout: Layout) -> _Part:
         text,
         layout.labelled,
         layout.starts_at(layout.what),
-        LARGEST_ID if layout.n_columns is None else layout.n_columns,
+        MAX_ID if layout.n_columns is None else layout.n_columns,
         layout.starts_at("label"),
-        LARGEST_ID if layout.n_labels is None else layout.n_labels,
+        MAX_ID if layout.n_labels is None else layout.n_labels,
         layout.allow_negative,
         layout.comments,
         labels,
@@ -184,13 +203,13 @@ def _parse_block(block: bytes, layout: Layout) -> _Part:
     if np.count_nonzero(values) < n:
         kept = values != 0
         ends, ids, values = np.concatenate([[0], np.cumsum(kept)])[ends], ids[kept], values[kept]
-    return _Part(newlines + (not block.endswith(b"\n")), ends, ids, values, label_ends, labels, seen)
+    return _ParsedBlock(newlines + (not block.endswith(b"\n")), ends, ids, values, label_ends, labels, seen)
 
 
 def _sort_rows(block: bytes, ends: np.ndarray, ids: np.ndarray, values: np.ndarray, error: int) -> None:
     """Sort the ids within each row, in place; an id that occurs twice makes its line malformed."""
     indptr = np.concatenate([[0], ends]).astype(np.int32)
-    rows = sort_entries(sparse.csr_array((values, ids, indptr), shape=(len(ends), LARGEST_ID + 1)))
+    rows = sort_entries(sparse.csr_array((values, ids, indptr), shape=(len(ends), MAX_ID + 1)))
     starts = np.zeros(len(ids) + 1, bool)
     starts[indptr] = True
     repeated = np.flatnonzero((np.diff(rows.indices) == 0) & ~starts[1:-1])
@@ -202,27 +221,27 @@ def _sort_rows(block: bytes, ends: np.ndarray, ids: np.ndarray, values: np.ndarr
     ids[:], values[:] = rows.indices, rows.data
 
 
-def _check_limits(parts: list[_Part], first_line: int, path: Path, layout: Layout) -> None:
-    """An id that equals the number of columns is one too large, or the file counts from 1."""
+def _check_limits(blocks: list[_ParsedBlock], first_line: int, path: Path, layout: TextLayout) -> None:
+    """Reject an id that equals the number of columns: it is one too large, or the file counts from 1."""
     line = first_line
-    smallest, _ = _extremes(parts)
-    for part in parts:
+    smallest, _ = _find_extremes(blocks)
+    for block in blocks:
         for place, lowest, what, count in (
             (codes.PLACE_OF_LIMIT_LABEL, codes.MIN_LABEL, "label", layout.n_labels),
             (codes.PLACE_OF_LIMIT_ID, codes.MIN_ID, layout.what, layout.n_columns),
         ):
-            if count is not None and part.seen[place] >= 0:
+            if count is not None and block.seen[place] >= 0:
                 from_one = smallest[lowest] >= 1 and not layout.starts_at(what)
-                problem, remedy = beyond_header(what, count, bool(from_one))
-                raise DataError(problem, file=path, line=line + int(part.seen[place]), remedy=remedy)
-        line += part.lines
+                problem, remedy = describe_beyond_header(what, count, bool(from_one))
+                raise DataError(problem, file=path, line=line + int(block.seen[place]), remedy=remedy)
+        line += block.lines
 
 
-def _check_rows(parts: list[_Part], first_line: int, path: Path, layout: Layout) -> None:
-    """The content must have the rows the header promises; blank lines after them do no harm."""
+def _check_rows(blocks: list[_ParsedBlock], first_line: int, path: Path, layout: TextLayout) -> None:
+    """Reject content with other rows than the header promises; blank lines after them do no harm."""
     if layout.n_rows is None:
         return
-    found = sum(len(part.ends) for part in parts)
+    found = sum(len(block.ends) for block in blocks)
     if found < layout.n_rows:
         raise DataError(
             f"the file ends after {found:,} of the {layout.n_rows:,} rows that the header promises",
@@ -231,51 +250,53 @@ def _check_rows(parts: list[_Part], first_line: int, path: Path, layout: Layout)
             remedy="complete the file or correct the header",
         )
     surplus = found - layout.n_rows
-    for part in reversed(parts):
+    for block in reversed(blocks):
         if surplus <= 0:
             return
-        kept = max(0, len(part.ends) - surplus)
-        used, used_labels = (part.ends[kept - 1], part.label_ends[kept - 1]) if kept else (0, 0)
-        if used != len(part.ids) or used_labels != len(part.labels):
+        kept = max(0, len(block.ends) - surplus)
+        used, used_labels = (block.ends[kept - 1], block.label_ends[kept - 1]) if kept else (0, 0)
+        if used != len(block.ids) or used_labels != len(block.labels):
             raise DataError(
                 f"there are more rows than the {layout.n_rows:,} that the header promises",
                 file=path,
                 line=first_line + layout.n_rows,
                 remedy="correct the header or remove the surplus",
             )
-        surplus -= len(part.ends) - kept
-        part.ends, part.label_ends = part.ends[:kept], part.label_ends[:kept]
+        surplus -= len(block.ends) - kept
+        block.ends, block.label_ends = block.ends[:kept], block.label_ends[:kept]
 
 
-def _joined(parts: list[_Part], layout: Layout) -> Parsed:
-    smallest, largest = _extremes(parts)
+def _join_blocks(blocks: list[_ParsedBlock], layout: TextLayout) -> ParsedText:
+    smallest, largest = _find_extremes(blocks)
     columns = largest[codes.MAX_ID] + 1 if layout.n_columns is None else layout.n_columns
     n_labels = largest[codes.MAX_LABEL] + 1 if layout.n_labels is None else layout.n_labels
-    indptr, label_indptr = _row_starts([part.ends for part in parts]), _row_starts([part.label_ends for part in parts])
-    shape, label_shape = (len(indptr) - 1, int(columns)), (len(indptr) - 1, int(n_labels))
-    labels = np.concatenate([np.empty(0, np.int32), *(part.labels for part in parts)])
+    indptr = _join_row_starts([block.ends for block in blocks])
+    label_indptr = _join_row_starts([block.label_ends for block in blocks])
+    shape = (len(indptr) - 1, int(columns))
+    label_shape = (len(indptr) - 1, int(n_labels))
+    labels = np.concatenate([np.empty(0, np.int32), *(block.labels for block in blocks)])
     Y = sparse.csr_array((np.ones(len(labels), np.float32), labels, label_indptr), shape=label_shape)
-    X = sparse.csr_array((_drained(parts, "values", np.float32), _drained(parts, "ids", np.int32), indptr), shape=shape)
-    return Parsed(X, Y, int(smallest[codes.MIN_ID]))
+    X = sparse.csr_array((_drain(blocks, "values", np.float32), _drain(blocks, "ids", np.int32), indptr), shape=shape)
+    return ParsedText(X, Y, int(smallest[codes.MIN_ID]))
 
 
-def _extremes(parts: list[_Part]) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest and the largest value in every place of `seen`."""
-    seen = np.array([codes.empty_seen(), *(part.seen for part in parts)])
+def _find_extremes(blocks: list[_ParsedBlock]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest value in every place of `seen`."""
+    seen = np.array([codes.empty_seen(), *(block.seen for block in blocks)])
     return seen.min(axis=0), seen.max(axis=0)
 
 
-def _row_starts(ends: list[np.ndarray]) -> np.ndarray:
+def _join_row_starts(ends: list[np.ndarray]) -> np.ndarray:
     lengths = [np.diff(end, prepend=0) for end in ends]
     starts = np.concatenate([np.zeros(1, np.int64), *lengths]).cumsum()
-    return starts.astype(np.int32) if starts[-1] <= LARGEST_ID else starts
+    return starts.astype(np.int32) if starts[-1] <= MAX_ID else starts
 
 
-def _drained(parts: list[_Part], name: str, dtype: type) -> np.ndarray:
-    """One array of all parts, each of which gives up its own as soon as it is copied."""
-    sizes = np.cumsum([0, *(len(getattr(part, name)) for part in parts)])
+def _drain(blocks: list[_ParsedBlock], name: str, dtype: type) -> np.ndarray:
+    """Return one array of all blocks, each of which gives up its own as soon as it is copied."""
+    sizes = np.cumsum([0, *(len(getattr(block, name)) for block in blocks)])
     whole = np.empty(sizes[-1], dtype)
-    for part, (start, end) in zip(parts, pairwise(sizes), strict=True):
-        whole[start:end] = getattr(part, name)
-        setattr(part, name, whole[:0])
+    for block, (start, end) in zip(blocks, pairwise(sizes), strict=True):
+        whole[start:end] = getattr(block, name)
+        setattr(block, name, whole[:0])
     return whole

@@ -13,16 +13,17 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.core.dataset import Dataset
-from xcwork.core.labels import LabelSpace
-from xcwork.data.readers.assemble import TEST_SHARE, Part, feature_dataset
-from xcwork.data.readers.safe_files import bare_name, head
-from xcwork.data.readers.sparse_text import Layout, Parsed, parse_file
+from xcwork.data.build import TEST_SHARE, build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
+from xcwork.data.readers.safe_files import get_bare_name, read_head
+from xcwork.data.readers.sparse_text import ParsedText, TextLayout, parse_file
 from xcwork.errors import DataError
 
 TITLE = "svmlight lines `label,label id:value …`: a .svm, .libsvm, .svmlight or .txt file, or train.* and test.*"
-MOST_COLUMNS = 100_000_000  # of a small file: hashed features have many, but methods keep numbers for each
+MAX_SMALL_FILE_COLUMNS = 100_000_000  # of a small file: hashed features have many, but methods keep numbers for each
 SUFFIXES = (".svm", ".libsvm", ".svmlight", ".txt", ".dat")
-_LABELS, _ENTRY = re.compile(rb"[+\d,]+"), re.compile(rb"\d+:[^\s:]+")
+_LABELS = re.compile(rb"[+\d,]+")
+_ENTRY = re.compile(rb"\d+:[^\s:]+")
 
 
 def looks_like_svmlight(content: bytes) -> bool:
@@ -34,8 +35,8 @@ def looks_like_svmlight(content: bytes) -> bool:
 
 
 def recognises(path: Path) -> bool:
-    files = parts_of(path)
-    return bool(files) and (Path(bare_name(files[0])).suffix != ".txt" or looks_like_svmlight(head(files[0])))
+    files = find_files(path)
+    return bool(files) and (Path(get_bare_name(files[0])).suffix != ".txt" or looks_like_svmlight(read_head(files[0])))
 
 
 def read(
@@ -46,56 +47,56 @@ def read(
     allow_negative: bool = False,
     test_share: float = TEST_SHARE,
 ) -> Dataset:
-    files = parts_of(path)
-    layout = Layout(labelled=True, allow_negative=allow_negative, comments=True)
-    parsed = [_without_blank_lines(parse_file(file, layout)) for file in files]
-    shift = min(part.min_id for part in parsed) >= 1 if one_based is None else one_based
-    if shift and any(part.min_id == 0 for part in parsed):
+    files = find_files(path)
+    layout = TextLayout(labelled=True, allow_negative=allow_negative, comments=True)
+    parsed = [_drop_blank_lines(parse_file(file, layout)) for file in files]
+    shift = min(content.min_id for content in parsed) >= 1 if one_based is None else one_based
+    if shift and any(content.min_id == 0 for content in parsed):
         raise DataError("a feature id is 0, so the file does not count from 1", file=path, remedy="leave out one_based")
-    n_features = max(part.X.shape[1] for part in parsed) - shift
-    labels = np.unique(np.concatenate([part.Y.indices for part in parsed]))
+    n_features = max(content.X.shape[1] for content in parsed) - shift
+    labels = np.unique(np.concatenate([content.Y.indices for content in parsed]))
     if n_features <= 0 or not len(labels):
         raise DataError("the file has no features or no labels", file=path, line=1, remedy="check that it is complete")
-    if n_features > max(MOST_COLUMNS, *(file.stat().st_size for file in files)):
+    if n_features > max(MAX_SMALL_FILE_COLUMNS, *(file.stat().st_size for file in files)):
         raise DataError(
             f"the feature id {n_features - 1 + shift:,} is too large for so small a file",
             file=path,
             remedy="number the features that occur, or hash them to fewer columns",
         )
-    parts = [_aligned(part, n_features, int(shift), labels) for part in parsed]
-    return feature_dataset(
-        name,
-        parts[0],
-        parts[1] if len(parts) > 1 else None,
-        path=path,
-        test_share=test_share,
+    splits = [_align_columns(content, n_features, int(shift), labels) for content in parsed]
+    raw = RawDataset(
+        train=splits[0],
+        test=splits[1] if len(splits) > 1 else None,
+        labels=RawLabels(names=[str(label) for label in labels]),
         source=f"svmlight, {' and '.join(file.name for file in files)}, feature ids from {int(shift)}",
-        labels=LabelSpace([str(label) for label in labels]),
+        path=path,
     )
+    return build_dataset(raw, name=name, test_share=test_share)
 
 
-def _without_blank_lines(parsed: Parsed) -> Parsed:
+def _drop_blank_lines(parsed: ParsedText) -> ParsedText:
+    """Return the documents that have features or labels."""
     kept = np.flatnonzero(np.diff(parsed.X.indptr) + np.diff(parsed.Y.indptr))
     if len(kept) == parsed.X.shape[0]:
         return parsed
-    return Parsed(parsed.X[kept], parsed.Y[kept], parsed.min_id)
+    return ParsedText(parsed.X[kept], parsed.Y[kept], parsed.min_id)
 
 
-def _aligned(parsed: Parsed, n_features: int, shift: int, labels: np.ndarray) -> Part:
-    """The part in columns that train and test share."""
+def _align_columns(parsed: ParsedText, n_features: int, shift: int, labels: np.ndarray) -> RawSplit:
+    """Return the documents in columns that train and test share."""
     X, Y = parsed.X, parsed.Y
     rows = X.shape[0]
-    return Part(
-        sparse.csr_array((X.data, X.indices - np.int32(shift), X.indptr), shape=(rows, n_features)),
-        sparse.csr_array((Y.data, np.searchsorted(labels, Y.indices), Y.indptr), shape=(rows, len(labels))),
+    return RawSplit(
+        X=sparse.csr_array((X.data, X.indices - np.int32(shift), X.indptr), shape=(rows, n_features)),
+        Y=sparse.csr_array((Y.data, np.searchsorted(labels, Y.indices), Y.indptr), shape=(rows, len(labels))),
     )
 
 
-def parts_of(path: Path) -> list[Path]:
+def find_files(path: Path) -> list[Path]:
     """[the one file] or [train file, test file] or [train file]."""
     if path.is_file():
-        return [path] if Path(bare_name(path)).suffix in SUFFIXES else []
-    files = {bare_name(file): file for file in sorted(path.iterdir()) if file.is_file()}
+        return [path] if Path(get_bare_name(path)).suffix in SUFFIXES else []
+    files = {get_bare_name(file): file for file in sorted(path.iterdir()) if file.is_file()}
     for name, file in files.items():
         if Path(name).suffix in SUFFIXES and Path(name).stem.endswith("train"):
             test = files.get(Path(name).stem.removesuffix("train") + "test" + Path(name).suffix)

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from xcwork.core.dataset import Dataset
-from xcwork.data.readers.assemble import TEST_SHARE
-from xcwork.data.readers.columns import Table, is_table, read_table
+from xcwork.data.build import TEST_SHARE, build_dataset
+from xcwork.data.raw import RawDataset, RawLabels, RawSplit
+from xcwork.data.readers.columns import RecordTable, is_table, read_table
 from xcwork.data.readers.label_cells import split_labels
 from xcwork.data.readers.label_file import read_labels
-from xcwork.data.readers.safe_files import VALIDATION_NAMES, bare_name, find_named
-from xcwork.data.readers.texts import Documents, build_text_dataset, check_text_choice
+from xcwork.data.readers.safe_files import VALIDATION_NAMES, find_named_file, get_bare_name
+from xcwork.data.readers.text_options import check_text_choice, make_vectorizer
 from xcwork.errors import ConfigError, DataError
 
 TITLE = "a table with a text and a labels column: .csv, .tsv, .jsonl or .parquet; or train.*, test.* and labels.*"
@@ -30,13 +31,16 @@ TITLE = "a table with a text and a labels column: .csv, .tsv, .jsonl or .parquet
 TITLE_COLUMNS = ("title",)
 BODY_COLUMNS = ("text", "content", "abstract", "document", "body", "description")
 LABEL_COLUMNS = ("labels", "tags", "label", "categories", "tag", "category", "keywords")
-UID_COLUMNS, GROUP_COLUMNS = ("uid", "id"), ("group",)
+UID_COLUMNS = ("uid", "id")
+GROUP_COLUMNS = ("group",)
 _TAG = re.compile(r"<[/!]?[a-zA-Z-][^<>]*>")
 _MARKUP = re.compile(r"</?(?:p|div|br|a|li|span|pre|code|table|h[1-6])\b[^<>]*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class _Files:
+class TableFiles:
+    """The files of a dataset of tables."""
+
     train: Path
     test: Path | None = None
     labels: Path | None = None
@@ -44,7 +48,7 @@ class _Files:
 
 
 def recognises(path: Path) -> bool:
-    return _training_table(_tables_in(path)) is not None
+    return _find_training_table(_list_tables(path)) is not None
 
 
 def read(
@@ -75,56 +79,51 @@ def read(
     for table in tables[1:]:
         table.check_columns([*text_columns, label_column])
     cells = split_labels(tables, label_column, separator, label_field)
-    texts = [document_texts(table, text_columns) for table in tables]
-    strip = _has_markup(texts[0]) if strip_html is None else strip_html
-    parts = [
-        Documents(
-            [_plain(text) for text in part] if strip else part,
-            carried,
-            _keys(table, UID_COLUMNS),
-            _groups(table, group_column),
+    texts = [join_columns(table, text_columns) for table in tables]
+    if strip_html is None:
+        strip_html = _has_markup(texts[0])
+    splits = [
+        RawSplit(
+            texts=[_strip_markup(text) for text in documents] if strip_html else documents,
+            labels=labels,
+            uids=_read_uids(table),
+            groups=_read_groups(table, group_column),
         )
-        for table, part, carried in zip(tables, texts, cells.labels, strict=True)
+        for table, documents, labels in zip(tables, texts, cells.labels, strict=True)
     ]
-    found = _label_file(files, label_file)
-    known = (
-        None
-        if found is None
-        else read_labels(found, chain(*cells.labels), label_text=label_text, text=text, encoding=encoding)
-    )
-    columns = " + ".join(map(repr, text_columns))
-    source = f"text from {columns}{' without HTML tags' if strip else ''}, labels from {label_column!r} ({cells.how})"
-    return build_text_dataset(
-        name,
-        parts[0],
-        parts[1] if len(parts) > 1 else None,
-        path=path,
-        source=source,
+    known = RawLabels()
+    if (file := _find_label_file(files, label_file)) is not None:
+        known = read_labels(file, chain(*cells.labels), label_text=label_text, text=text, encoding=encoding)
+    text_source = " + ".join(map(repr, text_columns)) + (" without HTML tags" if strip_html else "")
+    raw = RawDataset(
+        train=splits[0],
+        test=splits[1] if len(splits) > 1 else None,
         labels=known,
-        vectorizer=vectorizer,
-        test_share=test_share,
+        source=f"text from {text_source}, labels from {label_column!r} ({cells.how})",
         notes=[*files.notes, *cells.notes],
+        path=path,
     )
+    return build_dataset(raw, name=name, vectorizer=make_vectorizer(vectorizer), test_share=test_share)
 
 
-def _tables_in(path: Path) -> dict[str, Path]:
+def _list_tables(path: Path) -> dict[str, Path]:
     """Return the tables of a folder by their stems, such as `train`; a table is its own folder."""
     if is_table(path):
         return {"train": path}
     files = sorted(path.iterdir()) if path.is_dir() else []
-    return {Path(bare_name(file)).stem: file for file in files if is_table(file)}
+    return {Path(get_bare_name(file)).stem: file for file in files if is_table(file)}
 
 
-def _training_table(tables: Mapping[str, Path]) -> Path | None:
+def _find_training_table(tables: Mapping[str, Path]) -> Path | None:
     """Return the table called `train`, or the only one there is."""
     documents = [file for stem, file in tables.items() if stem != "labels"]
     return tables.get("train") or (documents[0] if len(documents) == 1 else None)
 
 
-def _choose_files(path: Path, test: str | None) -> _Files:
+def _choose_files(path: Path, test: str | None) -> TableFiles:
     """Return the files to read; `test` names the table of the test split, or is empty to hold out documents."""
-    tables = _tables_in(path)
-    train = _training_table(tables)
+    tables = _list_tables(path)
+    train = _find_training_table(tables)
     assert train is not None  # or nobody would have recognised it
     splits = {stem: tables[stem] for stem in ("test", *VALIDATION_NAMES) if stem in tables and tables[stem] != train}
     chosen = next(iter(splits), "") if test is None else test
@@ -138,20 +137,21 @@ def _choose_files(path: Path, test: str | None) -> _Files:
         notes.append(f"{splits[chosen].name} is the test split, because there is no test file")
     names = path / "labels.txt"
     labels = tables.get("labels") or (names if "train" in tables and path.is_dir() and names.is_file() else None)
-    return _Files(train, splits.get(chosen), labels, tuple(notes))
+    return TableFiles(train, splits.get(chosen), labels, tuple(notes))
 
 
-def _label_file(files: _Files, option: str | None) -> Path | None:
+def _find_label_file(files: TableFiles, option: str | None) -> Path | None:
+    """Return the file that describes the labels: the one that the option names, or the one beside the tables."""
     if option is None:
         return files.labels
-    if (found := find_named(option, files.train.parent)) is None:
+    if (found := find_named_file(option, files.train.parent)) is None:
         raise DataError(
             "the label file does not exist", file=option, remedy=f"give a path, absolute or from {Path.cwd()}"
         )
     return found
 
 
-def find_text_columns(table: Table, option: str | list[str] | None, choice: str) -> list[str]:
+def find_text_columns(table: RecordTable, option: str | list[str] | None, choice: str) -> list[str]:
     """Return the columns that make up the text of a document."""
     if option is not None:
         names = option.split(",") if isinstance(option, str) else list(option)
@@ -163,7 +163,7 @@ def find_text_columns(table: Table, option: str | list[str] | None, choice: str)
     if not found:
         what = "text" if choice == "both" else choice
         raise DataError(
-            f"no {what} column was found; the columns are {table.listing()}",
+            f"no {what} column was found; the columns are {table.list_columns()}",
             file=table.path,
             line=1,
             remedy="say which one holds the text, such as text_column='question'",
@@ -171,13 +171,13 @@ def find_text_columns(table: Table, option: str | list[str] | None, choice: str)
     return found
 
 
-def find_labels_column(table: Table, option: str | None) -> str:
+def find_labels_column(table: RecordTable, option: str | None) -> str:
     if option is not None:
         return table.require(option)
     found = table.find(*LABEL_COLUMNS)
     if found is None:
         raise DataError(
-            f"no labels column was found; the columns are {table.listing()}",
+            f"no labels column was found; the columns are {table.list_columns()}",
             file=table.path,
             line=1,
             remedy="say which one holds the labels, such as labels_column='topics'",
@@ -185,29 +185,29 @@ def find_labels_column(table: Table, option: str | None) -> str:
     return found
 
 
-def document_texts(table: Table, columns: list[str]) -> list[str]:
+def join_columns(table: RecordTable, columns: list[str]) -> list[str]:
     """Return the text of every document: its cells in `columns`, one below the other."""
     return ["\n".join(filter(None, cells)) for cells in zip(*map(table.strings, columns), strict=True)]
 
 
-def _keys(table: Table, names: tuple[str, ...]) -> list[str] | None:
-    """A column that names every document, or None."""
-    column = table.find(*names)
-    keys = None if column is None else table.strings(column)
-    return keys if keys is not None and all(keys) else None
+def _read_uids(table: RecordTable) -> list[str] | None:
+    """Return the column that names every document, or None."""
+    uids = table.strings(table.find(*UID_COLUMNS))
+    return uids if all(uids) else None
 
 
-def _groups(table: Table, column: str | None) -> list[str] | None:
-    """The group of every document, empty for one without; None where none has one. A test part need not have any."""
+def _read_groups(table: RecordTable, column: str | None) -> list[str] | None:
+    """Return the group of every document, empty for one without; None where none has one, as in most test splits."""
     groups = table.strings(column) if column in table.columns else [""]
     return groups if any(groups) else None
 
 
 def _has_markup(texts: list[str]) -> bool:
+    """Return whether most of about 200 texts contain HTML tags."""
     sample = texts[:: max(1, len(texts) // 200)]
     return 2 * sum(_MARKUP.search(text) is not None for text in sample) > len(sample)
 
 
-def _plain(text: str) -> str:
-    """The text between HTML tags."""
+def _strip_markup(text: str) -> str:
+    """Return the text between HTML tags."""
     return " ".join(html.unescape(_TAG.sub(" ", text)).split())

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
-from xcwork.core.labels import LabelSpace
-from xcwork.data.readers.assemble import TEST_SHARE, feature_dataset, label_numbers, read_names
-from xcwork.data.readers.safe_files import find
-from xcwork.data.readers.sparse_text import one_based_option, read_matrix
-from xcwork.data.readers.split_files import feature_names, label_names, read_parts
+from xcwork.data.build import TEST_SHARE, build_dataset, number_labels
+from xcwork.data.raw import RawDataset, RawLabels
+from xcwork.data.readers.companion_files import find_names
+from xcwork.data.readers.safe_files import find_file
+from xcwork.data.readers.sparse_text import TextRules, parse_one_based, read_matrix
+from xcwork.data.readers.split_files import read_splits
 from xcwork.errors import DataError
 
 TITLE = "ZestXML folder: split files with Y_Yf.txt, Yf.txt and Xf.txt"
@@ -24,7 +25,7 @@ _OWN_FEATURE = re.compile(r"__label__(\d+)__(.*)")
 
 
 def recognises(path: Path) -> bool:
-    return path.is_dir() and find(path, "trn_X_Xf.txt") is not None and find(path, "Y_Yf.txt") is not None
+    return path.is_dir() and find_file(path, "trn_X_Xf.txt") is not None and find_file(path, "Y_Yf.txt") is not None
 
 
 def read(
@@ -35,12 +36,13 @@ def read(
     allow_negative: bool = False,
     test_share: float = TEST_SHARE,
 ) -> Dataset:
-    rules = {"one_based": one_based_option(one_based), "allow_negative": allow_negative}
-    train, test = read_parts(path, rules)
-    n_labels = train.Y.shape[1]
-    label_file = find(path, "Y_Yf.txt")
+    rules = TextRules(parse_one_based(one_based), allow_negative)
+    train, test = read_splits(path, rules)
+    n_features = train.n_features
+    n_labels = train.n_labels
+    label_file = find_file(path, "Y_Yf.txt")
     assert label_file is not None
-    Z = read_matrix(label_file, **rules)
+    Z = read_matrix(label_file, rules)
     if Z.shape[0] != n_labels:
         raise DataError(
             f"the header promises {Z.shape[0]:,} labels but trn_X_Y.txt has {n_labels:,}",
@@ -48,22 +50,25 @@ def read(
             line=1,
             remedy="use files that belong together",
         )
-    names_file = find(path, "Yf.txt")
-    own = Features(Z.shape[1], None if names_file is None else read_names(names_file, Z.shape[1], "label features"))
-    names = label_names(path, n_labels) or _names_among(own, n_labels)
-    labels = LabelSpace(names or label_numbers(n_labels), texts=names, Z=Z, features=own)
-    features = Features(train.X.shape[1], feature_names(path, train.X.shape[1]))
-    return feature_dataset(
-        name, train, test, path=path, source="ZestXML folder", labels=labels, features=features, test_share=test_share
+    label_features = Features(Z.shape[1], find_names(path, Z.shape[1], "label features", "Yf.txt"))
+    names = find_names(path, n_labels, "labels", "Y.txt", "raw/Y.txt") or _find_names_among(label_features, n_labels)
+    raw = RawDataset(
+        train=train,
+        test=test,
+        labels=RawLabels(names=names, texts=names, Z=Z, features=label_features),
+        features=Features(n_features, find_names(path, n_features, "features", "Xf.txt")),
+        source="ZestXML folder",
+        path=path,
     )
+    return build_dataset(raw, name=name, test_share=test_share)
 
 
-def _names_among(features: Features, n_labels: int) -> list[str] | None:
-    """The label names that the label-id features spell out; seen labels have one, the others keep a number."""
+def _find_names_among(features: Features, n_labels: int) -> list[str] | None:
+    """Return the label names that the label-id features spell out; seen labels have one, the others keep a number."""
     found = [match for feature in features.names or () if (match := _OWN_FEATURE.fullmatch(feature))]
     if not found:
         return None
-    names = label_numbers(n_labels)
+    names = number_labels(n_labels)
     for match in found:
         if int(match[1]) < n_labels:
             names[int(match[1])] = match[2] or names[int(match[1])]

@@ -30,7 +30,7 @@ from scipy import sparse
 from xcwork.compute.device import CHOICES as DEVICES
 from xcwork.compute.device import resolve
 from xcwork.core.split import Split
-from xcwork.data.groups import MERGES, Groups, groups_of
+from xcwork.data.groups import MERGES, Groups, collect_groups
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
 from xcwork.methods.common.checkpoints import Progress
@@ -83,7 +83,7 @@ class DeepMIML(Method):
 
         if train.Y.nnz == 0:
             raise DataError("no training document carries a label, so there is nothing to learn")
-        groups = groups_of(train, self.merge)
+        groups = collect_groups(train, self.merge)
         mean = None if train.features.image_shape is None else np.asarray(train.X.mean(axis=0)).ravel()
         exclusive = self.instances == "one" or (self.instances == "auto" and _one_label_each(groups))
         settings = Settings(

@@ -39,7 +39,7 @@ from scipy import sparse
 
 from xcwork.compute.device import CHOICES as DEVICES
 from xcwork.core.split import Split
-from xcwork.data.groups import MERGES, clustered_groups, groups_of, random_groups
+from xcwork.data.groups import MERGES, cluster_into_groups, collect_groups, draw_random_groups
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Documents, Explanation, Method, TopK, param
 from xcwork.methods.common.grlr import ASSIGNMENTS, assign_labels, assignment_precision
@@ -127,9 +127,9 @@ class Eagle(Method):
     def grouped(self, train: Split) -> Split:
         """The training documents in the groups that the parameters ask for."""
         if self.grouping == "random":
-            return random_groups(train, self.group_size, seed=self.seed)
+            return draw_random_groups(train, self.group_size, seed=self.seed)
         if self.grouping == "clusters":
-            return clustered_groups(train, self.depth, noise=self.noise, seed=self.seed)
+            return cluster_into_groups(train, self.depth, noise=self.noise, seed=self.seed)
         return train
 
     def assigned(self, train: Split) -> Split:
@@ -137,7 +137,7 @@ class Eagle(Method):
         self.embeddings_, self.precision_ = None, None
         if self.assign == "truth":
             return train
-        groups = groups_of(train, self.merge)
+        groups = collect_groups(train, self.merge)
         if self.assign == "all":
             Y = groups.shared()
         else:

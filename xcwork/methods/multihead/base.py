@@ -24,7 +24,7 @@ from xcwork.compute.device import resolve
 from xcwork.compute.ranks import alone
 from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.split import Split
-from xcwork.data.groups import groups_sharing_labels
+from xcwork.data.groups import find_groups_sharing_labels
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
 from xcwork.methods.common.checkpoints import Progress
@@ -127,7 +127,7 @@ class MultiHead(Method):
         """(rows to learn from, rows to choose the best epoch with)."""
         order = np.random.default_rng((self.seed, 5)).permutation(len(train))
         n_held = min(max(1, round(self.validation * len(train))), len(train) - 1)
-        held = keep_groups_whole(order[:n_held], groups_sharing_labels(train))
+        held = keep_groups_whole(order[:n_held], find_groups_sharing_labels(train))
         return np.setdiff1d(order, held), np.sort(held)
 
     def _schedule(self, n_documents: int) -> Schedule:

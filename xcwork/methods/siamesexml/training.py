@@ -24,7 +24,7 @@ from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.propensity import Propensity
 from xcwork.core.split import Split
 from xcwork.core.topk import MISSING
-from xcwork.data.groups import groups_sharing_labels
+from xcwork.data.groups import find_groups_sharing_labels
 from xcwork.methods.common.checkpoints import Progress
 from xcwork.methods.common.epochs import Curve, train_epochs
 from xcwork.methods.siamesexml import fusion
@@ -62,7 +62,7 @@ class Corpus:
     def of(cls, train: Split, tokens: Tokens, Z: sparse.csr_array) -> Corpus:
         pairs = np.empty((0, 2), np.int64) if train.filter_pairs is None else np.unique(train.filter_pairs, axis=0)
         filtered = sparse.csr_array((np.ones(len(pairs), np.float32), (pairs[:, 0], pairs[:, 1])), train.Y.shape)
-        return cls(tokens.of_documents(train.X), train.Y, filtered, Z, groups_sharing_labels(train))
+        return cls(tokens.of_documents(train.X), train.Y, filtered, Z, find_groups_sharing_labels(train))
 
     def take(self, rows: np.ndarray) -> Corpus:
         group_of = None if self.group_of is None else self.group_of[rows]

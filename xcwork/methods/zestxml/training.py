@@ -20,7 +20,7 @@ from scipy import sparse
 from xcwork.compute.parallel import by_blocks
 from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.split import Split
-from xcwork.data.groups import groups_sharing_labels
+from xcwork.data.groups import find_groups_sharing_labels
 from xcwork.kernels.bilinear_training import Pairs
 from xcwork.methods.common.checkpoints import Progress
 from xcwork.methods.common.pair_svm import OwnProblem
@@ -66,7 +66,7 @@ class Roles:
         n_held_out = min(round(method.held_out * len(train)), MOST_HELD_OUT, len(train) - 1)
         drawn = np.random.default_rng([method.seed, 2]).permutation(len(train))[:n_held_out]
         held_out = np.zeros(len(train), bool)
-        held_out[keep_groups_whole(drawn, groups_sharing_labels(train))] = True
+        held_out[keep_groups_whole(drawn, find_groups_sharing_labels(train))] = True
         return cls(hidden, held_out, np.asarray(train.Y[:, hidden].sum(axis=1)).ravel() > 0)
 
 

@@ -1,0 +1,33 @@
+"""The options that all readers of text share: which fields make up a text, and how texts become features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from xcwork.errors import ConfigError
+from xcwork.text.vectorizer import TextVectorizer
+
+TEXT_CHOICES = ("both", "title", "content")
+
+
+def check_text_choice(choice: str) -> None:
+    """Reject what the option `text` cannot be."""
+    if choice not in TEXT_CHOICES:
+        raise ConfigError(f"text must be one of {', '.join(TEXT_CHOICES)}, got {choice!r}")
+
+
+def join_fields(title: str, content: str, choice: str) -> str:
+    """Return the text of a document or label from its two fields, as the option `text` says."""
+    if choice == "both":
+        return f"{title}\n{content}" if title and content else title or content
+    return title if choice == "title" else content
+
+
+def make_vectorizer(options: Mapping[str, Any] | None) -> TextVectorizer:
+    """Return the vectoriser with these options; a mistyped one is rejected by its name."""
+    known = [field.name for field in fields(TextVectorizer)]
+    if unknown := sorted(set(options or ()) - set(known)):
+        raise ConfigError(f"the text vectoriser has no option {unknown[0]!r}; it has {', '.join(known)}")
+    return TextVectorizer(**(options or {}))
