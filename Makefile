@@ -2,6 +2,8 @@
 #
 #   make app     installs everything, prepares the embedded dataset, opens the dashboard on 127.0.0.1:8501
 #   make test    installs everything and runs every check
+#
+# `make check` is the part of it that a contributor runs before every commit.
 
 PORT ?= 8501
 HOME_FOLDER ?= $(CURDIR)
@@ -9,11 +11,13 @@ HOME_FOLDER ?= $(CURDIR)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help setup app test notebooks clean
+.PHONY: help setup app test check wheel notebooks clean
 
 help:
 	@echo "make app        the dashboard on http://127.0.0.1:$(PORT), with demo runs of every method"
-	@echo "make test       style, engine, contract, app, notebook and browser tests"
+	@echo "make test       style, types, engine, contract, app, notebook and browser tests"
+	@echo "make check      style, types and the fast tests, in less than two minutes"
+	@echo "make wheel      the wheel in dist/, installed and tried in a new environment"
 	@echo "make notebooks  the guided notebooks in JupyterLab"
 	@echo "make setup      only the virtual environment .venv, with .venv/bin/xcwork"
 	@echo "make clean      removes .venv and every cache; data and runs stay"
@@ -33,10 +37,16 @@ app: setup
 test: setup
 	@exec sh scripts/run_tests.sh
 
+check: setup
+	@exec sh scripts/run_check.sh
+
+wheel: setup
+	@exec sh scripts/build_wheel.sh
+
 notebooks: setup
 	@as_root=$$(test "$$(id -u)" -ne 0 || echo --allow-root); \
 	XCWORK_HOME="$(HOME_FOLDER)" exec $(BIN)/jupyter lab $$as_root --ip=127.0.0.1 notebooks
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,4 +5,4 @@ set -eu
 cd "$(dirname "$0")/.."
 mkdir -p .mypy_cache/path
 ln -sfn ../../app .mypy_cache/path/xcwork_app
-MYPYPATH=.mypy_cache/path exec "${PYTHON:-.venv/bin/python}" -m mypy -p xcwork -p xcwork_app "$@"
+MYPYPATH=.mypy_cache/path exec .venv/bin/python -m mypy -p xcwork -p xcwork_app "$@"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tests.support import waiting
 from tests.support.paths import ROOT
 
 # Set before anything loads a thread pool, here and in child processes: the tensors of tests are tiny, so that more
@@ -30,6 +33,22 @@ from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 # A first call may compile a kernel, so examples have no deadline; the same examples on every machine.
 settings.register_profile("xcwork", deadline=None, derandomize=True)
 settings.load_profile("xcwork")
+
+_left_out: Counter[str] = Counter()  # slow tests by folder
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        if "slow" in item.config.option.markexpr and item.get_closest_marker("slow") is not None:
+            _left_out[item.path.parent.name if item.path.parent != Path(__file__).parent else item.path.stem] += 1
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the fast set leaves out."""
+    if _left_out:
+        places = ", ".join(f"{place} {count:,}" for place, count in sorted(_left_out.items()))
+        terminalreporter.write_line(f"{_left_out.total():,} slow tests were left out ({places}); `make test` runs them")
+
 
 N_COLOURED = 8  # labels of the checkerboard: even ones are red, odd ones are black
 
@@ -110,3 +129,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("XCWORK_HOME", str(folder))
     return folder
+
+
+@pytest.fixture
+def until() -> Callable[..., None]:
+    """Wait for a condition, see `tests.support.waiting`."""
+    return waiting.until

@@ -68,6 +68,7 @@ def workbench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workbench]:
         yield Workbench(home, data, tfidf, popularity)
 
 
+@pytest.mark.slow
 def test_training_gives_the_answer_known_by_construction(workbench: Workbench) -> None:
     assert workbench.tfidf["metrics"]["P@1"] == 100.0
     assert workbench.popularity["metrics"]["P@1"] == 20.0  # one document in five is about the most frequent label

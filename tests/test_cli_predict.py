@@ -50,6 +50,7 @@ def write_json_lines(path: Path, rows: list[dict[str, object]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+@pytest.mark.slow
 def test_a_text_of_unknown_words_gets_one_true_sentence(runs: dict[str, str]) -> None:
     sentence = "No word of this text is known to this run, so nothing is suggested."
     assert xcwork("predict", runs["tfidf"], "--text", "Zaubertrank").splitlines() == [sentence]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -87,15 +88,17 @@ def checkout(tmp_path: Path) -> Path:
     """The files that `make` looks at, and nothing else."""
     folder = tmp_path / "checkout"
     (folder / "scripts").mkdir(parents=True)
-    for name in ("Makefile", "pyproject.toml", "constraints.txt", "scripts/check_tools.sh", "scripts/run_tests.sh"):
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, folder / name)
+    for path in (ROOT / "scripts").glob("*.sh"):
+        shutil.copy(path, folder / "scripts")
     return folder
 
 
 def make(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     program = shutil.which("make")
     assert program is not None
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "PYTHON"}
     return subprocess.run([program, *arguments], cwd=folder, env=clean | variables, capture_output=True, text=True)
 
 
@@ -137,7 +140,7 @@ def suites(checkout: Path) -> Path:
 
 
 def run_tests(folder: Path, tools: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    for name in ("date", "find", "id"):
+    for name in ("date", "find", "id", "mkdir", "mktemp", "rm", "dirname", "ln"):
         if not (tools / name).exists():
             (tools / name).symlink_to(shutil.which(name) or name)
     environment = {"PATH": str(tools)} | variables
@@ -148,29 +151,41 @@ def calls(folder: Path) -> list[str]:
     return (folder / "calls").read_text().splitlines()
 
 
-def test_the_suites_run_in_order_and_a_skip_has_a_reason(suites: Path, tools: Path) -> None:
+def name_suite(call: str) -> str:
+    if call.startswith("-m mypy"):
+        return "types"
+    return "engine" if "--ignore=tests/contract" in call else call.split()[-1].removeprefix("tests/")
+
+
+def test_every_suite_runs_once_and_a_skip_has_a_reason(suites: Path, tools: Path) -> None:
     script(tools / "chromium", "#!/bin/sh\n")
     done = run_tests(suites, tools)
     assert done.returncode == 0, done.stderr
     asked = calls(suites)
-    assert [line.split()[1] for line in asked] == ["ruff", "ruff", "pytest", "pytest", "pytest", "pytest"]
-    for lane in (["engine", "tests/browser"], ["tests/contract", "tests/app"]):
-        steps = ["engine" if "--ignore=tests/contract" in line else line.split()[-1] for line in asked[2:]]
-        assert [step for step in steps if step in lane] == lane
+    assert [line.split()[1] for line in asked[:2]] == ["ruff", "ruff"]
+    assert sorted(map(name_suite, asked[2:])) == ["app", "browser", "contract", "engine", "types"]
     assert "--ignore=tests/browser" in next(line for line in asked if "--ignore=tests/contract" in line)
     assert "notebooks: skipped, there is no test in tests/notebooks" in done.stdout
-    for name in ("style", "engine", "contract", "app", "browser", "all"):
-        assert f"── {name}: 0 s" in done.stdout or f"── {name}: 1 s" in done.stdout
+    for name in ("style", "types", "engine", "contract", "app", "browser", "all"):
+        assert re.search(rf"^── {name}: \d+ s$", done.stdout, flags=re.MULTILINE), name
 
 
 @pytest.mark.parametrize(("step", "fails"), [("contract", "-q tests/contract"), ("engine", "--ignore=tests/browser")])
-def test_a_failure_stops_its_lane(suites: Path, tools: Path, step: str, fails: str) -> None:
+def test_a_failure_fails_the_whole_and_the_other_lane_goes_on(suites: Path, tools: Path, step: str, fails: str) -> None:
     script(tools / "chromium", "#!/bin/sh\n")
     done = run_tests(suites, tools, FAILS=fails)
     assert done.returncode == 1
     assert f"{step} failed" in done.stderr
-    assert any(line.endswith("-q tests/browser") for line in calls(suites)) == (step == "contract")
-    assert any(line.endswith("-q tests/app") for line in calls(suites)) == (step == "engine")
+    assert sorted(map(name_suite, calls(suites)[2:])) == ["app", "browser", "contract", "engine", "types"]
+    assert "── all" not in done.stdout
+
+
+def test_after_a_failure_in_both_lanes_the_rest_is_named(suites: Path, tools: Path) -> None:
+    script(tools / "chromium", "#!/bin/sh\n")
+    done = run_tests(suites, tools, FAILS="-m pytest")
+    assert done.returncode == 1
+    assert len(calls(suites)[2:]) == 2
+    assert "── app: not run, because both lanes had stopped" in done.stderr
 
 
 def test_without_a_browser_the_skip_says_so(suites: Path, tools: Path) -> None:
@@ -183,11 +198,35 @@ def test_without_a_browser_the_skip_says_so(suites: Path, tools: Path) -> None:
 def test_on_ci_a_missing_browser_is_installed(suites: Path, tools: Path) -> None:
     script(tools / "sudo", '#!/bin/sh\nexec "$@"\n')
     (tools / "env").symlink_to(shutil.which("env") or "env")
-    (tools / "ln").symlink_to(shutil.which("ln") or "ln")
+    (tools / "ln").symlink_to(shutil.which("ln") or "ln")  # which the stand-in for apt-get calls
     script(tools / "apt-get", f'#!/bin/sh\n[ "$1" = update ] || ln -s {tools}/sh {tools}/chromium\n')
     done = run_tests(suites, tools, CI="true")
     assert done.returncode == 0, done.stderr
     assert any(line.endswith("-q tests/browser") for line in calls(suites))
+
+
+def test_the_check_is_style_types_and_the_fast_tests(suites: Path, tools: Path) -> None:
+    run_tests(suites, tools)  # which puts the tools that scripts call on the path
+    (suites / "calls").unlink()
+    environment = {"PATH": str(tools)}
+    command = [SHELL, "scripts/run_check.sh"]
+    done = subprocess.run(command, cwd=suites, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    asked = calls(suites)
+    assert asked[:2] == ["-m ruff check .", "-m ruff format --check ."]
+    assert sorted(asked[2:]) == ["-m mypy -p xcwork -p xcwork_app", "-m pytest -q -m not slow tests"]
+    failing = environment | {"FAILS": "-m mypy"}
+    done = subprocess.run(command, cwd=suites, env=failing, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "types failed" in done.stderr
+
+
+def test_the_workflow_calls_targets_of_the_makefile() -> None:
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text()
+    called = re.findall(r"run: make (\w+)", workflow)
+    assert sorted(called) == ["check", "test", "wheel"]
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    assert set(called) <= targets
 
 
 def test_the_ci_script_runs_the_tests_of_its_own_checkout_as_ci(tmp_path: Path, tools: Path) -> None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import http.client
+import email
 import os
+import re
 import shutil
-import socket
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import xcwork
 from tests.support.paths import ROOT
+from tests.support.server import serving
 
 BUILD = "from setuptools import build_meta; print(build_meta.build_wheel('out'))"
-PATIENCE = 90  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,21 @@ def test_it_holds_every_file_of_the_packages(wheel: Path) -> None:
     assert {name.split("/")[0].split("-")[0] for name in inside} == {"xcwork_app", "xcwork"}
 
 
+def test_its_description_has_no_link_that_leads_nowhere(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = email.message_from_bytes(archive.read(name))
+    description = metadata.get_payload()
+    assert isinstance(description, str)
+    assert "# xcwork" in description
+    assert "```python" in description
+    assert "<img" not in description
+    assert re.findall(r"\]\((?!https?:)", description) == []
+    assert metadata["Version"] == xcwork.__version__
+    assert metadata["Description-Content-Type"] == "text/markdown"
+
+
+@pytest.mark.slow
 def test_the_dashboard_starts_from_it_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     installed, home = tmp_path / "installed", tmp_path / "empty"
     home.mkdir()
@@ -61,28 +76,5 @@ def test_the_dashboard_starts_from_it_in_an_empty_folder(wheel: Path, tmp_path: 
         check=True,
     )
     assert all(Path(file).is_relative_to(installed) for file in found.stdout.split())
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-P", "-m", "xcwork", "app", "--home", ".", "--port", str(port)]
-    with (tmp_path / "log").open("wb") as log:
-        server = subprocess.Popen(command, cwd=home, env=environment, stdout=log, stderr=log)
-    try:
-        assert answers(server, port), (tmp_path / "log").read_text()
-    finally:
-        server.terminate()
-        server.wait(PATIENCE)
-
-
-def answers(server: subprocess.Popen[bytes], port: int) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and server.poll() is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        try:
-            connection.request("GET", "/_stcore/health")
-            return connection.getresponse().status == http.HTTPStatus.OK
-        except OSError:
-            time.sleep(0.05)  # the port cannot tell us when it opens
-        finally:
-            connection.close()
-    return False
+    with serving(Path(), environment, tmp_path / "log", cwd=home, interpreter_options=("-P",)) as server:
+        assert server.process.poll() is None, (tmp_path / "log").read_text()

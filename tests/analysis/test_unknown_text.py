@@ -11,6 +11,7 @@ from xcwork.methods import registry
 UNKNOWN = "Zaubertrank und Hexenkessel"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["popularity", "one_vs_all", "tfidf", "nearest_documents"])
 def test_the_sentence_fits_what_the_method_does(name: str, checkerboard: Dataset) -> None:
     model = registry.create(name).fit(checkerboard.train)

@@ -13,6 +13,8 @@ from xcwork.errors import ConfigError, DataError
 from xcwork.methods import registry
 from xcwork.storage.state import read_state
 
+pytestmark = pytest.mark.slow
+
 ZERO_SHOT = [name for name in registry.METHODS if registry.method_class(name).capabilities.zero_shot]
 OTHERS = [name for name in registry.METHODS if name not in ZERO_SHOT]
 QUICK = {"siamesexml": {"epochs": 1}}

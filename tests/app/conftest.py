@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from tests.support.fruit import write_fruit
+from tests.support.gated_runs import end_workers, install_gated
 from tests.support.pages import FORMULA, HOSTILE, Open, Train
-from tests.support.paths import PLUGIN, ROOT
-from xcwork.methods import registry
-from xcwork.runs import Run, RunStore, processes, worker
-from xcwork.runs.status import read_status
+from tests.support.paths import ROOT
+from xcwork.runs import Run, RunStore, worker
 
 
 @pytest.fixture(scope="session")
@@ -36,18 +31,11 @@ def home(monkeypatch: pytest.MonkeyPatch, workshop: Path) -> Iterator[Path]:
     folder = workshop / "home"
     (folder / "data").mkdir(parents=True)
     monkeypatch.setenv("XCWORK_HOME", str(folder))
-    monkeypatch.syspath_prepend(PLUGIN)
-    monkeypatch.setenv("PYTHONPATH", str(PLUGIN), prepend=os.pathsep)
-    monkeypatch.setitem(registry.METHODS, "gated", "gated:Gated")
+    install_gated(monkeypatch)
     st.cache_data.clear()
     st.cache_resource.clear()
     yield folder
-    for run in RunStore(folder).list():
-        status = read_status(run.folder)
-        if status.pid not in (None, os.getpid()) and processes.alive(status.pid, status.process):
-            os.kill(status.pid, signal.SIGKILL)
-            with suppress(ChildProcessError):  # somebody else's child
-                os.waitpid(status.pid, 0)
+    end_workers(folder)
     # Out of the way at once; a worker that is just starting may still write into it.
     folder.rename(workshop / f"used-{len(list(workshop.iterdir()))}")
 
@@ -55,11 +43,7 @@ def home(monkeypatch: pytest.MonkeyPatch, workshop: Path) -> Iterator[Path]:
 @pytest.fixture
 def corpus(home: Path) -> Path:
     """Sixty documents about fruit, with a label that would like to be a script and one that would like to run."""
-    rows = [f"{fruit} number {i} {fruit},{fruit}" for i in range(20) for fruit in ("apple", "pear", "plum")]
-    rows += [f'{HOSTILE} text {i},"{label}"' for i in range(6) for label in (HOSTILE, FORMULA)]
-    file = home / "data" / "fruit.csv"
-    file.write_text("\n".join(["text,labels", *rows]) + "\n")
-    return file
+    return write_fruit(home / "data" / "fruit.csv", (HOSTILE, FORMULA), f"{HOSTILE} text")
 
 
 @pytest.fixture
@@ -98,16 +82,3 @@ def train(workshop: Path) -> Train:
 def finished(corpus: Path, train: Train) -> Run:
     """A finished run on the corpus."""
     return train("gated", {"steps": 3}, corpus, "done <b>")
-
-
-@pytest.fixture
-def until() -> Callable[..., None]:
-    """Wait for a condition; a minute without it is a failure that says what was missing."""
-
-    def wait(condition: Callable[[], object], what: str) -> None:
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline, f"still waiting for {what}"
-            threading.Event().wait(0.02)
-
-    return wait

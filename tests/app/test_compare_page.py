@@ -16,6 +16,8 @@ from xcwork.data.load import load_dataset
 from xcwork.export.tables import BOLD, ITALIC
 from xcwork.runs import Run, RunStore
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def runs(corpus: Path, train: Train) -> list[Run]:

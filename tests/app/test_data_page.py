@@ -10,6 +10,8 @@ import pytest
 from tests.support.pages import FORMULA, HOSTILE
 from xcwork.data.load import load_dataset
 
+pytestmark = pytest.mark.slow
+
 SMALL = "synthetic:n_documents=60,n_labels=12,n_topics=3,labels_per_document=1.5"
 
 

@@ -13,6 +13,8 @@ from xcwork.data.load import load_dataset
 from xcwork.metrics import absolute_bands, band_table, per_document, place
 from xcwork.runs import Run, RunStore
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(corpus: Path, train: Train) -> Run:

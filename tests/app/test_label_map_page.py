@@ -13,6 +13,8 @@ from xcwork.data.load import load_dataset
 from xcwork.methods.landmarks.graph import landmark_graph
 from xcwork.runs import Run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(corpus: Path, train: Train) -> Run:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+pytestmark = pytest.mark.slow
+
 SMALL = "synthetic:n_documents=80,n_labels=20,n_topics=3,labels_per_document=2"
 
 

@@ -17,6 +17,8 @@ from xcwork.runs import Run, RunStore
 if TYPE_CHECKING:
     from streamlit.proto.PageLink_pb2 import PageLink
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(corpus: Path, train: Train) -> Run:

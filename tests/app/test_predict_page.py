@@ -15,6 +15,8 @@ from tests.support.pages import Open, Train
 from xcwork.data.load import load_dataset
 from xcwork.runs import Run, RunStore, worker
 
+pytestmark = pytest.mark.slow
+
 FRUIT = "apple apple apple"
 
 

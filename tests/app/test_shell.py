@@ -205,6 +205,7 @@ def test_a_page_without_a_finished_run_says_what_to_do(corpus: Path, state: str)
     assert expected in page.markdown[0].value
 
 
+@pytest.mark.slow
 def test_pages_need_no_torch(corpus: Path) -> None:
     import subprocess
     import sys

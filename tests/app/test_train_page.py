@@ -15,6 +15,8 @@ from xcwork.methods.base import Parameter
 from xcwork.methods.registry import METHODS, method_class
 from xcwork.runs import Run, RunStore, jobs
 
+pytestmark = pytest.mark.slow
+
 SMALL = "synthetic:n_documents=60,n_labels=12,n_topics=3,labels_per_document=1.5"
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -13,13 +12,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.dashboard import dashboard_over
+from tests.support.fruit import write_fruit
 from xcwork.runs import Run, RunStore, worker
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PATIENCE = 90  # seconds for a first start on a busy machine
 # A page opened by its own address first asks for the server below that address, and then at the root.
 ASKS_TWICE = re.compile(r"/\w+/_stcore/(health|host-config)$")
 
@@ -29,6 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.slow)
             if CHROMIUM is None:
                 item.add_marker(missing)
 
@@ -36,10 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
-    (folder / "data").mkdir()
-    rows = [f"{fruit} number {i} {fruit},{fruit}" for i in range(20) for fruit in ("apple", "pear", "plum")]
-    rows += [f'<script>window.hit = 1</script> {i},"{name}"' for i in range(6) for name in ("<script>hit()", "=cmd()")]
-    (folder / "data" / "fruit.csv").write_text("\n".join(["text,labels", *rows]) + "\n")
+    write_fruit(folder / "data" / "fruit.csv", ("<script>hit()", "=cmd()"), "<script>window.hit = 1</script>")
     return folder
 
 
@@ -103,16 +100,3 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
-
-
-@pytest.fixture
-def until() -> Callable[[Callable[[], object], str], None]:
-    """Wait for a condition outside the browser."""
-
-    def wait(condition: Callable[[], object], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, f"still waiting for {what}"
-            time.sleep(0.05)  # files cannot wake us up
-
-    return wait

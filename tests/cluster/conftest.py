@@ -19,7 +19,7 @@ def topics() -> Dataset:
 @pytest.fixture(scope="session")
 def scheduler() -> Iterator[str]:
     """The address of a scheduler with two workers of one thread each."""
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed; pip install 'xcwork[dist]'")
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed; pip install 'xcwork[cluster]'")
     with distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,

@@ -15,6 +15,8 @@ from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.progress import Callback, listening
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "one_vs_all": {},
     "label_tree": {"leaf_size": 4, "trees": 2},

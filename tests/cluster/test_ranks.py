@@ -19,6 +19,8 @@ from xcwork.errors import ConfigError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.runs import RunStore, jobs
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def of_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -11,10 +11,14 @@ import pytest
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
 from xcwork.methods.base import Method
-from xcwork.methods.registry import METHODS, create
+from xcwork.methods.registry import METHODS, TORCH_METHODS, create
+
+SLOW_METHODS = TORCH_METHODS | {"eagle"}  # the fast set holds the linear methods to the contract
 
 
-@pytest.fixture(params=sorted(METHODS))
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name in SLOW_METHODS else []) for name in sorted(METHODS)]
+)
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 

@@ -64,6 +64,7 @@ def test_the_answer_is_the_full_ranking_without_the_other_labels(name: str) -> N
             assert [score for _, score in found] == pytest.approx(own, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_most_methods_rank_more_than_a_thousand_labels() -> None:
     """Otherwise the test above would look at nothing."""
     ranked = {

@@ -77,6 +77,7 @@ def other_form(request: pytest.FixtureRequest, jumble: Dataset, tmp_path: Path) 
     return change_matrices(jumble, lambda matrix: freeze(scramble(matrix)))
 
 
+@pytest.mark.slow
 def test_data_of_any_form_give_the_same_answers_and_stay_as_they_are(
     name: str, jumble: Dataset, other_form: Dataset, same: Same
 ) -> None:

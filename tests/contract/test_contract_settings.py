@@ -21,6 +21,8 @@ from xcwork.methods.base import Method
 from xcwork.methods.multihead import encoders
 from xcwork.methods.registry import METHODS, create
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = list(every_setting())
 Answers = tuple[TopK, list[Explanation]]
 each_setting = pytest.mark.parametrize("setting", SETTINGS, ids=str)

@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.paths import SHARED_DATA, needs_shared_data
 from xcwork.data import load
 from xcwork.data.load import list_datasets, load_dataset, resolve_source
 from xcwork.errors import ConfigError, DataError
-
-SHARED = Path(os.environ.get("XCWORK_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def documents(folder: Path, words: str = "words") -> Path:
@@ -95,6 +94,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, caplog):
     assert "could not be cached" in caplog.text
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(tmp_path):
     data, home = documents(tmp_path / "mine"), tmp_path / "home"
     code = "import sys; from xcwork.data.load import load_dataset; print(load_dataset(sys.argv[1]).fingerprint)"
@@ -109,6 +109,7 @@ def test_two_processes_at_once(tmp_path):
     assert len(entries(home)) == 1
 
 
+@pytest.mark.slow
 def test_ready_made_features_are_not_cached(tmp_path):
     for part in ("train", "test"):
         (tmp_path / f"{part}.txt").write_text("1 2 1\n0 1:1\n")
@@ -183,10 +184,10 @@ COUNTS = {
 }
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the real datasets are not at {SHARED}")
-@pytest.mark.parametrize("name", sorted(COUNTS))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs_shared_data(name)) for name in sorted(COUNTS)])
 def test_real_datasets(name, tmp_path):
-    dataset = load_dataset(SHARED / name, home=tmp_path)
+    dataset = load_dataset(SHARED_DATA / name, home=tmp_path)
     found = (
         len(dataset.train),
         len(dataset.test),
@@ -197,12 +198,13 @@ def test_real_datasets(name, tmp_path):
     assert found == COUNTS[name]
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the real datasets are not at {SHARED}")
+@pytest.mark.slow
+@needs_shared_data("miml-scene", "stackexchange-cooking")
 def test_real_datasets_without_a_test_part(tmp_path):
-    scene = load_dataset(SHARED / "miml-scene", home=tmp_path)
+    scene = load_dataset(SHARED_DATA / "miml-scene", home=tmp_path)
     assert len({*scene.train.groups, *scene.test.groups}) == 2000
     assert len(scene.train) + len(scene.test) == 18000
-    cooking = load_dataset(SHARED / "stackexchange-cooking", home=tmp_path)
+    cooking = load_dataset(SHARED_DATA / "stackexchange-cooking", home=tmp_path)
     assert len(cooking.train) + len(cooking.test) == 15404
     assert len(cooking.labels) == 736
     assert np.isclose((cooking.train.Y.nnz + cooking.test.Y.nnz) / 15404, 2.307, atol=0.001)

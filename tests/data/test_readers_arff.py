@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import bz2
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.support.paths import SHARED_DATA, needs_shared_data
 from xcwork.core.dataset import Dataset
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
-
-SHARED = Path(os.environ.get("XCWORK_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data")) / "formats"
 
 
 def load(path: Path, **options: object) -> Dataset:
@@ -99,14 +97,14 @@ def test_an_attribute_whose_values_recur_or_are_few_stays(tmp_path: Path, names:
         load(with_names(tmp_path / "text.arff", "string", names))
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the files of MULAN and MEKA are not at {SHARED}")
+@needs_shared_data("formats/mulan-genbase", "formats/meka-yeast")
 def test_the_files_of_mulan_and_meka(tmp_path: Path) -> None:
-    genbase = load_dataset(SHARED / "mulan-genbase", home=tmp_path)
+    genbase = load_dataset(SHARED_DATA / "formats" / "mulan-genbase", home=tmp_path)
     assert (len(genbase.train), len(genbase.test), len(genbase.labels)) == (463, 199, 27)
     assert genbase.features.size == 1185  # all attributes that are no labels, but `protein`
     assert "'protein' names the rows" in genbase.notes[0]
     yeast = tmp_path / "Yeast.arff"
-    yeast.write_bytes(bz2.decompress((SHARED / "meka-yeast" / "Yeast.arff.bz2").read_bytes()))
+    yeast.write_bytes(bz2.decompress((SHARED_DATA / "formats" / "meka-yeast" / "Yeast.arff.bz2").read_bytes()))
     dataset = load(yeast)
     assert (len(dataset.train), len(dataset.test)) == (1500, 917)
     assert (dataset.features.size, len(dataset.labels)) == (103, 14)

@@ -154,6 +154,7 @@ def test_undamaged_files_load(form):
     check_sound(load_files(VALID[form]()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", sorted(VALID))
 def test_damaged_files_give_a_sound_dataset_or_one_data_error(form):
     files = VALID[form]()

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import SHARED_DATA, needs_shared_data
 from xcwork.core.dataset import Dataset
 from xcwork.data.card import describe
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
 
-SHARED = Path(os.environ.get("XCWORK_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data")) / "formats"
 WIDE = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"]
 LABELS = ["tea", "rice", "süß"]
 
@@ -73,9 +73,9 @@ def test_a_file_in_another_encoding_than_said_is_a_sentence(tmp_path: Path) -> N
         load_dataset(file, home=tmp_path, encoding="utf-16")
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"doccano's files are not at {SHARED}")
+@needs_shared_data("formats/doccano")
 def test_the_utf_16_file_of_doccano(tmp_path: Path) -> None:
-    dataset = load_dataset(SHARED / "doccano" / "example.utf16.csv", home=tmp_path, encoding="utf-16")
+    dataset = load_dataset(SHARED_DATA / "formats" / "doccano" / "example.utf16.csv", home=tmp_path, encoding="utf-16")
     assert sorted(dataset.train.texts + dataset.test.texts) == ["AAA", "BBB", "CCC"]
     assert dataset.labels.names == ["Negative", "Positive"]
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from tests.support.paths import SHARED_DATA, needs_shared_data
 from xcwork.data.readers.columns import RecordTable
 from xcwork.data.readers.label_cells import LabelCells, split_labels
 from xcwork.data.readers.separators import PUNCTUATION, SPACE, WHOLE_CELL, find_separator, split_at
 
-SHARED = Path(os.environ.get("XCWORK_SHARED_DATA", Path(__file__).parents[3] / "shared" / "data")) / "formats"
 WRITTEN = {"|": "|", ";": "; ", ",": ", ", SPACE: " "}
 COMPLAINTS = [
     "Credit reporting",
@@ -114,13 +113,14 @@ def test_a_separator_takes_the_white_space_around_names_but_not_inside():
     assert split_at(WHOLE_CELL, "a, b") == ["a, b"]
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the catalogue of Project Gutenberg is not at {SHARED}")
+@needs_shared_data("formats/gutenberg-catalog")
 @pytest.mark.parametrize("column", ["Subjects", "Authors", "Bookshelves", "LoCC"])
 @pytest.mark.parametrize("most", [50, 200, None])
 def test_a_library_catalogue(column, most):
     from xcwork.data.readers.columns import read_table
 
-    cells = [cell for cell in read_table(SHARED / "gutenberg-catalog" / "pg_catalog.csv").columns[column] if cell]
+    catalogue = read_table(SHARED_DATA / "formats" / "gutenberg-catalog" / "pg_catalog.csv")
+    cells = [cell for cell in catalogue.columns[column] if cell]
     assert find_separator(cells[:most]) == ";"
     assert find_separator([cell.split("; ")[0] for cell in cells[:most]]) == WHOLE_CELL
 

@@ -186,6 +186,7 @@ def pyseealso(home) -> Dataset:
     return load_pyseealso(home)
 
 
+@pytest.mark.slow
 def test_the_real_dataset_has_the_expected_shape(pyseealso):
     assert 2_500 < len(pyseealso.train) < 4_500
     assert 0.2 < len(pyseealso.test) / (len(pyseealso.train) + len(pyseealso.test)) < 0.3
@@ -199,6 +200,7 @@ def test_the_real_dataset_has_the_expected_shape(pyseealso):
     assert links(pyseealso)["numpy.linalg.solve"] == ["scipy.linalg.solve"]
 
 
+@pytest.mark.slow
 def test_the_real_see_also_sections_are_gone(pyseealso):
     section = re.compile(r"see also:?\s*\n\s*[-=~]{3,}|\.\. seealso::", re.IGNORECASE)
     for text in pyseealso.train.texts + pyseealso.test.texts + pyseealso.labels.texts:
@@ -206,6 +208,7 @@ def test_the_real_see_also_sections_are_gone(pyseealso):
         assert not re.search(r" at 0x[0-9a-f]", text)
 
 
+@pytest.mark.slow
 def test_no_document_is_its_own_label_or_a_copy_of_another(pyseealso):
     for part in (pyseealso.train, pyseealso.test):
         assert len(part.filter_pairs) > 100
@@ -216,6 +219,7 @@ def test_no_document_is_its_own_label_or_a_copy_of_another(pyseealso):
     assert len(set(bodies)) > 0.98 * len(bodies)
 
 
+@pytest.mark.slow
 def test_label_text_finds_about_half_of_the_first_labels(pyseealso):
     test = pyseealso.test
     scores = (test.X @ pyseealso.labels.Z.T).toarray()
@@ -224,6 +228,7 @@ def test_label_text_finds_about_half_of_the_first_labels(pyseealso):
     assert 0.4 < hits.mean() < 0.7
 
 
+@pytest.mark.slow
 def test_every_build_is_byte_identical_and_the_cache_gives_it_back(home, pyseealso, tmp_path):
     code = "import sys; from xcwork.data.pyseealso import load_pyseealso; load_pyseealso(sys.argv[1])"
     environment = {**os.environ, "PYTHONHASHSEED": "7"}

@@ -13,6 +13,8 @@ import pytest
 from tests.support.faults import shim
 from xcwork.methods.registry import METHODS
 
+pytestmark = pytest.mark.slow
+
 KINDS = {"kill", "term", "oom", "disk", "readonly", "clock"}
 
 

@@ -12,6 +12,8 @@ from benchmarks.long_runs import grown
 from benchmarks.predict_million import complete, is_complete, killed_at, write_documents
 from xcwork.runs import worker
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.timeout(900)  # several processes start; a busy machine takes its time
 def test_trainings_in_a_row_leave_nothing_behind(tmp_path):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.support.together import CREATED, LINES, PROCESSES
 from xcwork.data.load import load_dataset
 from xcwork.runs import jobs, worker
 from xcwork.runs.status import read_status
+
+pytestmark = pytest.mark.slow
 
 
 def answers(run) -> tuple:

@@ -11,6 +11,8 @@ from xcwork.kernels.svm_batch import by_inner_products, from_negatives, one_by_o
 from xcwork.kernels.svm_gram import descend_gram, gram, transposed
 from xcwork.sparse import Rows
 
+pytestmark = pytest.mark.slow
+
 WAYS = pytest.mark.parametrize("train", [one_by_one, from_negatives, by_inner_products])
 
 

@@ -21,6 +21,8 @@ from xcwork.methods.multihead import encoders
 from xcwork.methods.registry import create, method_class
 from xcwork.progress import Callback
 
+pytestmark = pytest.mark.slow
+
 
 class Heard(Callback):
     def __init__(self) -> None:

@@ -15,6 +15,8 @@ from xcwork.kernels.grlr import SETTLED
 from xcwork.methods.common.grlr import Assigned, Problem, assign_labels, assignment_precision, objective, solve
 from xcwork.sparse import normalise_rows
 
+pytestmark = pytest.mark.slow
+
 
 def groups_from(members: list[list[int]], labels: np.ndarray, n_documents: int) -> Groups:
     """Groups that may share documents."""

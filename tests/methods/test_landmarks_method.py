@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from scipy import sparse
 
 import xcwork
 from tests.support.label_families import N_GROUPS, every_score, make_families
+from tests.support.paths import SHARED_DATA, needs_shared_data
 from xcwork.core.dataset import Dataset
 from xcwork.methods.base import Method
 from xcwork.methods.landmarks.graph import landmark_graph
@@ -21,7 +20,7 @@ from xcwork.methods.landmarks.predictors import with_bias
 from xcwork.methods.landmarks.ridge import Ridge
 from xcwork.metrics import evaluate
 
-SHARED = Path(os.environ.get("XCWORK_SHARED_DATA", "../shared/data"))
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -217,9 +216,9 @@ def test_the_graph_around_a_label(families):
     assert graph.nodes.set_index("label_id").loc[9, "kind"] == "outlier"
 
 
-@pytest.mark.skipif(not (SHARED / "bibtex").is_dir(), reason="the Bibtex files are not at hand (XCWORK_SHARED_DATA)")
+@needs_shared_data("bibtex")
 def test_bibtex_reaches_the_published_ablation(home):
-    data = xcwork.load_dataset(SHARED / "bibtex", home=home)
+    data = xcwork.load_dataset(SHARED_DATA / "bibtex", home=home)
     model = Landmarks(decoding="l1").fit(data.train)
     found = evaluate(model, data)
     for k, combined, with_outliers in ((1, 64.41, 65.21), (3, 57.97, 60.75), (5, 59.51, 62.89)):

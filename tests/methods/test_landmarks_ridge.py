@@ -15,6 +15,8 @@ from xcwork.methods.landmarks import ridge as ridge_module
 from xcwork.methods.landmarks.predictors import Regressors, largest, weights_kept, with_bias
 from xcwork.methods.landmarks.ridge import Ridge
 
+pytestmark = pytest.mark.slow
+
 
 def problem(n_documents: int, n_features: int, n_labels: int = 9, seed: int = 0) -> tuple[sparse.csr_array, np.ndarray]:
     rng = np.random.default_rng(seed)

@@ -35,6 +35,7 @@ def best_by_brute_force(heads, label_of, k):
     return rows
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(2, 5), min_size=2, max_size=4), st.integers(1, 12), st.integers(0, 2**32 - 1), st.booleans()
 )
@@ -49,6 +50,7 @@ def test_best_first_search_equals_brute_force(lengths, k, seed, ties):
     assert ids.tolist() == best_by_brute_force(heads, label_of, k)
 
 
+@pytest.mark.slow
 def test_a_large_grid_is_searched_without_being_formed():
     rng = np.random.default_rng(0)
     heads = [rng.standard_normal((2, 3000)) for _ in range(2)]

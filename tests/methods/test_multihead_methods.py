@@ -21,6 +21,8 @@ from xcwork.methods.multihead.network import NetworkTraining, Schedule
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
 
+pytestmark = pytest.mark.slow
+
 METHODS = ("flat", "mhc", "mhp", "mhs")
 QUICK = {"width": 32, "epochs": 6, "least_steps": 40}
 

@@ -25,6 +25,8 @@ from xcwork.methods.siamesexml.method import SiameseXML, supplement
 from xcwork.methods.siamesexml.scores import NAMES
 from xcwork.progress import Callback
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"dimension": 16, "epochs": 4, "classifier_epochs": 3, "batch": 128}
 
 

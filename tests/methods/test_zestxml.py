@@ -87,6 +87,7 @@ def test_the_best_of_each_row_and_of_each_column_are_kept(seed: int, keep: int) 
     np.testing.assert_allclose(found.voters.toarray(), np.where(kept, values, 0), rtol=1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(seed=st.integers(0, 10_000), epsilon=st.floats(0.01, 0.9))
 def test_leaving_out_small_weights_costs_at_most_what_theorem_1_2_says(seed: int, epsilon: float) -> None:

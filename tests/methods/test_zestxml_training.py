@@ -20,6 +20,8 @@ from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.progress import Callback, listening
 from xcwork.sparse import to_rows
 
+pytestmark = pytest.mark.slow
+
 LOGISTIC = pytest.mark.parametrize("logistic", [False, True], ids=["squared hinge", "logistic"])
 
 

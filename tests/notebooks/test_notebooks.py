@@ -68,6 +68,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
+@pytest.mark.slow
 @each_notebook
 def test_it_runs_from_top_to_bottom(name: str, home: Path) -> None:
     assert run_notebooks.run(name, home, write=False) < 180

@@ -1,21 +1,15 @@
-"""A tiny dataset, a home folder, the gated test method, and waiting for conditions instead of for time."""
+"""A tiny dataset, a home folder and the gated test method."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.paths import PLUGIN
-from xcwork.methods import registry
-from xcwork.runs import Run, RunStore, processes
-from xcwork.runs.status import read_status
+from tests.support.gated_runs import end_workers, install_gated
+from xcwork.runs import Run, RunStore
 
 HOSTILE = "<script>alert(1)</script> | `x` \u202e [y](z)"
 TOPICS = ["solar power", "wind power", "rice cooking", "bread baking", "chess openings", HOSTILE]
@@ -56,9 +50,7 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def gated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The method `gated` exists here and in every worker process started here."""
-    monkeypatch.syspath_prepend(PLUGIN)
-    monkeypatch.setenv("PYTHONPATH", str(PLUGIN), prepend=os.pathsep)
-    monkeypatch.setitem(registry.METHODS, "gated", "gated:Gated")
+    install_gated(monkeypatch)
 
 
 @pytest.fixture
@@ -66,10 +58,7 @@ def store(tmp_path: Path) -> Iterator[RunStore]:
     """Runs in a home of their own; workers that a failing test leaves behind end with it."""
     made = RunStore(tmp_path / "home")
     yield made
-    for run in made.list():
-        status = read_status(run.folder)
-        if status.pid not in (None, os.getpid()) and processes.alive(status.pid, status.process):
-            os.kill(status.pid, signal.SIGKILL)
+    end_workers(tmp_path / "home")
 
 
 @pytest.fixture
@@ -87,16 +76,3 @@ def gate(tmp_path: Path) -> Path:
     folder = tmp_path / "gate"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def until() -> Callable[..., None]:
-    """Wait for a condition; a minute without it is a failure that says what was missing."""
-
-    def wait(condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"still waiting for {what}"
-            threading.Event().wait(0.02)
-
-    return wait

@@ -10,6 +10,8 @@ from xcwork.methods.registry import METHODS
 from xcwork.runs import RunStore, jobs, worker
 from xcwork.runs.estimates import IDLE_MB, Measurement, estimate, measurement_of, references
 
+pytestmark = pytest.mark.slow
+
 MEASURED = Measurement("gated", {"steps": 4, "seed": 0}, 1000, 100, 900, 10.0, IDLE_MB + 100, "small")
 SIZES = {"n_train": 1000, "n_labels": 100, "n_features": 900}
 TINY = "synthetic:n_documents=150,n_labels=20,n_topics=4,labels_per_document=2,seed=5"

@@ -18,6 +18,8 @@ from xcwork.progress import Callback
 from xcwork.runs import Run, jobs, processes, worker
 from xcwork.runs.status import Status, now, read_status, write_status
 
+pytestmark = pytest.mark.slow
+
 
 class Listener(Callback):
     """Remembers what it is told; opens the gate once it listens, and asks to stop in the phase `stop_in`."""

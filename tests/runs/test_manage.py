@@ -94,6 +94,7 @@ def test_a_run_that_a_worker_just_took_is_left_alone(new_run: Callable[..., Run]
     assert run.folder.is_dir()
 
 
+@pytest.mark.slow
 def test_a_live_worker_is_refused_and_then_cancelled(
     store: RunStore, new_run: Callable[..., Run], gate: Path, until: Callable[..., None]
 ) -> None:

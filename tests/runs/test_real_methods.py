@@ -7,6 +7,8 @@ import pytest
 
 from xcwork.runs import Run, RunStore, jobs, worker
 
+pytestmark = pytest.mark.slow
+
 DATA = "synthetic:n_documents=400,n_labels=150,seed=3"
 
 

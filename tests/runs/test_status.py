@@ -166,6 +166,7 @@ def test_the_first_phase_after_a_written_status_is_written_too(tmp_path, monkeyp
     assert read_status(tmp_path).phase == "climbing"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not tell")
 def test_peak_memory_does_not_count_the_process_that_started_this_one():
     ballast = b"x" * 700_000_000

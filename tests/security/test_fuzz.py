@@ -50,6 +50,7 @@ def test_every_sample_of_a_model_is_valid(name: str, targets: dict[str, Target],
     targets["model"].run(tmp_path / "model", files)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(INPUTS))
 def test_changed_inputs_give_a_result_or_a_sentence(name: str, targets: dict[str, Target], tmp_path: Path) -> None:
     tally = Tally()

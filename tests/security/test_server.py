@@ -6,11 +6,6 @@ import base64
 import http.client
 import itertools
 import os
-import socket
-import subprocess
-import sys
-import threading
-import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.paths import ROOT
+from tests.support.server import find_free_port, serving
 from xcwork.cli import app
 
 CONFIG = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())
@@ -29,32 +25,10 @@ STREAM, UPLOAD = "/_stcore/stream", "/_stcore/upload_file"
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of a dashboard that `xcwork app` started."""
     home = tmp_path_factory.mktemp("home")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = probe.getsockname()[1]
-    command = [sys.executable, "-m", "xcwork", "app", "--port", str(free), "--home", str(home)]
     # Settings of the user's that would open the server must not get through.
     opened = {"STREAMLIT_SERVER_ENABLE_CORS": "false", "STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}
-    with subprocess.Popen(
-        command, cwd=home, env=os.environ | opened, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as server:
-        try:
-            wait_for(free, server)
-            yield free
-        finally:
-            server.terminate()
-
-
-def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert server.poll() is None, "the server ended"
-        try:
-            if ask(port, "GET", "/_stcore/health").status == 200:
-                return
-        except OSError:
-            threading.Event().wait(0.1)
-    pytest.fail("the server did not answer within two minutes")
+    with serving(home, opened, home / "server.log", cwd=home) as server:
+        yield server.port
 
 
 def ask(
@@ -162,10 +136,7 @@ def test_with_a_login_it_may_be_shared_under_its_name(tmp_path: Path, monkeypatc
         raise SystemExit
 
     monkeypatch.setattr(os, "execve", become)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = probe.getsockname()[1]
-    arguments = ["app", "--port", str(free), "--allow-host", "lab.example.org", "--home", str(tmp_path)]
+    arguments = ["app", "--port", str(find_free_port()), "--allow-host", "lab.example.org", "--home", str(tmp_path)]
     assert CliRunner().invoke(app, arguments).exit_code == 0
     named = [value for option, value in itertools.pairwise(seen) if option == "--server.allowedHosts"]
     assert named == ["127.0.0.1", "localhost", "lab.example.org"]

@@ -67,6 +67,7 @@ def test_the_variants_are_ordered_as_in_the_paper(planted: Dataset):
     assert (frame[["preprocessing_seconds", "training_seconds"]] >= 0).all(axis=None)
 
 
+@pytest.mark.slow
 def test_precision_is_lost_with_the_size_of_the_groups(planted: Dataset):
     frame = study.precision_loss(planted, sizes=(1, 8), depths=(10,), noises=(0.0,), depth=3)
     assert frame[["factor", "value"]].drop_duplicates().values.tolist() == [

@@ -25,6 +25,8 @@ from xcwork.studies.multihead import (
     trim_tail,
 )
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"epochs": 2, "least_steps": 30}
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,33 +23,46 @@ class Server:
 
     process: subprocess.Popen[bytes]
     address: str
+    port: int
     healthy_after: float  # seconds from the command to the first answer
 
     def cpu_seconds(self) -> float:
-        """The processor time that the server has used so far."""
+        """Return the processor time that the server has used so far."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory_mb(self) -> float:
-        """The resident memory of the server process."""
+        """Return the resident memory of the server process."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-@contextmanager
-def serving(home: Path, environment: Mapping[str, str] | None = None, log: Path | None = None) -> Iterator[Server]:
-    """`xcwork app` over the folder `home`, stopped at the end."""
+def find_free_port() -> int:
+    """Return a port of the loopback address that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "xcwork", "app", "--port", str(port), "--home", str(home)]
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def serving(
+    home: Path,
+    environment: Mapping[str, str] | None = None,
+    log: Path | None = None,
+    *,
+    cwd: Path | None = None,
+    interpreter_options: Sequence[str] = (),
+) -> Iterator[Server]:
+    """Run `xcwork app` over the folder `home`, stopped at the end."""
+    port = find_free_port()
+    command = [sys.executable, *interpreter_options, "-m", "xcwork", "app", "--port", str(port), "--home", str(home)]
     start = time.perf_counter()
     with Path(log or os.devnull).open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, **(environment or {})})
+        process = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=out, env={**os.environ, **(environment or {})})
     try:
         address = f"http://127.0.0.1:{port}"
         _wait_for(process, address, log)
-        yield Server(process, address, time.perf_counter() - start)
+        yield Server(process, address, port, time.perf_counter() - start)
     finally:
         process.terminate()
         process.wait(PATIENCE)

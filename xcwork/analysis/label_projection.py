@@ -36,6 +36,7 @@ from xcwork.core.bands import Bands, absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.labels import LabelSpace
 from xcwork.errors import ConfigError, DataError, XcworkError
+from xcwork.extras import require_package
 from xcwork.progress import track
 from xcwork.sparse import normalise_rows
 from xcwork.storage.state import read_state, write_state
@@ -266,6 +267,7 @@ def _project_by_pca(reduced: np.ndarray) -> np.ndarray:
 def _project_by_umap(reduced: np.ndarray, seed: int) -> np.ndarray:
     if len(reduced) < 5:  # too few for neighbourhoods; any two coordinates will do
         return np.pad(reduced, ((0, 0), (0, max(0, 2 - reduced.shape[1]))))[:, :2]
+    require_package("umap", "the layout umap")
     with warnings.catch_warnings():
         # Without widgets a notebook cannot draw the progress bars of a package that umap imports; nobody wants them.
         warnings.filterwarnings("ignore", message="IProgress not found")

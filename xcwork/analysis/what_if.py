@@ -74,7 +74,7 @@ class EditedText:
 def why_no_new_labels(method: Method) -> str | None:
     """Return why labels cannot be typed for this model, as a sentence; None when they can."""
     if not method.capabilities.zero_shot:
-        able = [n for n in registry.METHODS if registry.method_class(n).capabilities.zero_shot]
+        able = [n for n in registry.usable_methods() if registry.method_class(n).capabilities.zero_shot]
         return (
             f"{method.title or type(method).__name__} knows a label only from documents that have it, so it cannot "
             f"score a new one; {', '.join(able)} can."

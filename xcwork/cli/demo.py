@@ -23,14 +23,14 @@ FIRST = ("tfidf", "zestxml", "label_tree", "one_vs_all")  # in this order: the p
 def queue_demo_runs() -> list[str]:
     """Start or resume what is missing; the ids of these runs."""
     from xcwork.export.terminal import note
-    from xcwork.methods.registry import METHODS
+    from xcwork.methods.registry import usable_methods
     from xcwork.runs import RunStore, jobs
 
     read_data(DATA, {})  # built once here, with a bar, rather than by every worker
     store = RunStore()
     earlier = _demo_runs(store)
     queued = []
-    for method in sorted(METHODS, key=_place):
+    for method in sorted(usable_methods(), key=_place):
         runs = earlier.get(method, [])
         if not runs:
             queued.append(jobs.launch(store.create(method, PARAMS.get(method), DATA, name=f"{method} demo")).id)

@@ -30,18 +30,20 @@ def methods(
 ) -> None:
     """List the methods, or show one with its parameters."""
     from xcwork.export.terminal import table
-    from xcwork.methods.registry import METHODS, method_class
+    from xcwork.methods.registry import METHODS, method_class, usable_methods
 
     if name is not None:
         _show_one(name, method_class(name), as_json)
         return
-    cards = {name: _card(name, method_class(name)) for name in METHODS}
+    cards = {name: _card(name, method_class(name)) for name in usable_methods()}
     rows = [(name, card["title"], _abilities(card)) for name, card in cards.items()]
+    missing = ", ".join(name for name in METHODS if name not in cards)
     show(
         as_json,
         {"methods": list(cards.values())},
         table(("method", "what it is", "abilities"), rows),
         "\nxcwork methods NAME shows the parameters of one.",
+        *([f"{missing} need torch, which is not installed; pip install 'xcwork[neural]'"] if missing else []),
     )
 
 

@@ -16,6 +16,7 @@ import typer
 
 from xcwork.cli.common import Home, Json, show
 from xcwork.errors import ConfigError, XcworkError
+from xcwork.extras import require_package
 
 ADDRESS = "127.0.0.1"
 LOCAL_NAMES = (ADDRESS, "localhost")
@@ -68,6 +69,8 @@ def app(
 
 def find_dashboard() -> Path:
     """Return the folder of the dashboard, which is installed as `xcwork_app`."""
+    for package in ("streamlit", "plotly"):
+        require_package(package, "the dashboard")
     found = find_spec("xcwork_app")
     if found is None or found.origin is None:
         raise ConfigError("the dashboard is missing; install xcwork again")

@@ -27,11 +27,11 @@ from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from xcwork.errors import ConfigError, RunError
+from xcwork.extras import require_package
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -45,8 +45,7 @@ HOW = "give tcp://HOST:PORT as `dask scheduler` prints it, or local:N for N proc
 
 def check(address: str) -> str:
     """`address` if a cluster may be there, else one sentence; nothing is started."""
-    if find_spec("distributed") is None:
-        raise ConfigError("a cluster needs Dask, which is not installed; pip install 'xcwork[dist]'")
+    require_package("distributed", "a Dask cluster")
     if address.startswith("local:"):
         _local_workers(address)
         return address

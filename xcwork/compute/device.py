@@ -15,6 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from xcwork.errors import ConfigError
+from xcwork.extras import is_installed, require_package
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +25,8 @@ FEW_DOCUMENTS = 16  # of which one thread of torch is the quickest
 
 
 def resolve(name: str = "auto") -> torch.device:
-    """The torch device that `name` stands for on this machine."""
+    """Return the torch device that `name` stands for on this machine."""
+    require_package("torch", f"device {name!r}")
     import torch
 
     available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
@@ -35,6 +37,11 @@ def resolve(name: str = "auto") -> torch.device:
     if not available[name]:
         raise ConfigError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
     return torch.device(name)
+
+
+def resolve_kind(name: str = "auto") -> str:
+    """Return `cpu`, `cuda` or `mps`; without torch, which methods on the CPU can do without, it is the CPU."""
+    return "cpu" if name in ("auto", "cpu") and not is_installed("torch") else resolve(name).type
 
 
 def describe() -> str:
@@ -57,7 +64,7 @@ def glance() -> str:
     nvidia = Path("/proc/driver/nvidia").exists() or platform.system() == "Windows"
     if not nvidia and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
         return f"CPU, {cpu_count()} threads"
-    asked = "from xcwork import device; print(device.describe())"
+    asked = "from xcwork.compute import device; print(device.describe())"
     answer = subprocess.run([sys.executable, "-P", "-c", asked], capture_output=True, text=True, check=False)
     return answer.stdout.strip() or f"CPU, {cpu_count()} threads"
 

@@ -41,7 +41,7 @@ from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
 from xcwork.methods.model import FittedModel, Misfit, Params
-from xcwork.methods.names import METHODS, find_class, name_of
+from xcwork.methods.names import find_class, name_of, usable_methods
 from xcwork.methods.params import Parameter, param
 from xcwork.progress import Callback, listening
 from xcwork.storage.state import read_state, storable, write_state
@@ -142,7 +142,7 @@ class Method(ABC):
         if train.n_documents == 0 or train.n_labels == 0:
             raise DataError("there are no documents or no labels to train on")
         if self.capabilities.needs_label_text and train.labels.Z is None:
-            without = [n for n in METHODS if not find_class(n).capabilities.needs_label_text]
+            without = [n for n in usable_methods() if not find_class(n).capabilities.needs_label_text]
             raise DataError(
                 f"{type(self).__name__} needs label text or label features, and this dataset has neither",
                 remedy=f"add a labels file, or use one of {', '.join(without)}",
@@ -204,7 +204,7 @@ class Method(ABC):
         """Add labels by their texts, without training, and return their ids. Zero-shot methods only."""
         model = self._current_model()
         if not self.capabilities.zero_shot:
-            able = [n for n in METHODS if find_class(n).capabilities.zero_shot]
+            able = [n for n in usable_methods() if find_class(n).capabilities.zero_shot]
             raise ConfigError(
                 f"{type(self).__name__} cannot predict labels it was not trained on; {', '.join(able)} can"
             )

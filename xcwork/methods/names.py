@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from xcwork.errors import ConfigError
+from xcwork.extras import is_installed, require_package
 
 METHODS = {
     "bm25": "xcwork.methods.label_match.method:BM25",
@@ -24,12 +25,21 @@ METHODS = {
     "tfidf": "xcwork.methods.label_match.method:TfidfMatch",
     "zestxml": "xcwork.methods.zestxml.method:ZestXML",
 }
+TORCH_METHODS = frozenset({"deep_miml", "flat", "landmarks", "mhc", "mhp", "mhs", "siamesexml"})
+
+
+def usable_methods() -> list[str]:
+    """Return the names of the methods whose packages are installed; some extras may be missing."""
+    has_torch = is_installed("torch")
+    return [name for name in METHODS if has_torch or name not in TORCH_METHODS]
 
 
 def find_class(name: str) -> type[Any]:
     """Return the class registered under `name`."""
     if name not in METHODS:
         raise ConfigError(f"there is no method called {name!r}; choose one of {', '.join(METHODS)}")
+    if name in TORCH_METHODS:
+        require_package("torch", f"the method {name}")
     module, _, attribute = METHODS[name].partition(":")
     return getattr(import_module(module), attribute)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from xcwork.methods.base import Method
-from xcwork.methods.names import METHODS, find_class, name_of
+from xcwork.methods.names import METHODS, find_class, name_of, usable_methods
 
-__all__ = ["METHODS", "create", "method_class", "name_of"]
+__all__ = ["METHODS", "create", "method_class", "name_of", "usable_methods"]
 
 
 def method_class(name: str) -> type[Method]:

@@ -69,7 +69,7 @@ def check_ranks(method: str, able: bool, ranks: int) -> None:
     if ranks > 1 and not able:
         from xcwork.methods import registry
 
-        able_ones = [name for name in registry.METHODS if registry.method_class(name).capabilities.ranks]
+        able_ones = [name for name in registry.usable_methods() if registry.method_class(name).capabilities.ranks]
         raise ConfigError(f"{method} does not share its labels among ranks; {' and '.join(able_ones)} do")
 
 

@@ -142,9 +142,9 @@ def _device(method: Method, config: dict[str, Any]) -> str:
     """Where this method will really run; torch is only asked when the method can use more than the CPU."""
     if not method.capabilities.gpu:
         return "cpu"
-    from xcwork.compute.device import resolve
+    from xcwork.compute.device import resolve_kind
 
-    return resolve(config["device"]).type
+    return resolve_kind(config["device"])
 
 
 def _dataset(run: Run, config: dict[str, Any]) -> Dataset:

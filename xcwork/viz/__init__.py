@@ -14,9 +14,13 @@ import html
 import math
 from typing import TYPE_CHECKING, Any
 
+from xcwork.extras import require_package
+
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+
+require_package("plotly", "a figure")  # once here, for all modules that draw
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")

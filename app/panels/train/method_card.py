@@ -8,7 +8,7 @@ import streamlit as st
 from xcwork_app import state, widgets
 
 from xcwork.methods.base import Capabilities, Method
-from xcwork.methods.registry import METHODS, method_class
+from xcwork.methods.registry import method_class, usable_methods
 
 FIRST = "zestxml"
 ABILITIES = {
@@ -26,7 +26,7 @@ def choose() -> str:
 
     Only the chosen method is imported: some bring large libraries with them.
     """
-    names = list(METHODS)
+    names = usable_methods()
     usual = FIRST if FIRST in names else names[0]
     st.session_state["train.method"] = state.pick_option("method", names, usual, usual)
     chosen = st.pills(
@@ -68,7 +68,7 @@ def get_idea(cls: type[Method]) -> str:
 def _show_all() -> None:
     import pandas as pd
 
-    rows = [_make_row(name, method_class(name)) for name in METHODS]
+    rows = [_make_row(name, method_class(name)) for name in usable_methods()]
     widgets.show_table(
         pd.DataFrame(rows), key="train.methods", name="methods", alt=f"{len(rows)} methods and what they can do"
     )

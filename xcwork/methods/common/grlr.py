@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.cores import cpu_count
-from xcwork.compute.device import resolve
+from xcwork.compute.device import resolve_kind
 from xcwork.compute.parallel import parallel_map
 from xcwork.data.groups import Groups
 from xcwork.errors import ConfigError
@@ -173,7 +173,7 @@ def assign_labels(
         seed=seed,
     )
     # MPS has neither double precision nor sparse products.
-    if device != "cpu" and resolve(device).type == "cuda":
+    if device != "cpu" and resolve_kind(device) == "cuda":
         from xcwork.methods.common.grlr_torch import solve_with_torch
 
         documents, embeddings = solve_with_torch(problem, device)

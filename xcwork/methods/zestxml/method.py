@@ -39,7 +39,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import CHOICES, resolve
+from xcwork.compute.device import CHOICES, resolve_kind
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
@@ -181,7 +181,7 @@ class ZestXML(Method):
         if self.variant == "tuned":  # a hidden label's terms must not vote, or it would not stand for an unseen one
             label = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
             Z = keep_entries(Z, ~np.isin(label, roles.hidden) | (Z.indices < len(self.identities_)))
-        device = resolve(self.device).type if self.device != "cpu" else "cpu"
+        device = resolve_kind(self.device) if self.device != "cpu" else "cpu"
         found = find_pairs(
             X, Y, Z, keep=self.pairs, blend=self.blend, epsilon=self.epsilon, plain=self.plain, device=device
         )

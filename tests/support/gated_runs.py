@@ -1,0 +1,33 @@
+"""The method `gated` in this process and its children, and the end of workers that a test leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import PLUGIN
+from xcwork.methods import registry
+from xcwork.runs import RunStore, processes
+from xcwork.runs.status import read_status
+
+
+def install_gated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the method `gated` here and in every process started here."""
+    monkeypatch.syspath_prepend(PLUGIN)
+    monkeypatch.setenv("PYTHONPATH", str(PLUGIN), prepend=os.pathsep)
+    monkeypatch.setitem(registry.METHODS, "gated", "gated:Gated")
+
+
+def end_workers(home: Path) -> None:
+    """Kill every worker process of the runs in `home`."""
+    for run in RunStore(home).list():
+        status = read_status(run.folder)
+        if status.pid is None or status.pid == os.getpid() or not processes.alive(status.pid, status.process):
+            continue
+        os.kill(status.pid, signal.SIGKILL)
+        with suppress(ChildProcessError):  # somebody else's child
+            os.waitpid(status.pid, 0)
