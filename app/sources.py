@@ -64,9 +64,9 @@ class Source:
         return self.data if self.path is None else str(self.path)
 
     def load_options(self) -> dict[str, Any]:
-        from xcwork.cli.common import data_options
+        from xcwork.options import parse_data_options
 
-        return data_options(f"{name}={value}" for name, value in self.options)
+        return parse_data_options(f"{name}={value}" for name, value in self.options)
 
     def arguments(self) -> list[str]:
         """Return what follows `--data` on a command line."""

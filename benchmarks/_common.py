@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from xcwork.export.tables import render_markdown
+
 ALONE = 200  # documents that are asked for one by one
 PACKAGES = ("xcwork", "numpy", "scipy", "scikit-learn", "numba")
 
@@ -124,8 +126,7 @@ def markdown_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | N
     columns = list(rows[0]) if columns is None else list(columns)
     cells = [[_cell(row.get(column)) for column in columns] for row in rows]
     numeric = [all(not isinstance(row.get(column), str) for row in rows) for column in columns]
-    lines = [columns, ["---:" if right else "---" for right in numeric], *cells]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return render_markdown(columns, cells, numeric)
 
 
 def _cell(value: Any) -> str:

@@ -105,13 +105,13 @@ def main() -> None:
     options = parser.parse_args()
 
     import xcwork
-    from xcwork.cli.common import data_options
+    from xcwork.options import parse_data_options
 
     facts, tables = conditions(), {}
     settings = {name: getattr(options, name) for name in ("learner", "learner_params", "merge", "assign", "steps")}
     variants = [name for name in options.variants.split(";") if name != "oracle"]
     for source in options.data:
-        dataset = xcwork.load_dataset(source, **data_options(options.option))
+        dataset = xcwork.load_dataset(source, **parse_data_options(options.option))
         if options.idf:
             dataset = weighted(dataset)
         small = dataset.train.take(range(min(WARM_UP, len(dataset.train))))

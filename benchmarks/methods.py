@@ -58,10 +58,10 @@ WARM_UP = 200  # documents
 def measure(method: str, data: str, settings: list[str], options: list[str]) -> dict[str, Any]:
     """One row of the table, in this process."""
     import xcwork
-    from xcwork.cli.common import data_options
     from xcwork.methods import method_class
+    from xcwork.options import parse_data_options
 
-    dataset = xcwork.load_dataset(data, **data_options(options))
+    dataset = xcwork.load_dataset(data, **parse_data_options(options))
     known = method_class(method).parameters()
     params = {
         name: known[name].parse(value) for name, value in (one.split("=", 1) for one in settings) if name in known

@@ -62,9 +62,9 @@ def measure_cost(method: str, options: argparse.Namespace) -> dict[str, Any]:
 def measure_accuracy(method: str, options: argparse.Namespace) -> dict[str, Any]:
     """One row of `accuracy`, in this process."""
     import xcwork
-    from xcwork.cli.common import data_options
+    from xcwork.options import parse_data_options
 
-    dataset = xcwork.load_dataset(options.data, **data_options(options.option))
+    dataset = xcwork.load_dataset(options.data, **parse_data_options(options.option))
     params = settings_for(method, options.set)
     small = dataset.train.take(range(min(200, len(dataset.train))))
     xcwork.create(method, **params | {"epochs": 1, "least_steps": 0}).fit(small).predict(small, k=5)
@@ -89,9 +89,9 @@ def measure_accuracy(method: str, options: argparse.Namespace) -> dict[str, Any]
 def measure_powerset(method: str, options: argparse.Namespace) -> dict[str, Any]:
     """Exact-match accuracy of label sets, in this process."""
     import xcwork
-    from xcwork.cli.common import data_options
+    from xcwork.options import parse_data_options
 
-    dataset = xcwork.load_dataset(options.data, **data_options(options.option))
+    dataset = xcwork.load_dataset(options.data, **parse_data_options(options.option))
     params = settings_for(method, options.set) | (
         {"coding": "powerset", "bits": options.bits} if method == "mhp" else {}
     )

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FINDINGS = ROOT / "tests" / "security" / "findings"
 SHARES = {"readers": 0.3, "model": 0.1, "run": 0.1, "config": 0.5}
 SILENCE = 120.0  # seconds without a word after which a worker is taken to hang; nothing in it should take 2
-INSTRUMENTED = ["xcwork.data", "xcwork.storage.state", "xcwork.runs", "xcwork.cli.common", "xcwork.methods.base"]
+INSTRUMENTED = ["xcwork.data", "xcwork.storage.state", "xcwork.runs", "xcwork.options", "xcwork.methods.base"]
 LONGEST_ENTROPY = 1024  # bytes that atheris may use to draw one input
 
 
@@ -158,9 +158,9 @@ def work(arguments: argparse.Namespace) -> int:
         import atheris
 
         with atheris.instrument_imports(include=INSTRUMENTED):
-            import xcwork.cli.common
             import xcwork.data.load
             import xcwork.methods.base
+            import xcwork.options
             import xcwork.runs.store  # noqa: F401
     from tests.support.fuzzing.hunting import Tally, limited, walk, warm_up
 

@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from xcwork.cli import app
-from xcwork.cli.documents import BATCH
+from xcwork.cli.documents import BATCH_SIZE
 from xcwork.core.dataset import first_fingerprint
 from xcwork.data.load import load_dataset
 from xcwork.runs import RunStore
@@ -194,7 +194,7 @@ def test_a_killed_prediction_is_continued_with_every_line_once(workbench: Workbe
     assert not output.read_bytes().endswith(b"\n")
     found = xcwork_json(*arguments, output)
     assert found["documents"] == 1000
-    assert 2 * BATCH < found["continued_from"] < 3 * BATCH
+    assert 2 * BATCH_SIZE < found["continued_from"] < 3 * BATCH_SIZE
     assert xcwork_json(*arguments, whole)["continued_from"] == 0
     assert output.read_bytes() == whole.read_bytes()
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xcwork.cli.documents import BATCH, Document, count_documents, document_batches, read_documents
+from xcwork.cli.documents import BATCH_SIZE, Document, count_documents, document_batches, read_documents
 from xcwork.cli.resumable_output import ContinuedFile
 from xcwork.errors import ConfigError, DataError
 
@@ -63,15 +63,15 @@ def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
         count_documents(tmp_path / "absent.txt")
 
 
-@pytest.mark.parametrize("first", [0, 1, BATCH, BATCH + 3])
+@pytest.mark.parametrize("first", [0, 1, BATCH_SIZE, BATCH_SIZE + 3])
 def test_batches_go_on_from_any_document(tmp_path: Path, first: int) -> None:
-    total = 2 * BATCH + 5
+    total = 2 * BATCH_SIZE + 5
     file = tmp_path / "docs.txt"
     file.write_text("".join(f"document {i}\n" for i in range(total)))
     assert count_documents(file) == total
     batches = list(document_batches(file, first))
     assert [document.number for batch in batches for document in batch] == list(range(first, total))
-    assert max(map(len, batches)) <= BATCH
+    assert max(map(len, batches)) <= BATCH_SIZE
 
 
 def _records(start: int, stop: int) -> list[dict[str, object]]:

@@ -16,9 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from xcwork.cli.common import Home, Json, settings, show, to_json
+from xcwork.cli.arguments import Home, Json
 from xcwork.cli.errors import INTERRUPTED, USER_ERROR, Commands, Ended
+from xcwork.cli.output import print_result, to_json
 from xcwork.errors import ConfigError, DataError
+from xcwork.options import parse_pairs
 
 ENDINGS = {
     "data": DataError("label 7 is \x1b[31mred", file="a.txt", line=3, remedy="look\nthere"),
@@ -42,7 +44,7 @@ def end(how: str, number: Annotated[int, typer.Option(min=1)] = 1, as_json: Json
     """End."""
     if how in ENDINGS:
         raise ENDINGS[how]
-    show(as_json, {"how": how, "number": number}, f"{how}: \x1b[1m[bold]{number} :warning:", "")
+    print_result(as_json, {"how": how, "number": number}, f"{how}: \x1b[1m[bold]{number} :warning:", "")
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -136,11 +138,11 @@ def test_json_text_is_what_it_was_and_no_terminal_obeys_it(text: str) -> None:
 
 
 def test_settings_are_name_and_value() -> None:
-    assert settings(["a=1", "b=x=y", "c="], "--set") == {"a": "1", "b": "x=y", "c": ""}
-    assert settings(None, "--set") == {}
+    assert parse_pairs(["a=1", "b=x=y", "c="], "--set") == {"a": "1", "b": "x=y", "c": ""}
+    assert parse_pairs(None, "--set") == {}
     for wrong in (["a"], ["=1"], ["a b=1"], ["a=1", "a=2"]):
         with pytest.raises(ConfigError, match="--set"):
-            settings(wrong, "--set")
+            parse_pairs(wrong, "--set")
 
 
 def test_output_may_be_closed_early(tmp_path: Path) -> None:

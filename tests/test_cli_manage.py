@@ -76,7 +76,9 @@ def test_names_change_and_everything_stays_together(run: Run) -> None:
     found = json.loads(xcwork("rename", "data", "weather.csv", "climate", "--json")[1])
     assert found == {"renamed": "weather.csv", "kind": "data", "name": "climate.csv", "runs": [run.id]}
     listed = json.loads(xcwork("runs", "--json")[1])["runs"]
-    assert [(entry["name"], entry["data"]) for entry in listed] == [("second name", "climate.csv")]
+    assert [(entry["name"], entry["data"]) for entry in listed] == [
+        ("second name", str(run.home / "data" / "climate.csv"))
+    ]
     assert xcwork("evaluate", run.id, "--data", "climate.csv")[0] == 0
     assert "climate.csv" in xcwork("datasets")[1]
 

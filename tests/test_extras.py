@@ -14,7 +14,8 @@ import pytest
 from tests.support.fruit import write_fruit
 from tests.support.paths import ROOT
 from xcwork.extras import EXTRAS
-from xcwork.methods.registry import METHODS, TORCH_METHODS
+from xcwork.methods.names import TORCH_METHODS
+from xcwork.methods.registry import METHODS
 
 HIDDEN = ("dask", "distributed", "plotly", "streamlit", "torch", "umap")
 LINEAR_METHODS = sorted(set(METHODS) - TORCH_METHODS)

@@ -23,28 +23,28 @@ def widths(html: str) -> list[float]:
 
 
 def test_cells_are_escaped_and_formatted():
-    html = markup.table([HOSTILE], [[HOSTILE], [1234], [0.5], [None], [float("nan")]])
+    html = markup.render_table([HOSTILE], [[HOSTILE], [1234], [0.5], [None], [float("nan")]])
     assert "<script>" not in html
     assert html.count("&lt;script&gt;") == 2
     assert all(f">{shown}<" in html for shown in ("1,234", "0.5000", "–"))
-    assert "<script>" not in markup.heading(HOSTILE) + markup.paragraph(HOSTILE)
+    assert "<script>" not in markup.render_heading(HOSTILE) + markup.render_paragraph(HOSTILE)
 
 
 def test_bars_are_as_long_as_their_values():
-    html = markup.table([""], [[bar] for bar in markup.bars([2.0, -1.0, 0.0])])
-    assert widths(html) == pytest.approx([markup.BAR_WIDTH, markup.BAR_WIDTH / 2, 0])
-    assert markup.AGAINST in html
-    assert markup.bars([]) == []
+    html = markup.render_table([""], [[bar] for bar in markup.scale_bars([2.0, -1.0, 0.0])])
+    assert widths(html) == pytest.approx([markup.BAR_WIDTH_EM, markup.BAR_WIDTH_EM / 2, 0])
+    assert markup.AGAINST_COLOUR in html
+    assert markup.scale_bars([]) == []
 
 
 def test_predictions_show_names_and_bars():
     topk = TopK(np.array([[1, 0, -1]], np.int32), np.float32([[0.5, 0.25, -np.inf]]), LabelSpace(["a", HOSTILE]))
     html = topk._repr_html_()
     assert "<script>" not in html
-    assert widths(html) == pytest.approx([markup.BAR_WIDTH, markup.BAR_WIDTH / 2])
+    assert widths(html) == pytest.approx([markup.BAR_WIDTH_EM, markup.BAR_WIDTH_EM / 2])
     assert "1 documents" not in html
     negative = TopK(np.array([[1, 0]], np.int32), np.float32([[-1.0, -2.0]]))
-    assert widths(negative._repr_html_()) == pytest.approx([markup.BAR_WIDTH, 0])
+    assert widths(negative._repr_html_()) == pytest.approx([markup.BAR_WIDTH_EM, 0])
     assert "0 documents" in TopK.empty(0, 5)._repr_html_()
 
 
@@ -70,9 +70,9 @@ def test_reports_and_datasets_show_themselves(checkerboard):
     assert "<script>" not in shown
     assert "P@1" in shown
     assert "zero-shot" in shown
-    assert widths(shown)[0] == pytest.approx(markup.BAR_WIDTH * report.metrics["P@1"] / 100, abs=0.01)
+    assert widths(shown)[0] == pytest.approx(markup.BAR_WIDTH_EM * report.metrics["P@1"] / 100, abs=0.01)
 
 
 def test_numpy_numbers_are_numbers():
-    assert ">1,500<" in markup.table([""], [[np.int64(1500)]])
-    assert ">0.2500<" in markup.table([""], [[np.float32(0.25)]])
+    assert ">1,500<" in markup.render_table([""], [[np.int64(1500)]])
+    assert ">0.2500<" in markup.render_table([""], [[np.float32(0.25)]])

@@ -56,7 +56,7 @@ def test_the_frame_itself_is_not_changed():
 def test_markdown():
     frame = pd.DataFrame({"label": ["a|b", "<i>\nx"], "P@1": [1.0, 2.345], "good": [True, False]})
     assert to_markdown(frame) == (
-        "| label | P@1 | good |\n| --- | ---: | --- |\n| a\\|b | 1.00 | True |\n| &lt;i> x | 2.35 | False |\n"
+        "| label | P@1 | good |\n| --- | ---: | --- |\n| a\\|b | 1.00 | True |\n| &lt;i&gt; x | 2.35 | False |\n"
     )
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from xcwork.export import terminal
-from xcwork.export.terminal import ProgressBar, clean, table
+from xcwork.export.terminal import ProgressBar, render_table
+from xcwork.export.text import clean_text
 from xcwork.progress import listening, report, track
 
 OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -19,14 +20,14 @@ OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 @given(st.text(st.characters(categories=["Cc", "Cf", "Cs", "L", "Zl"]), max_size=60))
 def test_cleaned_text_is_one_line_that_no_terminal_obeys(text: str) -> None:
-    cleaned = clean(text)
+    cleaned = clean_text(text)
     assert not OBEYED.search(cleaned)
     assert len(cleaned.splitlines()) <= 1
     cleaned.encode("utf-8")
 
 
 def test_harmless_text_stays_as_it_is() -> None:
-    assert clean("Größe: naïve café 東京 [bold]") == "Größe: naïve café 東京 [bold]"
+    assert clean_text("Größe: naïve café 東京 [bold]") == "Größe: naïve café 東京 [bold]"
 
 
 def _rendered(made: object) -> str:
@@ -36,7 +37,7 @@ def _rendered(made: object) -> str:
 
 
 def test_a_table_shows_markup_and_escape_codes_as_text() -> None:
-    shown = _rendered(table(("label", "score"), [("[red]\x1b[2Jx", 1.234), ("[/]", None)]))
+    shown = _rendered(render_table(("label", "score"), [("[red]\x1b[2Jx", 1.234), ("[/]", None)]))
     assert "[red]\\x1b[2Jx" in shown
     assert "[/]" in shown
     assert "1.23" in shown
@@ -44,7 +45,7 @@ def test_a_table_shows_markup_and_escape_codes_as_text() -> None:
 
 
 def test_numbers_stand_right_and_text_left() -> None:
-    lines = _rendered(table(("name", "n"), [("a", 5), ("b", 12345)])).splitlines()
+    lines = _rendered(render_table(("name", "n"), [("a", 5), ("b", 12345)])).splitlines()
     assert lines[1].rstrip().endswith("     5")
     assert lines[2].rstrip().endswith("12,345")
     assert lines[1].startswith("a")
@@ -74,7 +75,7 @@ def test_a_bar_away_from_a_terminal_writes_a_line_now_and_then(
 
 def test_a_bar_on_a_terminal_names_phase_count_and_values(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
-    monkeypatch.setattr(terminal, "messages", lambda: Console(file=screen, force_terminal=True, width=120))
+    monkeypatch.setattr(terminal, "open_messages", lambda: Console(file=screen, force_terminal=True, width=120))
     with ProgressBar() as bar, listening([bar]):
         for step in track(range(4), "fitting [x]"):
             report("fitting [x]", loss=0.25)

@@ -1,4 +1,4 @@
-"""Where datasets, runs and caches live: the folder of the environment variable XCWORK_HOME, else the current folder."""
+"""Where things are: the home folder with datasets, runs and caches, and files that options name."""
 
 from __future__ import annotations
 
@@ -7,5 +7,14 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """The folder that holds `data/` and `runs/`."""
+    """Return the folder that holds `data/` and `runs/`: that of XCWORK_HOME, else the current one."""
     return Path(os.environ.get("XCWORK_HOME") or Path.cwd()).expanduser().resolve()
+
+
+def find_named_file(name: str, folder: Path) -> Path | None:
+    """Return the file that an option names: in the user's home (`~`), here or in `folder`; None if there is none."""
+    try:
+        given = Path(name).expanduser()
+    except RuntimeError:  # `~somebody` whom this machine does not know
+        given = Path(name)
+    return next((file.resolve() for file in (given, folder / name) if file.is_file()), None)

@@ -11,7 +11,7 @@ whose `on_step` returns True stops the work: the loop raises `Cancelled` at the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -28,7 +28,7 @@ class Callback:
         """A phase of `total` steps begins (None: unknown)."""
 
     def on_step(self, phase: str, step: int, total: int | None) -> bool:
-        """`step` steps of the phase are done. Return True to stop the work."""
+        """Return `step` steps of the phase are done. Return True to stop the work."""
         return False
 
     def on_values(self, phase: str, values: dict[str, float]) -> None:
@@ -53,21 +53,21 @@ def listening(callbacks: Iterable[Callback]) -> Iterator[None]:
 
 def track(items: Iterable[T], phase: str, *, total: int | None = None) -> Iterator[T]:
     """Yield `items`, reporting a step after each; raises `Cancelled` when a callback asks to stop."""
-    if total is None and hasattr(items, "__len__"):
-        total = len(items)  # type: ignore[arg-type]
+    if total is None and isinstance(items, Sized):
+        total = len(items)
     listeners = _listeners.get()
     for listener in listeners:
         listener.on_phase(phase, total)
     # A zeroth step lets a cancellation that came earlier take effect before the phase does any work.
-    _step(listeners, phase, 0, total)
+    _report_step(listeners, phase, 0, total)
     for done, item in enumerate(items, start=1):
         yield item
-        _step(listeners, phase, done, total)
+        _report_step(listeners, phase, done, total)
     for listener in listeners:
         listener.on_phase_end(phase)
 
 
-def _step(listeners: Sequence[Callback], phase: str, done: int, total: int | None) -> None:
+def _report_step(listeners: Sequence[Callback], phase: str, done: int, total: int | None) -> None:
     wishes = [listener.on_step(phase, done, total) for listener in listeners]
     if any(wishes):
         raise Cancelled(f"stopped during {phase}")
@@ -80,7 +80,7 @@ def report(phase: str, **values: float) -> None:
 
 
 def batches(X: Any, size: int, phase: str) -> Iterator[Any]:
-    """The rows of `X` in blocks of `size`, tracked."""
+    """Yield the rows of `X` in blocks of `size`, tracked."""
     from xcwork.storage.mapped_arrays import release  # numpy and scipy, which the command line's help can do without
 
     for start in track(range(0, X.shape[0], size), phase):

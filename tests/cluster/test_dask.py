@@ -63,7 +63,7 @@ def test_blocks_run_in_both_workers_in_order_and_the_data_go_once(on_cluster) ->
 
 
 def test_light_items_travel_together(on_cluster) -> None:
-    packs = cluster._packed(list(range(1000)), on_cluster.threads)
+    packs = cluster._pack_items(list(range(1000)), on_cluster.threads)
     assert len(packs) <= 40
     assert [item for pack in packs for item in pack] == list(range(1000))
     results = block_map(sum_up_to, Numbers(9), list(range(200)), "adding", light=True)
@@ -128,12 +128,12 @@ def test_a_cancelled_training_goes_on_without_the_cluster(topics, on_cluster, sm
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ("nonsense", "is no address of a cluster"),
-        ("http://host:80", "is no address of a cluster"),
-        ("tcp://host", "is no address of a cluster"),
+        ("nonsense", "is not the address of a cluster"),
+        ("http://host:80", "is not the address of a cluster"),
+        ("tcp://host", "is not the address of a cluster"),
         ("local:0", "does not say how many processes"),
         ("local:many", "does not say how many processes"),
-        ("tcp://127.0.0.1:99999", "is no address"),
+        ("tcp://127.0.0.1:99999", "is not the address"),
     ],
 )
 def test_a_wrong_address_is_one_sentence(address, sentence) -> None:
@@ -176,7 +176,7 @@ def test_the_command_line_refuses_a_wrong_address_before_there_is_a_run(home) ->
 
     done = CliRunner().invoke(app, ["train", "popularity", "--data", "synthetic", "--cluster", "host:8786"])
     assert done.exit_code == 2
-    assert "'host:8786' is no address of a cluster" in done.output
+    assert "'host:8786' is not the address of a cluster" in done.output
     assert RunStore().list() == []
 
 
@@ -197,7 +197,7 @@ def test_the_address_in_a_run_folder_alone_connects_to_nothing(home, monkeypatch
     from xcwork.runs import RunStore, jobs
 
     started = []
-    monkeypatch.setattr(jobs, "_start", lambda run, status: started.append(run.config["cluster"]))
+    monkeypatch.setattr(jobs, "_start_worker", lambda run, status: started.append(run.config["cluster"]))
     monkeypatch.delenv("XCWORK_CLUSTER", raising=False)
     run = RunStore().create("popularity", {}, "synthetic", cluster="tcp://stranger:8786")
     with pytest.raises(RunError, match="--cluster tcp://stranger:8786` goes on there, and --cluster '' here"):

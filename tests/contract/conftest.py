@@ -11,7 +11,8 @@ import pytest
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
 from xcwork.methods.base import Method
-from xcwork.methods.registry import METHODS, TORCH_METHODS, create
+from xcwork.methods.names import TORCH_METHODS
+from xcwork.methods.registry import METHODS, create
 
 SLOW_METHODS = TORCH_METHODS | {"eagle"}  # the fast set holds the linear methods to the contract
 

@@ -79,7 +79,7 @@ def test_a_document_alone_is_not_diluted(checkerboard: Dataset) -> None:
     [
         ("pairs:size=2", "must be one of random, clusters, names"),
         ("random", "need size=NUMBER"),
-        ("random:3", "not name=value"),
+        ("random:3", "takes name=value, got '3'; write random:size=10"),
         ("random:size=many", "size must be a number"),
         ("random:size=2,depth=1", "no setting 'depth'"),
         ("random:size=2,aggregate=maybe", "aggregate must be true or false"),

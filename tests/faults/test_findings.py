@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from safetensors import SafetensorError
 
-from xcwork.cli import app, serve
+from xcwork.cli import app, dashboard
 from xcwork.cli.resumable_output import ContinuedFile
 from xcwork.errors import ConfigError
 from xcwork.runs import Run, status, worker
 from xcwork.runs import reporter as reporter_module
-from xcwork.storage import state
+from xcwork.storage import atomic
 from xcwork.storage.state import read_state, write_state
 
 FULL = "Error while serializing: I/O error: No space left on device (os error 28)"
@@ -111,25 +111,25 @@ def test_not_even_standard_error_has_room(run, monkeypatch):
 
 
 def test_a_signal_before_the_first_status_cancels(run, monkeypatch):
-    take = worker._take
+    take = worker._take_run
 
     def interrupted(*arguments: object) -> object:
         os.kill(os.getpid(), signal.SIGTERM)
         return take(*arguments)
 
-    monkeypatch.setattr(worker, "_take", interrupted)
+    monkeypatch.setattr(worker, "_take_run", interrupted)
     assert worker.main(run.folder) == 0
     assert run.state == "cancelled"
 
 
 def test_a_signal_after_the_work_does_not_lose_the_run(run, monkeypatch):
-    work = worker._work
+    work = worker._do_attempt
 
     def then_signal(*arguments: object) -> None:
         work(*arguments)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(worker, "_work", then_signal)
+    monkeypatch.setattr(worker, "_do_attempt", then_signal)
     before = signal.getsignal(signal.SIGTERM)
     assert worker.main(run.folder) == 0
     assert run.state == "finished"
@@ -146,13 +146,13 @@ def test_a_signal_after_the_work_does_not_lose_the_run(run, monkeypatch):
     ],
 )
 def test_every_way_to_run_out_of_memory_gets_the_same_words(error):
-    assert worker._sentence(error).startswith("there was not enough memory (")
+    assert worker._explain_error(error).startswith("there was not enough memory (")
 
 
 def test_a_replaced_folder_is_never_missing(tmp_path, monkeypatch):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    if not state._exchanged(tmp_path / "a", tmp_path / "b"):
+    if not atomic._exchange_entries(tmp_path / "a", tmp_path / "b"):
         pytest.skip("this file system cannot swap two folders in one step")
     folder, seen = tmp_path / "model", []
     write_state(folder, {"version": 1})
@@ -176,7 +176,7 @@ def test_a_replaced_folder_is_never_missing(tmp_path, monkeypatch):
 
 
 def test_a_folder_is_replaced_where_the_system_cannot_swap(tmp_path, monkeypatch):
-    monkeypatch.setattr(state, "_exchanged", lambda *_: False)
+    monkeypatch.setattr(atomic, "_exchange_entries", lambda *_: False)
     for version in (1, 2):
         write_state(tmp_path / "model", {"version": version})
     assert read_state(tmp_path / "model") == {"version": 2}
@@ -203,7 +203,7 @@ def test_demo_runs_are_queued_by_a_process_that_ends(tmp_path, monkeypatch):
         started.append(command)
         return type("Done", (), {"returncode": 2})
 
-    monkeypatch.setattr(serve.subprocess, "run", refuse)
+    monkeypatch.setattr(dashboard.subprocess, "run", refuse)
     monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("the server starts although the demo runs do not"))
     done = CliRunner().invoke(app, ["app", "--demo", "--port", "18765", "--home", str(tmp_path)])
     assert done.exit_code == 2
@@ -214,7 +214,7 @@ def test_the_heart_beats_on_after_a_moment_without_room(run, monkeypatch):
     """A beat that cannot be written is followed by others, whatever was missing."""
     original, failures = status.write_json, iter((MemoryError(), OSError(errno.ENOSPC, "No space left on device")))
     beats = threading.Event()
-    monkeypatch.setattr(reporter_module, "HEARTBEAT_EVERY", 0.001)
+    monkeypatch.setattr(reporter_module, "HEARTBEAT_INTERVAL_SECONDS", 0.001)
     with reporter_module.Reporter(run.folder, run.status, run.folder / "metrics.jsonl"):
 
         def write_json(path: Path, content: object) -> None:

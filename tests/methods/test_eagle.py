@@ -69,7 +69,7 @@ def test_the_learner_takes_its_own_parameters():
     assert model.learner_.seed == 9
     assert create("eagle", learner="one_vs_all", seed=4).fit(split).learner_.seed == 4
     for params, message in {
-        "neighbours": "learner_params must be name=value pairs separated by commas, got 'neighbours'",
+        "neighbours": "learner_params takes name=value, got 'neighbours'; write seed=1, epochs=5",
         "trees=3": "the learner nearest_documents has no parameter 'trees'; it has seed, ",
         "neighbours=0": "neighbours must be at least 1, got 0",
     }.items():

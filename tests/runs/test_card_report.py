@@ -9,8 +9,10 @@ from html.parser import HTMLParser
 import pytest
 
 from xcwork.errors import ConfigError
-from xcwork.runs import worker
-from xcwork.runs.card import HEADLINE, card, clean, escape, source_name, worst_labels
+from xcwork.export.text import clean_name
+from xcwork.metrics import HEADLINE_METRICS
+from xcwork.runs import Run, evaluation, worker
+from xcwork.runs.card import MAX_NAME_CHARACTERS, escape_name, find_worst_labels, render_card, source_name
 from xcwork.runs.status import read_status, write_status
 from xcwork.viz.run_report import render, write_report
 
@@ -21,6 +23,11 @@ def finished(new_run):
     worker.main(run.folder)
     run.write_notes("# My <i>run</i>\n")
     return run
+
+
+def read_card(run: Run) -> str:
+    """The card as the files of the run would give it now."""
+    return render_card(run, run.report(), evaluation.read_label_table(run.folder / "eval"), run.status)
 
 
 class Outline(HTMLParser):
@@ -49,7 +56,7 @@ def test_the_card_tells_the_run(finished):
     report = finished.report()
     for heading in ("Method", "Parameters", "Data", "Results", "Where it fails", "How to load it", "Limits"):
         assert f"\n## {heading}\n" in text
-    for name in HEADLINE:
+    for name in HEADLINE_METRICS:
         assert f"| {name} | {report.metrics[name]:.2f} |" in text
         assert f'- type: "{name}"\n      value: {report.metrics[name]:.2f}\n' in text
     assert "| `n_train` | 24 |" in text
@@ -60,29 +67,29 @@ def test_the_card_tells_the_run(finished):
 def test_the_head_of_the_card_is_yaml(finished):
     yaml = pytest.importorskip("yaml")
     finished.write_notes('# "quoted": {x} \x85 é\n')
-    head = card(finished).split("---\n")[1]
+    head = read_card(finished).split("---\n")[1]
     parsed = yaml.safe_load(head)
     assert parsed["model-index"][0]["name"] == '"quoted": {x} é'
     assert parsed["datasets"] == [finished.report().dataset]
 
 
-def test_hostile_names_stay_text_in_the_card(finished):
+def test_hostile_names_stay_text_in_the_read_card(finished):
     hostile = "<script>alert(1)</script> | `x` \u202e [y](z)"
     assert hostile in (finished.folder / "eval/per_label.csv").read_text("utf-8")
-    shown = escape(hostile)
-    assert shown == r"&lt;script&gt;alert(1)&lt;/script&gt; \| \`x\` " + "\ufffd" + r" \[y\](z)"
+    shown = escape_name(hostile)
+    assert shown == r"&lt;script&gt;alert(1)&lt;/script&gt; \| \`x\` \\u202e \[y\](z)"
     (finished.folder / "eval/per_label.csv").write_text(
         f'label,test_documents,hits@5\n"{hostile}",9,1\nfine,9,9\n', "utf-8"
     )
-    assert worst_labels(finished, 5) == [(hostile, 9, 1)]
-    text = card(finished)
+    assert find_worst_labels(evaluation.read_label_table(finished.folder / "eval"), 5) == [(hostile, 9, 1)]
+    text = read_card(finished)
     assert "<script" not in text
     assert shown in text
 
 
 def test_names_are_cut_and_paths_are_not_told():
-    assert clean("a" * 100) == "a" * 79 + "…"
-    assert clean("two\nlines\x00\ud800") == "two lines\ufffd\ufffd"
+    assert clean_name("a" * 100, MAX_NAME_CHARACTERS) == escape_name("a" * 100) == "a" * 79 + "…"
+    assert clean_name("two\nlines\x00\ud800") == "two lines\\x00\\ud800"
     assert source_name("/home/somebody/data.csv") == "data.csv"
     assert source_name("synthetic:n_labels=5") == "synthetic:n_labels=5"
 
@@ -96,7 +103,7 @@ def test_the_report_is_one_offline_file(finished, tmp_path):
     assert outline.tags.count("figure") == page.count("Plotly.newPlot(") - _calls_in_library() == 5
     assert str(finished.home) not in page
     text = " ".join(outline.text)
-    for name in HEADLINE:
+    for name in HEADLINE_METRICS:
         assert name in text
     assert f"{finished.report().metrics['nDCG@5']:.2f}" in text
     assert "My <i>run</i>" in text

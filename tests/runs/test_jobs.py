@@ -133,7 +133,7 @@ def test_two_workers_never_share_a_run(new_run, gate, until, undisturbed):
     jobs.launch(run)
     until((gate / "reached-0").exists, "the first step")
     before = read_status(run.folder)
-    command = [sys.executable, "-P", "-m", "xcwork", "worker", str(run.folder)]
+    command = [sys.executable, "-P", "-m", "xcwork.runs.worker", str(run.folder)]
     second = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert second.returncode == 2
     assert second.stderr.strip() == f"another worker is at work on run {run.id}; wait for it or cancel it"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from xcwork.cli.common import read_run_data
+from xcwork.cli.loading import read_run_data
 from xcwork.data import data_folder
 from xcwork.data.load import load_dataset, locate_options
 from xcwork.errors import DataError, RunError
@@ -218,6 +218,8 @@ def test_a_renamed_dataset_takes_its_runs_along(store: RunStore, dataset: Path, 
     link = tmp_path / "link"
     link.symlink_to(dataset)
     runs = [train(store, data) for data in (dataset, "topics", dataset / "train.jsonl", link)]
+    assert runs[1].config["data"] == str(dataset)
+    write_config(runs[1].folder, runs[1].config | {"data": "topics"})  # as earlier versions stored it
     other = train(store, table)
     untouched = everything(other.folder)
     place, taken = manage.rename_dataset("topics", "new topics", store)

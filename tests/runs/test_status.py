@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import psutil
 import pytest
 
 from xcwork.runs import processes
@@ -88,6 +89,13 @@ def test_another_process_with_the_same_id_is_not_the_worker(tmp_path, running):
     assert observed(tmp_path, replace(running, process="0-1")) == "lost"
 
 
+def test_setting_the_clock_makes_no_other_process(running, monkeypatch):
+    boot, created = psutil.boot_time, psutil.Process.create_time
+    monkeypatch.setattr(psutil, "boot_time", lambda: boot() + 3600)
+    monkeypatch.setattr(psutil.Process, "create_time", lambda process: created(process) + 3600)
+    assert processes.identity(running.pid) == running.process
+
+
 def test_another_machine_is_judged_by_its_heartbeat(tmp_path, running):
     there = replace(running, host="elsewhere", pid=1)
     assert observed(tmp_path, there) == "running"
@@ -124,8 +132,11 @@ def test_finishing_while_somebody_looks_is_not_a_loss(tmp_path, running, monkeyp
     assert observe(tmp_path).state == "finished"
 
 
-def test_without_proc_the_heartbeat_decides(tmp_path, running, monkeypatch):
-    monkeypatch.setattr(processes, "PROC", tmp_path / "no-proc")
+def test_where_the_system_refuses_the_heartbeat_decides(tmp_path, running, monkeypatch):
+    def refuse(process: psutil.Process) -> float:
+        raise psutil.AccessDenied(process.pid)
+
+    monkeypatch.setattr(psutil.Process, "create_time", refuse)
     assert observed(tmp_path, running) == "running"
     assert observed(tmp_path, replace(running, updated=LONG_AGO)) == "lost"
 
@@ -153,6 +164,15 @@ def test_a_lock_has_one_holder_and_dies_with_it(tmp_path, until):
         holder.wait()
         assert mine.acquire("me")
     mine.release()
+
+
+def test_a_lock_follows_no_link(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (tmp_path / "lock").symlink_to(precious)
+    with pytest.raises(OSError, match="symbolic link"):
+        FileLock(tmp_path / "lock").acquire("me")
+    assert precious.read_text() == "mine"
 
 
 def test_the_first_phase_after_a_written_status_is_written_too(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.errors import ConfigError, RunError
+from xcwork.errors import ConfigError, DataError, RunError, XcworkError
 from xcwork.runs import Run, RunStore, events
 from xcwork.runs import store as store_module
 
@@ -31,6 +32,19 @@ def test_a_relative_path_means_the_same_from_every_folder(store, corpus, monkeyp
     monkeypatch.chdir(corpus.parent)
     assert store.create("gated", {}, "corpus").config["data"] == str(corpus)
     assert store.create("gated", {}, "pyseealso").config["data"] == "pyseealso"
+
+
+def test_a_name_of_the_data_folder_becomes_its_path(store, corpus):
+    inside = shutil.copytree(corpus, store.home / "data" / "inside")
+    assert store.create("gated", {}, "inside").config["data"] == str(inside)
+
+
+def test_data_that_cannot_be_read_leave_no_run(store, corpus, tmp_path):
+    with pytest.raises(DataError, match="there is no dataset"):
+        store.create("gated", {}, tmp_path / "nowhere")
+    with pytest.raises(XcworkError, match="format"):
+        store.create("gated", {}, corpus, data_options={"format": "unheard of"})
+    assert store.list() == []
 
 
 @pytest.mark.parametrize(("method", "params"), [("no_such", {}), ("gated", {"steps": 0}), ("gated", {"strides": 1})])
@@ -58,13 +72,13 @@ def test_ids_are_unique_and_sort_by_age(store, corpus):
 
 def test_an_id_that_is_taken_is_not_shared(store, corpus, monkeypatch):
     wanted = iter(["one", "one", "two"])
-    monkeypatch.setattr(store_module, "new_id", lambda method: next(wanted))
+    monkeypatch.setattr(store_module, "make_id", lambda method: next(wanted))
     assert [store.create("gated", {}, corpus).id for _ in range(2)] == ["one", "two"]
 
 
 def test_open_takes_an_id_a_prefix_or_last(store, corpus, monkeypatch):
     wanted = iter(["alpha-1", "alpha-12", "beta-1"])
-    monkeypatch.setattr(store_module, "new_id", lambda method: next(wanted))
+    monkeypatch.setattr(store_module, "make_id", lambda method: next(wanted))
     with pytest.raises(RunError, match="no runs below"):
         store.open("last")
     for _ in range(3):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -91,10 +92,12 @@ def test_an_error_becomes_a_sentence_and_the_traceback_stays_in_the_log(new_run,
     assert run.status.details == run.log(20)
 
 
-def test_an_error_of_the_data_is_told_as_it_is(store, tmp_path):
-    run = store.create("gated", {}, tmp_path / "nowhere")
+def test_an_error_of_the_data_is_told_as_it_is(store, corpus, tmp_path):
+    data = shutil.copytree(corpus, tmp_path / "nowhere")
+    run = store.create("gated", {}, data)
+    shutil.rmtree(data)
     with pytest.raises(DataError) as told:
-        load_dataset(tmp_path / "nowhere", home=store.home)
+        load_dataset(data, home=store.home)
     assert worker.main(run.folder) == 2
     assert run.status.message == str(told.value)
     assert "Traceback" not in run.log()

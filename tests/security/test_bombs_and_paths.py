@@ -260,7 +260,7 @@ def test_a_run_with_a_link_out_is_never_written_to(
         (folder / file).unlink(missing_ok=True)
     (folder / file).symlink_to(target)
     before = target.read_bytes() if target.is_file() else list(target.iterdir())
-    monkeypatch.setattr(jobs, "_spawn", lambda run: pytest.fail("a worker was started"))
+    monkeypatch.setattr(jobs, "_spawn_worker", lambda run: pytest.fail("a worker was started"))
     with pytest.raises(RunError, match="link out of the run"):
         verb(store.list()[0])
     assert before == (target.read_bytes() if target.is_file() else list(target.iterdir()))

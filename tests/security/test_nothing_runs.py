@@ -14,12 +14,12 @@ import pytest
 
 from tests.support.fuzzing import samples
 from tests.support.planted_code import Planted
-from xcwork.cli.common import data_options
 from xcwork.data.load import load_dataset
 from xcwork.errors import XcworkError
 from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.registry import create, method_class
+from xcwork.options import parse_data_options
 from xcwork.runs import RunStore
 from xcwork.runs.config import new_config, write_config
 from xcwork.runs.evaluation import read_topk
@@ -174,7 +174,7 @@ def test_settings_are_values_not_code(planted: Any) -> None:
     code = f"__import__('os').system(\"touch '{planted.marker}'\")"
     with pytest.raises(XcworkError):
         load_dataset(f"synthetic:seed={code}")
-    assert data_options([f"encoding={code}"]) == {"encoding": code}
+    assert parse_data_options([f"encoding={code}"]) == {"encoding": code}
     with pytest.raises(XcworkError):
         method_class("popularity").parameters()["seed"].parse(code)
     with pytest.raises(XcworkError):

@@ -56,7 +56,7 @@ class ReadOnly(Checkpoint):
 
 def main(folder: Path) -> None:
     dataset = data()
-    with ranks.joined() as group:
+    with ranks.join_ranks() as group:
         rank = 0 if group is None else group.rank
         for number, case in enumerate(CASES):
             model = trained(case, dataset.train)

@@ -65,7 +65,7 @@ def queue(home: str, corpus: str) -> Action:
     store = RunStore(home)
     runs = [store.create("popularity", {"seed": number}, corpus) for number in range(PROCESSES)]
     notes = Path(home) / "notes.txt"
-    begin, end = worker._dataset, worker._evaluate
+    begin, end = worker._load_data, worker._evaluate
 
     def note(text: str) -> None:
         with notes.open("ab", buffering=0) as file:
@@ -79,7 +79,7 @@ def queue(home: str, corpus: str) -> Action:
         end(run, *rest)
         note(f"end {run.id}")
 
-    worker._dataset, worker._evaluate = noted_begin, noted_end
+    worker._load_data, worker._evaluate = noted_begin, noted_end
     return lambda number: worker.main(runs[number].folder)
 
 

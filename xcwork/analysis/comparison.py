@@ -21,10 +21,9 @@ from xcwork.core.propensity import inverse_propensities
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError
 from xcwork.export.tables import BOLD, ITALIC, safe_csv, to_latex, to_markdown
-from xcwork.metrics.ranking import Ratio, document_ratios, place
+from xcwork.metrics.ranking import HEADLINE_METRICS, Ratio, document_ratios, place
 from xcwork.metrics.significance import differences
 from xcwork.published import published_results
-from xcwork.runs.card import HEADLINE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +109,7 @@ def comparison_table(
     entries: Sequence[Entry],
     dataset: Dataset | None = None,
     *,
-    metrics: Sequence[str] = HEADLINE,
+    metrics: Sequence[str] = HEADLINE_METRICS,
     scope: str = "metrics",
     published: bool = True,
     n_resamples: int = 1000,
@@ -228,7 +227,7 @@ def compute_deltas(
     reference: int,
     dataset: Dataset,
     *,
-    metrics: Sequence[str] = HEADLINE,
+    metrics: Sequence[str] = HEADLINE_METRICS,
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:

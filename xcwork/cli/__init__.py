@@ -15,8 +15,8 @@ from typing import Annotated
 import typer
 
 from xcwork import __version__
-from xcwork.cli import compare, data, manage, methods, predict, serve, train
-from xcwork.cli.common import Home
+from xcwork.cli import bench, compare, dashboard, data, manage, methods, predict, train
+from xcwork.cli.arguments import Home
 from xcwork.cli.errors import Commands
 
 app = typer.Typer(
@@ -53,15 +53,19 @@ for panel, verbs in {
     "Data": (data.datasets, data.describe, data.export),
     "Training": (methods.methods, train.train, train.resume, train.cancel, train.runs),
     "Results": (compare.evaluate, predict.predict, predict.explain, compare.compare, compare.report),
-    "Workbench": (manage.delete, manage.rename, serve.app, serve.bench),
+    "Workbench": (manage.delete, manage.rename, dashboard.app),
 }.items():
     for verb in verbs:
-        passes_on = {"ignore_unknown_options": True, "allow_extra_args": True} if verb is serve.bench else {}
-        app.command(verb.__name__, rich_help_panel=panel, context_settings=passes_on)(verb)
-app.command("worker", hidden=True)(train.worker)
-app.command("demo-runs", hidden=True)(serve.demo_runs)
+        app.command(verb.__name__, rich_help_panel=panel)(verb)
+app.command(
+    "bench",
+    rich_help_panel="Workbench",
+    hidden=not bench.find_benchmarks(),
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)(bench.bench)
+app.command("demo-runs", hidden=True)(dashboard.demo_runs)
 
 
 def main() -> None:
-    """The entry point of the `xcwork` command."""
+    """Run the `xcwork` command."""
     app(prog_name="xcwork")

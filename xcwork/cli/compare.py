@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from xcwork.cli.common import (
-    HEADLINE,
-    DataOptions,
-    Home,
-    Json,
-    RunId,
-    data_options,
-    read_data,
-    read_run_data,
-    record,
-    rounded,
-    show,
-)
-from xcwork.cli.train import result, show_result
+from xcwork.cli.arguments import DataOptions, Home, Json, RunId
+from xcwork.cli.loading import read_data, read_run_data
+from xcwork.cli.output import build_record, print_result, round_figures
+from xcwork.cli.train import build_run_record, print_run
 from xcwork.errors import ConfigError
+from xcwork.options import parse_data_options
 
 if TYPE_CHECKING:
     from xcwork.runs import Run
@@ -32,21 +23,21 @@ DIFFERENCE_FIELDS = ("difference", "low", "high")
 def evaluate(
     run: RunId,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="DATA", help="Measure on the test part of this dataset instead.")
+        str | None, typer.Option("--data", metavar="DATA", help="Measure on the test split of this dataset instead.")
     ] = None,
     option: DataOptions = None,
     as_json: Json = False,
     home: Home = None,
 ) -> None:
-    """Show how good a run is on its test part, or measure it on another dataset."""
+    """Show how good a run is on its test split, or measure it on another dataset."""
     from xcwork.runs import RunStore
 
     opened = RunStore().open(run)
-    show_result(result(opened) if data is None else _measured(opened, data, data_options(option)), as_json)
+    print_run(build_run_record(opened) if data is None else _measure(opened, data, parse_data_options(option)), as_json)
 
 
-def _measured(run: Run, data: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The record of the run with metrics on other data."""
+def _measure(run: Run, data: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of the run with metrics on other data."""
     from xcwork.analysis.alignment import align_dataset
     from xcwork.export.terminal import ProgressBar
     from xcwork.metrics import evaluate as measure
@@ -56,10 +47,10 @@ def _measured(run: Run, data: str, options: dict[str, Any]) -> dict[str, Any]:
     aligned, remarks = align_dataset(read_data(data, options), trained_on, model)
     with ProgressBar() as bar:
         report = measure(model, aligned, callbacks=[bar])
-    figures = {part: rounded(getattr(report, part)) for part in ("metrics", "seen", "unseen", "diagnostics")}
+    figures = {part: round_figures(getattr(report, part)) for part in ("metrics", "seen", "unseen", "diagnostics")}
     speed = round(report.predict_ms_per_document, 3)
     notes = {"labels": " ".join(remarks)} | report.notes if remarks else report.notes
-    return record(run) | {"data": aligned.name, "predict_ms_per_document": speed, "notes": notes} | figures
+    return build_record(run) | {"data": aligned.name, "predict_ms_per_document": speed, "notes": notes} | figures
 
 
 def compare(
@@ -68,7 +59,8 @@ def compare(
     home: Home = None,
 ) -> None:
     """Put runs side by side: metrics, differences to the first run, and whether these are more than chance."""
-    from xcwork.export.terminal import table
+    from xcwork.export.terminal import render_table
+    from xcwork.metrics import HEADLINE_METRICS
     from xcwork.runs import RunStore, measured
 
     store = RunStore()
@@ -77,21 +69,23 @@ def compare(
         raise ConfigError("compare takes two or more different runs")
     for run in opened:
         run.report()
-    records = [record(run) for run in opened]
-    differences = _differences(opened)
+    records = [build_record(run) for run in opened]
+    differences = _find_differences(opened)
     reference, *others = records
     rows = [
-        [r["run"], *(r["metrics"].get(metric) for metric in HEADLINE), measured(r, "unseen", "P@5")] for r in records
+        [r["run"], *(r["metrics"].get(metric) for metric in HEADLINE_METRICS), measured(r, "unseen", "P@5")]
+        for r in records
     ]
-    parts = [table(("run", *HEADLINE, "unseen P@5"), rows)]
+    parts: list[Any] = [render_table(("run", *HEADLINE_METRICS, "unseen P@5"), rows)]
     for other in others:
-        parts += ["", *_difference_parts(other["run"], reference["run"], differences.get(other["run"]))]
+        parts += ["", *_render_difference(other["run"], reference["run"], differences.get(other["run"]))]
     payload = {"reference": reference["run"], "runs": records, "differences": differences}
-    show(as_json, payload, *parts)
+    print_result(as_json, payload, *parts)
 
 
-def _differences(runs: list[Run]) -> dict[str, list[dict[str, Any]]]:
-    """For every run on the reference's data, each headline metric's difference to the reference with its interval."""
+def _find_differences(runs: list[Run]) -> dict[str, list[dict[str, Any]]]:
+    """Return the headline differences to the reference, with intervals, of every run on the same data."""
+    from xcwork.metrics import HEADLINE_METRICS
     from xcwork.metrics.significance import compare as bootstrap
     from xcwork.storage.fingerprint import may_match
 
@@ -110,7 +104,7 @@ def _differences(runs: list[Run]) -> dict[str, list[dict[str, Any]]]:
             | {name: round(row[name], 2) for name in DIFFERENCE_FIELDS}
             | {"p_value": round(row["p_value"], 4), "significant": bool(row["significant"])}
             for row in rows
-            if row["metric"] in HEADLINE
+            if row["metric"] in HEADLINE_METRICS
         ]
     return found
 
@@ -119,8 +113,8 @@ def _fingerprint(run: Run) -> str | None:
     return (run.config.get("dataset") or {}).get("fingerprint")
 
 
-def _difference_parts(run: str, reference: str, rows: list[dict[str, Any]] | None) -> list[Any]:
-    from xcwork.export.terminal import table
+def _render_difference(run: str, reference: str, rows: list[dict[str, Any]] | None) -> list[Any]:
+    from xcwork.export.terminal import render_table
 
     if rows is None:
         return [f"{run} was measured on other data than {reference}, so a difference would mean nothing"]
@@ -134,7 +128,7 @@ def _difference_parts(run: str, reference: str, rows: list[dict[str, Any]] | Non
         )
         for r in rows
     ]
-    return [f"{run} minus {reference}", table(("", "difference", "95 % interval", "p", "significant"), cells)]
+    return [f"{run} minus {reference}", render_table(("", "difference", "95 % interval", "p", "significant"), cells)]
 
 
 def report(
@@ -157,4 +151,4 @@ def report(
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent} to write {path.name} into")
     write_report(opened, path)
-    show(as_json, {"runs": [run.id for run in opened], "output": str(path.resolve())}, f"report in {path}")
+    print_result(as_json, {"runs": [run.id for run in opened], "output": str(path.resolve())}, f"report in {path}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xcwork.cli.common import read_data
+from xcwork.cli.loading import read_data
 from xcwork.errors import RunError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ FIRST = ("tfidf", "zestxml", "label_tree", "one_vs_all")  # in this order: the p
 
 def queue_demo_runs() -> list[str]:
     """Start or resume what is missing; the ids of these runs."""
-    from xcwork.export.terminal import note
+    from xcwork.export.terminal import print_note
     from xcwork.methods.registry import usable_methods
     from xcwork.runs import RunStore, jobs
 
@@ -37,7 +37,7 @@ def queue_demo_runs() -> list[str]:
         elif all(run.state in BROKEN_OFF for run in runs):
             queued.append(jobs.resume(runs[-1]).id)
     if queued:
-        note(f"{len(queued)} demo runs are queued; they appear as they finish")
+        print_note(f"{len(queued)} demo runs are queued; they appear as they finish")
     return queued
 
 
@@ -46,7 +46,7 @@ def _place(method: str) -> int:
 
 
 def _demo_runs(store: RunStore) -> dict[str, list[Run]]:
-    """The runs on the embedded dataset by method, oldest first."""
+    """Return the runs on the embedded dataset by method, oldest first."""
     found: dict[str, list[Run]] = {}
     for run in store.list():
         try:

@@ -1,7 +1,7 @@
 """Documents to predict for, read from a file one after the other, so that memory does not grow with the file.
 
-A text file holds one document a line. A JSON Lines file holds one object a line: `text`, or `title` and `content` as in
-the datasets, and optionally a `uid`. Both may be compressed.
+A text file holds one document per line. A JSON Lines file holds one object per line: `text`, or `title` and `content`
+as in the datasets, and optionally a `uid`. Both may be compressed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xcwork.data.readers.safe_files import decode_line, get_bare_name, open_byte
 from xcwork.data.readers.text_options import join_fields
 from xcwork.errors import DataError
 
-BATCH = 256  # documents held at once
+BATCH_SIZE = 256  # documents held at a time
 TEXT_FIELDS = ("text", "title", "content")
 
 
@@ -28,19 +28,19 @@ class Document(NamedTuple):
     text: str
 
     def record(self, predictions: list[dict[str, Any]]) -> dict[str, Any]:
-        """The line that answers this one."""
+        """Return the line that answers this one."""
         name = {} if self.uid is None else {"uid": self.uid}
         return {"document": self.number} | name | {"predictions": predictions}
 
 
 def read_documents(path: Path) -> Iterator[Document]:
-    """Every document of the file."""
+    """Yield every document of the file."""
     if not path.is_file():
         raise DataError("there is no such file", file=path, remedy="check the path")
     suffix = Path(get_bare_name(path)).suffix.lower()
     if suffix not in (".txt", ".jsonl"):
         raise DataError(
-            f"documents are read from .txt (one a line) or .jsonl, not from {suffix or 'a file without a suffix'}",
+            f"documents are read from .txt (one per line) or .jsonl, not from {suffix or 'a file without a suffix'}",
             file=path,
             remedy="rename or convert it",
         )
@@ -58,13 +58,13 @@ def read_documents(path: Path) -> Iterator[Document]:
 
 
 def _from_json(text: str, path: Path, line: int) -> tuple[str | None, str]:
-    """(uid, text) of a JSON line."""
+    """Return (uid, text) of a JSON line."""
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise DataError("the line is not a JSON object", file=path, line=line, remedy="write one object a line")
+        raise DataError("the line is not a JSON object", file=path, line=line, remedy="write one object per line")
     texts = {name: fields[name] for name in TEXT_FIELDS if fields.get(name) is not None}
     if not texts or not all(isinstance(value, str) for value in texts.values()):
         raise DataError(
@@ -80,12 +80,12 @@ def _from_json(text: str, path: Path, line: int) -> tuple[str | None, str]:
 
 
 def count_documents(path: Path) -> int:
-    """How many documents there are. Every line is checked, so that later nothing stops half way."""
+    """Return how many documents there are. Every line is checked, so that later nothing stops half way."""
     return sum(1 for _ in read_documents(path))
 
 
 def document_batches(path: Path, first: int) -> Iterator[list[Document]]:
-    """The documents from number `first` on, in batches."""
+    """Yield the documents from number `first` on, in batches."""
     documents = islice(read_documents(path), first, None)
-    while batch := list(islice(documents, BATCH)):
+    while batch := list(islice(documents, BATCH_SIZE)):
         yield batch

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import typer
@@ -16,7 +17,8 @@ from typer.core import TyperGroup
 
 from xcwork.errors import XcworkError
 
-USER_ERROR, INTERRUPTED = 2, 130
+USER_ERROR = 2
+INTERRUPTED = 130
 
 
 class Ended(XcworkError):
@@ -30,13 +32,23 @@ class Ended(XcworkError):
 class Commands(TyperGroup):
     """The verbs, with xcwork's way of ending."""
 
-    def main(self, args: Any = None, standalone_mode: bool = True, **settings: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a verb and end the process, whatever happens, in xcwork's way."""
         args = sys.argv[1:] if args is None else list(args)
         for stream in (sys.stdout, sys.stderr):
             # A terminal that cannot show a character gets its code rather than a crash.
-            stream.reconfigure(errors="backslashreplace")
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         try:
-            code = super().main(args=args, standalone_mode=False, **settings)
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except typer.TyperException as wrong:
             _fail(f"{wrong.format_message()} (see `xcwork --help`)", args)
         except Ended as end:
@@ -50,7 +62,8 @@ class Commands(TyperGroup):
             _fail(f"{where}{problem.strerror or problem}", args)
         sys.exit(code if isinstance(code, int) else 0)
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb; Ctrl-C and a closed pipe end it in order."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -59,17 +72,20 @@ class Commands(TyperGroup):
             _leave_closed_pipe()
 
 
-def _fail(sentence: str, args: list[str], code: int = USER_ERROR, facts: Mapping[str, Any] | None = None) -> NoReturn:
-    from xcwork.cli.common import print_json
-    from xcwork.export.terminal import clean, note
+def _fail(
+    sentence: str, args: Sequence[str], code: int = USER_ERROR, facts: Mapping[str, Any] | None = None
+) -> NoReturn:
+    from xcwork.cli.output import print_json
+    from xcwork.export.terminal import print_note
+    from xcwork.export.text import clean_text
 
     if "--json" in args:
-        print_json({"error": clean(sentence)} | dict(facts or {}))
-    note(f"xcwork: {sentence}")
+        print_json({"error": clean_text(sentence)} | dict(facts or {}))
+    print_note(f"xcwork: {sentence}")
     sys.exit(code)
 
 
 def _leave_closed_pipe() -> NoReturn:
-    """The reader of our output (`| head`) has seen enough; ending quietly is what every tool does then."""
+    """End quietly, as every tool does when the reader of its output (`| head`) has seen enough."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)

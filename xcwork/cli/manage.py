@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xcwork.cli.common import Home, Json, show
+from xcwork.cli.arguments import Home, Json
 from xcwork.cli.errors import Ended
+from xcwork.cli.output import print_result
 from xcwork.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ def delete(
         title = run.id if run.name == run.id else f"{run.id} ({run.name})"
         _ask(f"Delete run {title}?", yes, as_json)
         manage.delete_run(run)
-        show(as_json, {"deleted": run.id, "kind": kind.value}, f"run {title} is deleted")
+        print_result(as_json, {"deleted": run.id, "kind": kind.value}, f"run {title} is deleted")
         return
     dataset = data_folder.find_dataset(name, store.home)
     _ask(f"Delete dataset {dataset.name}{_count(manage.runs_on(dataset, store))}?", yes, as_json)
     runs = manage.delete_dataset(name, store)
-    show(
+    print_result(
         as_json,
         {"deleted": dataset.name, "kind": kind.value, "runs": [run.id for run in runs]},
         f"{dataset.name} is deleted",
@@ -72,22 +73,22 @@ def rename(
         run = store.open(name)
         manage.rename_run(run, new_name)
         facts = {"renamed": run.id, "kind": kind.value, "name": run.name}
-        show(as_json, facts, f"run {run.id} is called {run.name}")
+        print_result(as_json, facts, f"run {run.id} is called {run.name}")
         return
     place, runs = manage.rename_dataset(name, new_name, store)
-    facts = {"renamed": name, "kind": kind.value, "name": place.name, "runs": [run.id for run in runs]}
-    show(as_json, facts, f"{name} is called {place.name}", *_list_runs("its runs", runs))
+    renamed = {"renamed": name, "kind": kind.value, "name": place.name, "runs": [run.id for run in runs]}
+    print_result(as_json, renamed, f"{name} is called {place.name}", *_list_runs("its runs", runs))
 
 
 def _ask(question: str, yes: bool, as_json: bool) -> None:
     """Go on only if the user says yes, here or in advance."""
-    from xcwork.export.terminal import clean
+    from xcwork.export.text import clean_text
 
     if yes:
         return
     if as_json:
         raise ConfigError("with --json nobody is asked; add --yes to delete")
-    sys.stderr.write(f"{clean(question)} [y/N] ")
+    sys.stderr.write(f"{clean_text(question)} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Ended("nothing was deleted; --yes deletes without asking")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from xcwork.cli.common import Json, show
+from xcwork.cli.arguments import Json
+from xcwork.cli.output import print_result
 
 if TYPE_CHECKING:
     from xcwork.methods.base import Method, Parameter
@@ -29,7 +30,7 @@ def methods(
     as_json: Json = False,
 ) -> None:
     """List the methods, or show one with its parameters."""
-    from xcwork.export.terminal import table
+    from xcwork.export.terminal import render_table
     from xcwork.methods.registry import METHODS, method_class, usable_methods
 
     if name is not None:
@@ -38,28 +39,28 @@ def methods(
     cards = {name: _card(name, method_class(name)) for name in usable_methods()}
     rows = [(name, card["title"], _abilities(card)) for name, card in cards.items()]
     missing = ", ".join(name for name in METHODS if name not in cards)
-    show(
+    print_result(
         as_json,
         {"methods": list(cards.values())},
-        table(("method", "what it is", "abilities"), rows),
+        render_table(("method", "what it is", "abilities"), rows),
         "\nxcwork methods NAME shows the parameters of one.",
         *([f"{missing} need torch, which is not installed; pip install 'xcwork[neural]'"] if missing else []),
     )
 
 
 def _show_one(name: str, cls: type[Method], as_json: bool) -> None:
-    from xcwork.export.terminal import table
+    from xcwork.export.terminal import render_table
 
     card = _card(name, cls)
     card["parameters"] = [_parameter(declared) for declared in cls.parameters().values()]
     rows = [(p["name"], _default(p["default"]), _allowed(p), p["help"]) for p in card["parameters"]]
-    show(
+    print_result(
         as_json,
         card,
         f"{name}: {card['title']}",
         *[line for line in card["description"].splitlines() if line.strip()],
         f"abilities: {_abilities(card) or 'none beyond ranking labels seen in training'}",
-        table(("parameter", "default", "allowed", "meaning"), rows),
+        render_table(("parameter", "default", "allowed", "meaning"), rows),
         f"\nxcwork train {name} --data DATA --set NAME=VALUE",
     )
 

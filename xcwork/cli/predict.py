@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from xcwork.cli.common import Home, Json, RunId, show, to_json
+from xcwork.cli.arguments import Home, Json, RunId
+from xcwork.cli.output import print_result, to_json
 from xcwork.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def predict(
     text: Text = None,
     document: Number = None,
     file: Annotated[
-        Path | None, typer.Option("--file", help="Documents: .txt (one a line) or .jsonl, compressed or not.")
+        Path | None, typer.Option("--file", help="Documents: .txt (one per line) or .jsonl, compressed or not.")
     ] = None,
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels for each document.")] = 5,
     output: Annotated[
@@ -70,20 +71,20 @@ def _predict_one(
     run_id: str, text: str | None, number: int | None, k: int, new_labels: list[str] | None, as_json: bool
 ) -> None:
     from xcwork.analysis.unknown_text import describe_unknown_text
-    from xcwork.export.terminal import table
+    from xcwork.export.terminal import render_table
 
     run, model = _open(run_id, new_labels)
     document = _read_document(run, text, number)
     predictions = _named(model.predict(document, k), 0)
     note = describe_unknown_text(model, document, n_suggested=len(predictions))
     rows = [(rank, p["label"], f"{p['score']:.4f}") for rank, p in enumerate(predictions, start=1)]
-    lines = ([note] if note else []) + ([table(("", "label", "score"), rows)] if rows else [])
-    show(as_json, {"run": run.id, "predictions": predictions, "note": note}, *lines)
+    lines = ([note] if note else []) + ([render_table(("", "label", "score"), rows)] if rows else [])
+    print_result(as_json, {"run": run.id, "predictions": predictions, "note": note}, *lines)
 
 
 def _predict_to_screen(run_id: str, file: Path, k: int, new_labels: list[str] | None, as_json: bool) -> None:
     from xcwork.cli.documents import count_documents
-    from xcwork.export.terminal import clean
+    from xcwork.export.text import clean_text
 
     total = count_documents(file)
     run, model = _open(run_id, new_labels)
@@ -95,11 +96,11 @@ def _predict_to_screen(run_id: str, file: Path, k: int, new_labels: list[str] | 
         return
     for record in records:
         labels = ", ".join(f"{p['label']} ({p['score']:.4f})" for p in record["predictions"])
-        typer.echo(clean(f"{record.get('uid', record['document'])}: {labels or 'no label'}"))
+        typer.echo(clean_text(f"{record.get('uid', record['document'])}: {labels or 'no label'}"))
 
 
 def _print_documents(run_id: str, records: Iterable[dict[str, Any]]) -> None:
-    """One JSON document about any number of records, in the memory of one batch.
+    """Print one JSON document about any number of records, in the memory of one batch.
 
     It is complete on disk before any of it is printed: an interruption must not leave half a document behind.
     """
@@ -143,14 +144,14 @@ def _predict_to_file(
                 written += len(batch)
     except KeyboardInterrupt:
         raise Ended(
-            f"interrupted with {written} of {total} documents in {output}; the same command goes on from there",
+            f"interrupted with {written} of {total} documents in {output}; the same command continues from there",
             code=INTERRUPTED,
             run=run.id,
             output=str(output),
             documents=written,
         ) from None
     seconds = round(time.perf_counter() - begun, 2)
-    show(
+    print_result(
         as_json,
         {"run": run.id, "output": str(output), "documents": total, "continued_from": lines.done, "seconds": seconds},
         f"{total:,} documents in {output}" + (f" ({lines.done:,} were there already)" if lines.done else ""),
@@ -160,7 +161,7 @@ def _predict_to_file(
 def _predictions(
     model: Method, file: Path, k: int, first: int, total: int, *, quiet: bool = False
 ) -> Iterator[list[dict[str, Any]]]:
-    """The answers from document number `first` on, batch by batch.
+    """Yield the answers from document number `first` on, batch by batch.
 
     The bar counts documents. It is moved from here, because it would flicker if it listened to the short phases of
     every batch.
@@ -179,7 +180,7 @@ def _predictions(
 
 
 def _named(best: TopK, row: int) -> list[dict[str, Any]]:
-    """The predictions of one document; a score has the seven digits that single precision holds."""
+    """Return the predictions of one document; a score has the seven digits that single precision holds."""
     return [{"label": p["label"], "score": float(f"{p['score']:.7g}")} for p in best.named(row)]
 
 
@@ -196,7 +197,7 @@ def explain(
     home: Home = None,
 ) -> None:
     """Show why a label has its score for a document."""
-    from xcwork.export.terminal import table
+    from xcwork.export.terminal import render_table
 
     if text is None and document is None:
         raise ConfigError("give the document with --text, or its number in the test split with --document")
@@ -212,8 +213,8 @@ def explain(
         head += f"; predicted {payload['predicted']:.4f} ({found.link})"
     if found.is_filtered:
         head += "; a filter pair of the dataset keeps it out of the ranking of this document"
-    shown = table(("document", "label", "adds"), rows)
-    show(
+    shown = render_table(("document", "label", "adds"), rows)
+    print_result(
         as_json,
         payload,
         head,
@@ -234,7 +235,7 @@ def _open(run_id: str, new_labels: list[str] | None) -> tuple[Run, Method]:
 
 def _read_document(run: Run, text: str | None, number: int | None) -> Documents:
     """Return the text, or the test document with its filter pairs; with both, that document after an edit."""
-    from xcwork.cli.common import read_run_data
+    from xcwork.cli.loading import read_run_data
 
     if text == "-":
         text = sys.stdin.read()

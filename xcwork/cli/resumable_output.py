@@ -1,9 +1,9 @@
 """An output file of JSON lines that can be interrupted at any moment and continued by the same command.
 
 While it is incomplete a small file beside it, `<output>.job`, says which job writes it. The next start of the same job
-cuts off a torn last line and goes on after the complete ones, so every line stands there exactly once. A start of
+cuts off a torn last line and continues after the complete ones, so every line is there exactly once. A start of
 another job refuses to touch an unfinished file, and nothing that is not an earlier output is ever overwritten. The open
-file is locked, so the same command started twice at once does not write everything twice.
+file is locked, so the same command started twice does not write everything twice.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from xcwork.cli.common import to_json
+from xcwork.cli.output import to_json
 from xcwork.errors import ConfigError
 from xcwork.storage.atomic import write_json
 
-BLOCK = 2**20
+BLOCK_BYTES = 2**20
 
 
 class ContinuedFile:
@@ -30,14 +30,14 @@ class ContinuedFile:
         self._job = json.loads(to_json(job))
         if path.exists() and not self._job_file.exists() and not _is_output(path):
             raise ConfigError(f"{path} exists and is not an earlier output of predict; choose another --output")
-        self._file = self._locked()
+        self._file = self._open_locked()
         try:
             self.done = self._continue() if self._job_file.exists() else self._begin()
         except (ConfigError, OSError):
             self._file.close()
             raise
 
-    def _locked(self) -> BinaryIO:
+    def _open_locked(self) -> BinaryIO:
         file = self.path.open("ab")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,7 +75,7 @@ class ContinuedFile:
         self._file.close()  # releases the lock, so this comes last
 
     def write(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Append one line a record."""
+        """Append one line per record."""
         self._file.write("".join(to_json(record) + "\n" for record in records).encode("utf-8"))
         self._file.flush()
 
@@ -84,7 +84,7 @@ def _cut_torn_line(path: Path) -> int:
     """Drop what follows the last line end; the number of lines that stay."""
     lines = complete = 0
     with path.open("rb+") as file:
-        while block := file.read(BLOCK):
+        while block := file.read(BLOCK_BYTES):
             lines += block.count(b"\n")
             if b"\n" in block:
                 complete = file.tell() - len(block) + block.rindex(b"\n") + 1
@@ -93,9 +93,9 @@ def _cut_torn_line(path: Path) -> int:
 
 
 def _is_output(path: Path) -> bool:
-    """Whether the file is empty or starts like something `predict` wrote."""
+    """Return whether the file is empty or starts like something `predict` wrote."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        start = file.read(BLOCK)
+        start = file.read(BLOCK_BYTES)
     return not start or start.startswith(b'{"document": ')

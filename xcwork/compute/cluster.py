@@ -4,12 +4,12 @@
         model.fit(train)
 
 Inside the block every `parallel.block_map` sends its data to each worker once, however many blocks and phases follow,
-and then one small message a block: which labels, which node. What comes back is small as well (pruned weights). So the
-network carries
+and then one small message per block: which labels, which node. What comes back is small as well (pruned weights). So
+the network carries
 
     workers · (size of the data)  +  (size of the model)
 
-and the workers need the data, one block a thread, and nothing of the model. The process that called `fit` keeps the
+and the workers need the data, one block per thread, and nothing of the model. The process that called `fit` keeps the
 model and the checkpoint, and cancelling or resuming works as on one machine. A block is a pure function of data and
 item, so the result does not depend on who computed it, and a block of a worker that died is computed again elsewhere.
 
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_SECONDS = 10
-WAITING_A_THREAD = 2  # blocks handed out beyond the one at work, so that no thread waits for the network
-MESSAGES_A_THREAD = 16  # that small items are packed into
-MOST_LOCAL = 256
-HOW = "give tcp://HOST:PORT as `dask scheduler` prints it, or local:N for N processes on this machine"
+WAITING_PER_THREAD = 2  # blocks handed out beyond the one at work, so that no thread waits for the network
+MESSAGES_PER_THREAD = 16  # that small items are packed into
+MAX_LOCAL_WORKERS = 256
+ADDRESS_HINT = "give tcp://HOST:PORT as `dask scheduler` prints it, or local:N for N processes on this machine"
 
 
 def check(address: str) -> str:
-    """`address` if a cluster may be there, else one sentence; nothing is started."""
+    """Return `address` if a cluster may be there, else one sentence; nothing is started."""
     require_package("distributed", "a Dask cluster")
     if address.startswith("local:"):
-        _local_workers(address)
+        _count_local_workers(address)
         return address
     parts = urlsplit(address)
     try:
@@ -55,18 +55,18 @@ def check(address: str) -> str:
     except ValueError:
         host, port = None, None
     if parts.scheme not in ("tcp", "tls") or not host or not port:
-        raise ConfigError(f"{address!r} is no address of a cluster; {HOW}")
+        raise ConfigError(f"{address!r} is not the address of a cluster; {ADDRESS_HINT}")
     try:
         socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
     except OSError as problem:
-        raise ConfigError(f"no cluster answers at {address} ({problem}); {HOW}") from None
+        raise ConfigError(f"no cluster answers at {address} ({problem}); {ADDRESS_HINT}") from None
     return address
 
 
-def _local_workers(address: str) -> int:
+def _count_local_workers(address: str) -> int:
     number = address.removeprefix("local:")
-    if not re.fullmatch(r"\d{1,4}", number) or not 1 <= int(number) <= MOST_LOCAL:
-        raise ConfigError(f"{address!r} does not say how many processes; write local:2 (at most {MOST_LOCAL})")
+    if not re.fullmatch(r"\d{1,4}", number) or not 1 <= int(number) <= MAX_LOCAL_WORKERS:
+        raise ConfigError(f"{address!r} does not say how many processes; write local:2 (at most {MAX_LOCAL_WORKERS})")
     return int(number)
 
 
@@ -79,20 +79,20 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """Blocks that are worked on at once."""
+        """Blocks that are worked on at a time."""
         return max(1, sum(self.client.nthreads().values()))
 
     def run(
         self, work: Callable[[Any, Any], Any], data: Any, items: Sequence[Any], phase: str, *, light: bool
     ) -> Iterator[Any]:
-        """`work(data, item)` of all items in order; `light` items share messages."""
-        packs = deque(_packed(items, self.threads if light else 0))
+        """Yield `work(data, item)` of all items in order; `light` items share messages."""
+        packs = deque(_pack_items(items, self.threads if light else 0))
         pending: deque[Future] = deque()
         task = partial(_work_on, work)
         try:
             sent = self._send(data)
             while packs or pending:
-                while packs and len(pending) < (1 + WAITING_A_THREAD) * self.threads:
+                while packs and len(pending) < (1 + WAITING_PER_THREAD) * self.threads:
                     pending.append(self.client.submit(task, sent, packs.popleft(), pure=False))
                 results = pending[0].result()
                 pending.popleft()
@@ -107,7 +107,7 @@ class Cluster:
                 self.client.cancel(list(pending))
 
     def _send(self, data: Any) -> Future:
-        """The place of `data` on the workers, to which it goes once; it is dropped there when it is gone here."""
+        """Send `data` to the workers, once, and return its place; it is dropped there when it is gone here."""
         known = self._sent.get(id(data))
         if known is None:
             known = self._sent[id(data)] = self.client.scatter(data, broadcast=True, hash=False)
@@ -126,7 +126,7 @@ _current: ContextVar[Cluster | None] = ContextVar("xcwork_cluster", default=None
 
 
 def current() -> Cluster | None:
-    """The cluster of the surrounding `using`, if there is one."""
+    """Return the cluster of the surrounding `using`, if there is one."""
     return _current.get()
 
 
@@ -138,19 +138,19 @@ def using(address: str | None) -> Iterator[Cluster | None]:
         return
     check(address)
     with ExitStack() as stack:
-        cluster = _connected(address, stack)
+        cluster = _connect(address, stack)
         token = _current.set(cluster)
         stack.callback(_current.reset, token)
         yield cluster
 
 
-def _connected(address: str, stack: ExitStack) -> Cluster:
+def _connect(address: str, stack: ExitStack) -> Cluster:
     from distributed import Client, LocalCluster
 
     if address.startswith("local:"):
         from xcwork.compute.cores import cpu_count
 
-        n_workers = _local_workers(address)
+        n_workers = _count_local_workers(address)
         threads = max(1, cpu_count() // n_workers)
         # Loopback: nobody else may hand work to these processes.
         place: Any = stack.enter_context(
@@ -172,7 +172,7 @@ def _connected(address: str, stack: ExitStack) -> Cluster:
     except TimeoutError as problem:
         raise ConfigError(f"the cluster at {address} has no workers that answer ({problem}); start some") from None
     except OSError as problem:
-        raise ConfigError(f"no Dask scheduler answers at {address} ({problem}); {HOW}") from None
+        raise ConfigError(f"no Dask scheduler answers at {address} ({problem}); {ADDRESS_HINT}") from None
     _check_versions(client, address)
     return Cluster(client, address)
 
@@ -182,7 +182,7 @@ def _check_versions(client: Client, address: str) -> None:
     import xcwork
 
     try:
-        versions = client.run(_version)
+        versions = client.run(_read_version)
     except ModuleNotFoundError:
         raise ConfigError(f"the workers of {address} have no xcwork; install {xcwork.__version__} there") from None
     for worker, version in versions.items():
@@ -192,7 +192,7 @@ def _check_versions(client: Client, address: str) -> None:
             )
 
 
-def _version() -> str:
+def _read_version() -> str:
     import xcwork
 
     return xcwork.__version__
@@ -202,11 +202,11 @@ def _work_on(work: Callable[[Any, Any], Any], data: Any, pack: list[Any]) -> lis
     return [work(data, item) for item in pack]
 
 
-def _packed(items: Sequence[Any], threads: int) -> list[list[Any]]:
+def _pack_items(items: Sequence[Any], threads: int) -> list[list[Any]]:
     """Items as messages: one each, or, for `threads` > 0, the later and cheaper ones several together."""
     if threads == 0:
         return [[item] for item in items]
-    alone = WAITING_A_THREAD * threads
+    alone = WAITING_PER_THREAD * threads
     rest = items[alone:]
-    size = max(1, -(-len(rest) // (MESSAGES_A_THREAD * threads)))
+    size = max(1, -(-len(rest) // (MESSAGES_PER_THREAD * threads)))
     return [[item] for item in items[:alone]] + [list(rest[at : at + size]) for at in range(0, len(rest), size)]

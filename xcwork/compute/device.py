@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
 
 CHOICES = ("auto", "cpu", "cuda", "mps")
-FEW_DOCUMENTS = 16  # of which one thread of torch is the quickest
+MAX_SINGLE_THREAD_DOCUMENTS = 16  # up to which one thread of torch is the fastest
 
 
 def resolve(name: str = "auto") -> torch.device:
@@ -45,7 +45,7 @@ def resolve_kind(name: str = "auto") -> str:
 
 
 def describe() -> str:
-    """One line for people: the device that `auto` gives, and how many CPU threads work beside it."""
+    """Return one line for people: the device that `auto` gives, and how many CPU threads work beside it."""
     import torch
 
     device = resolve("auto")
@@ -58,7 +58,7 @@ def describe() -> str:
 
 
 def glance() -> str:
-    """The line of `describe` without loading torch here: another process is asked, and only if there may be a GPU."""
+    """Return the line of `describe` without loading torch: another process is asked, if there may be a GPU."""
     from xcwork.compute.cores import cpu_count
 
     nvidia = Path("/proc/driver/nvidia").exists() or platform.system() == "Windows"
@@ -71,7 +71,7 @@ def glance() -> str:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch works on one thread meanwhile: small tensors cost more to hand around than to work on."""
+    """Let torch work on one thread meanwhile: small tensors cost more to hand around than to work on."""
     import torch
 
     with _alone.lock:
@@ -99,5 +99,5 @@ _alone = _Alone()
 
 
 def threads_for(n_documents: int) -> AbstractContextManager[None]:
-    """One thread of torch, if torch is there at all, for so few documents that another would be waited for."""
-    return one_thread() if n_documents <= FEW_DOCUMENTS and "torch" in sys.modules else nullcontext()
+    """Return one thread of torch, if torch is there at all, for so few documents that another would be waited for."""
+    return one_thread() if n_documents <= MAX_SINGLE_THREAD_DOCUMENTS and "torch" in sys.modules else nullcontext()

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+import psutil
 
 from xcwork.errors import DataError
 
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+MAX_USED_SHARE = 0.9  # of the free memory
+
 
 def available_memory() -> int:
-    """Bytes that can be allocated now, as far as the system tells."""
-    limits = []
-    meminfo = Path("/proc/meminfo")
-    if meminfo.exists():
-        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
-        limits.append(int(fields.get("MemAvailable", "0 kB").split()[0]) * 1024)
-    elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    cgroup = Path("/sys/fs/cgroup/memory.max")
-    if cgroup.exists() and (limit := cgroup.read_text().strip()).isdigit():
-        limits.append(int(limit))
-    return min([limit for limit in limits if limit > 0], default=8 * 2**30)
+    """Return the bytes that can be allocated now: what the system has free, at most the limit of the container."""
+    free = int(psutil.virtual_memory().available)
+    try:
+        return min(free, int(CONTAINER_LIMIT.read_text()))
+    except (OSError, ValueError):  # no container, or "max": one without a limit
+        return free
 
 
 def check_memory(needed: int, what: str, file: str | Path) -> None:
     """Refuse what cannot fit before anything is allocated."""
     available = available_memory()
-    if needed > 0.9 * available:
+    if needed > MAX_USED_SHARE * available:
         raise DataError(
             f"{what} would need {needed / 2**30:.1f} GiB, but only {available / 2**30:.1f} GiB of memory are free",
             file=file,
-            remedy="check the file, take a part of it, or use a machine with more memory",
+            remedy="check the file, use a subset of the data, or use a machine with more memory",
         )

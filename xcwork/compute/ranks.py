@@ -1,10 +1,10 @@
 """Several processes (ranks) that train one neural model together: each holds the classifiers of some labels.
 
-`torchrun` starts the ranks and tells them about each other; `joined` connects them:
+`torchrun` starts the ranks and tells them about each other; `join_ranks` connects them:
 
-    torchrun --nproc-per-node 2 script.py        # script.py: with distributed.joined(): model.fit(train); …
+    torchrun --nproc-per-node 2 script.py        # script.py: with ranks.join_ranks(): model.fit(train); …
 
-`xcwork train flat --ranks 2` does the same in the worker of a run. Inside `joined`, `flat` and `mhs` cut their label
+`xcwork train flat --ranks 2` does the same in the worker of a run. Inside it, `flat` and `mhs` cut their label
 matrix W by rows (`Shard`): a rank keeps, scores and trains its own rows only. See `xcwork.methods.multihead.sharded`
 for what is exchanged. Collectives run over gloo on CPUs and over NCCL between CUDA devices.
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     import torch
 
 # The first rank may wait in a queue for long; torchrun ends all ranks when one dies, so nobody waits in vain.
-PATIENCE = timedelta(days=7)
+MAX_WAIT = timedelta(days=7)
 
 
-def ranks_of_torchrun() -> int:
-    """How many processes torchrun started beside and including this one; 1 without torchrun."""
+def count_torchrun_ranks() -> int:
+    """Return how many processes torchrun started, including this one; 1 without torchrun."""
     return int(os.environ.get("WORLD_SIZE", "1")) if "TORCHELASTIC_RUN_ID" in os.environ else 1
 
 
@@ -45,28 +45,28 @@ class Group:
     size: int
 
     def sum(self, values: torch.Tensor) -> torch.Tensor:
-        """The sum over all ranks, in place."""
+        """Return the sum over all ranks, in place."""
         import torch.distributed as dist
 
         dist.all_reduce(values)
         return values
 
     def max(self, values: torch.Tensor) -> torch.Tensor:
-        """The largest of all ranks, entry by entry, in place."""
+        """Return the largest of all ranks, entry by entry, in place."""
         import torch.distributed as dist
 
         dist.all_reduce(values, op=dist.ReduceOp.MAX)
         return values
 
     def copy_of_first(self, values: torch.Tensor) -> torch.Tensor:
-        """What the first rank has, in place."""
+        """Return what the first rank has, in place."""
         import torch.distributed as dist
 
         dist.broadcast(values, src=0)
         return values
 
     def side_by_side(self, values: np.ndarray) -> np.ndarray:
-        """The arrays (n, k) of all ranks as one (n, k · size)."""
+        """Return the arrays (n, k) of all ranks as one (n, k · size)."""
         import torch
         import torch.distributed as dist
 
@@ -76,7 +76,7 @@ class Group:
         return np.hstack([part.numpy() for part in parts])
 
     def agree(self, wish: bool | None) -> bool:
-        """What the first rank wishes; the others give None."""
+        """Return what the first rank wishes; the others give None."""
         import torch
 
         return bool(self.copy_of_first(torch.tensor([int(bool(wish))]))[0])
@@ -105,11 +105,11 @@ class Shard:
         return self.bounds(self.group.rank)[1]
 
     def mine(self, rows: np.ndarray) -> np.ndarray:
-        """The rows of this rank, from all rows or from themselves."""
+        """Return the rows of this rank, from all rows or from themselves."""
         return rows[self.first : self.stop] if len(rows) == self.n_rows else rows
 
     def whole(self, rows: np.ndarray) -> np.ndarray:
-        """All rows on the first rank; every other one sends its rows and keeps them."""
+        """Return all rows on the first rank; every other one sends its rows and keeps them."""
         import torch
         import torch.distributed as dist
 
@@ -128,20 +128,20 @@ _current: ContextVar[Group | None] = ContextVar("xcwork_ranks", default=None)
 
 
 def current() -> Group | None:
-    """The ranks that share the work of this process, if there are any."""
+    """Return the ranks that share the work of this process, if there are any."""
     return _current.get()
 
 
 def shard(n_rows: int) -> Shard | None:
-    """This rank's part of a table with `n_rows` rows; None when the table is not shared."""
+    """Return this rank's part of a table with `n_rows` rows; None when the table is not shared."""
     group = current()
     return None if group is None else Shard(group, n_rows)
 
 
 @contextmanager
-def joined() -> Iterator[Group | None]:
+def join_ranks() -> Iterator[Group | None]:
     """Connect with the other ranks that torchrun started; without torchrun, or with one rank, nothing changes."""
-    if ranks_of_torchrun() == 1:
+    if count_torchrun_ranks() == 1:
         yield None
         return
     import torch
@@ -150,7 +150,7 @@ def joined() -> Iterator[Group | None]:
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=PATIENCE)
+    dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=MAX_WAIT)
     group = Group(dist.get_rank(), dist.get_world_size())
     token = _current.set(group)
     try:
@@ -162,7 +162,7 @@ def joined() -> Iterator[Group | None]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """This rank works for itself until the block ends: whole models, nothing exchanged."""
+    """Let this rank work for itself until the block ends: whole models, nothing exchanged."""
     token = _current.set(None)
     try:
         yield

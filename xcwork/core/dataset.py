@@ -11,6 +11,7 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class Dataset:
         from xcwork.core.bands import absolute_bands
 
         frequencies, n_unseen = self.train.label_frequencies, len(self.unseen_labels)
-        facts: list[list[html.Cell]] = [
+        facts: list[list[Any]] = [
             ["documents", f"{len(self.train):,} train, {len(self.test):,} test"],
             ["features", f"{self.features.size:,}" + (", raw texts kept" if self.train.texts is not None else "")],
             ["labels", f"{len(self.labels):,}, {n_unseen:,} of them never in training"],
@@ -82,10 +83,10 @@ class Dataset:
         ]
         bands = absolute_bands(frequencies)
         counts = np.bincount(bands.of_label, minlength=len(bands.names)).tolist()
-        drawn = html.bars(counts)
+        drawn = html.scale_bars(counts)
         rows = [[name, count, bar] for name, count, bar in zip(bands.names, counts, drawn, strict=True)]
-        parts = [html.table(["", ""], facts), html.table(["band", "labels", ""], rows)]
-        return html.heading(self.name) + "".join(parts) + html.paragraph(bands.definition)
+        parts = [html.render_table(["", ""], facts), html.render_table(["band", "labels", ""], rows)]
+        return html.render_heading(self.name) + "".join(parts) + html.render_paragraph(bands.definition)
 
     def save(self, folder: str | Path) -> None:
         """Store everything below `folder`; `load` brings it back."""

@@ -114,13 +114,13 @@ class Explanation:
         kind = "exactly" if self.exact else "approximately"
         count = f"{len(self.parts):,} {'part adds' if len(self.parts) == 1 else 'parts add'} up {kind}"
         shown = self.parts[:SHOWN_PARTS]
-        rows: list[list[html.Cell]] = [
+        rows: list[list[Any]] = [
             [part.document_term, part.label_term, str(part.details.get("kind", "")), f"{part.value:+.4f}", bar]
-            for part, bar in zip(shown, html.bars([part.value for part in shown]), strict=True)
+            for part, bar in zip(shown, html.scale_bars([part.value for part in shown]), strict=True)
         ]
         rest = self.parts[SHOWN_PARTS:]
         if rest:
             rows.append([f"({len(rest):,} smaller parts)", "", "", f"{sum(part.value for part in rest):+.4f}", ""])
-        table = html.table(["document term", "label term", "kind", "value", ""], rows)
+        table = html.render_table(["document term", "label term", "kind", "value", ""], rows)
         linked = f", shown as {self.predicted:.4f} ({self.link})" if self.link and self.predicted is not None else ""
-        return html.heading(self.label) + html.paragraph(f"{count} to {self.score:.4f}{linked}") + table
+        return html.render_heading(self.label) + html.render_paragraph(f"{count} to {self.score:.4f}{linked}") + table

@@ -118,7 +118,7 @@ class TopK:
         return pd.DataFrame(columns | {"score": self.scores[document, slot]})
 
     def _repr_html_(self) -> str:
-        rows: list[list[html.Cell]] = []
+        rows: list[list[Any]] = []
         for document in range(min(len(self), SHOWN_DOCUMENTS)):
             listed = self.row(document)[:SHOWN_LABELS]
             # Scores may be negative, so a bar shows where a score lies between the last one shown and the first.
@@ -130,4 +130,4 @@ class TopK:
         shown = f"{len(self):,} document{'' if len(self) == 1 else 's'}, the {self.k:,} best labels of each"
         if len(self) > SHOWN_DOCUMENTS or self.k > SHOWN_LABELS:
             shown += f"; shown are the first {SHOWN_LABELS} of {SHOWN_DOCUMENTS} documents"
-        return html.table(["document", "rank", "label", "score", ""], rows) + html.paragraph(shown)
+        return html.render_table(["document", "rank", "label", "score", ""], rows) + html.render_paragraph(shown)

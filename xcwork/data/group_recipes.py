@@ -20,6 +20,7 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
 from xcwork.data.groups import aggregate_labels, cluster_into_groups, collect_groups, draw_random_groups, group_by_name
 from xcwork.errors import ConfigError
+from xcwork.options import parse_pairs
 
 GROUP_KINDS: dict[str, tuple[Callable[..., Split], dict[str, type]]] = {
     "random": (draw_random_groups, {"size": int, "seed": int}),
@@ -44,7 +45,8 @@ def parse_recipe(recipe: str) -> tuple[str, dict[str, Any], bool]:
     if kind not in GROUP_KINDS:
         raise ConfigError(f"groups must be one of {', '.join(GROUP_KINDS)}, got {kind!r}; write random:size=10")
     _, types = GROUP_KINDS[kind]
-    settings = dict(_parse_pair(item) for item in filter(None, arguments.split(",")))
+    pairs = parse_pairs(filter(None, arguments.split(",")), "groups", example="random:size=10,seed=1")
+    settings = {name: value.strip() for name, value in pairs.items()}
     aggregate = _parse_value("aggregate", settings.pop("aggregate", "false"), bool)
     for name in settings:
         if name not in types:
@@ -68,13 +70,6 @@ def measure_groups(split: Split) -> GroupFacts:
     groups = collect_groups(split)
     sizes, labels = np.diff(groups.members.indptr), np.diff(groups.labels.indptr)
     return GroupFacts(len(groups), float(sizes.mean()), float(labels.mean()), groups.shared().nnz / max(split.Y.nnz, 1))
-
-
-def _parse_pair(item: str) -> tuple[str, str]:
-    name, equals, value = item.partition("=")
-    if not equals:
-        raise ConfigError(f"{item!r} is not name=value; write random:size=10,seed=1")
-    return name.strip(), value.strip()
 
 
 def _parse_value(name: str, text: str, kind: type) -> Any:

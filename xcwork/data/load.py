@@ -26,9 +26,11 @@ from xcwork import __version__
 from xcwork.core.dataset import Dataset
 from xcwork.data.propensity_constants import constants_for
 from xcwork.data.readers import choose_reader, find_reader, format_of, read
-from xcwork.data.readers.safe_files import find_named_file, get_bare_name
+from xcwork.data.readers.safe_files import get_bare_name
 from xcwork.data.readers.text_options import make_vectorizer
 from xcwork.errors import ConfigError, DataError, XcworkError
+from xcwork.options import parse_pairs
+from xcwork.paths import find_named_file
 from xcwork.paths import home as default_home
 from xcwork.storage.atomic import remove_entry
 
@@ -207,12 +209,8 @@ def parse_synthetic(arguments: str, options: Mapping[str, Any]) -> dict[str, Any
     """Return the parameters in `key=value,…` and in `options`, which override them."""
     from xcwork.data.planted_model import Planted
 
-    parsed: dict[str, Any] = {}
-    for item in filter(None, arguments.split(",")):
-        key, equals, value = item.partition("=")
-        if not equals:
-            raise ConfigError(f"{item!r} is not key=value; write synthetic:n_labels=500,seed=1")
-        parsed[key.strip()] = _parse_number(value.strip())
+    pairs = parse_pairs(filter(None, arguments.split(",")), "synthetic", example="synthetic:n_labels=500,seed=1")
+    parsed: dict[str, Any] = {name: _parse_number(value.strip()) for name, value in pairs.items()}
     parsed |= options
     known = [parameter.name for parameter in fields(Planted)]
     for key in parsed:

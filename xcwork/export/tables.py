@@ -7,17 +7,18 @@ special characters. All three take any pandas frame and leave out its index.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xcwork.export.text import escape_markdown
+
 if TYPE_CHECKING:
     import pandas as pd
 
-BOLD, ITALIC = "bold", "italic"
-_MARKDOWN = re.compile(r"([\\`*~|$\[\]]|(?<!\w)_|_(?!\w))")  # an underscore inside a word is one
+BOLD = "bold"
+ITALIC = "italic"
 # A tab or a line break in front is dropped by some spreadsheets, which then see what follows; East Asian editions take
 # the full-width forms of the signs as well.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -42,47 +43,50 @@ _LATEX = str.maketrans(
 
 
 def safe_csv(frame: pd.DataFrame) -> str:
-    """`frame` as CSV in which no cell is a formula."""
+    """Return `frame` as CSV in which no cell is a formula."""
     import pandas as pd
 
     columns = {}
     for at in range(frame.shape[1]):  # by position, because names may repeat
         column = frame.iloc[:, at]
         numeric = pd.api.types.is_numeric_dtype(column.dtype)
-        columns[at] = column if numeric else column.astype(object).map(_harmless, na_action="ignore")
+        columns[at] = column if numeric else column.astype(object).map(_disarm_formula, na_action="ignore")
     safe = pd.DataFrame(columns, index=frame.index)
-    return safe.to_csv(index=False, header=[_harmless(name) for name in frame.columns], lineterminator="\n")
+    return safe.to_csv(index=False, header=[_disarm_formula(name) for name in frame.columns], lineterminator="\n")
+
+
+def render_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[bool] = ()) -> str:
+    """Return a Markdown table of cells that are Markdown already; `numeric` columns are right-aligned."""
+    rule = ["---:" if right else "---" for right in numeric or [False] * len(columns)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (columns, rule, *rows))
 
 
 def to_markdown(frame: pd.DataFrame, *, digits: int = 2, emphasis: np.ndarray | None = None) -> str:
-    """`frame` as a Markdown table; numbers stand right. `emphasis` is as in `to_latex`."""
-    numeric = _numeric(frame)
-    rule = ["---:" if right else "---" for right in numeric]
-    cells = _cells(frame, digits, emphasis, _markdown, {BOLD: "**{}**", ITALIC: "*{}*"})
-    rows = [list(map(_markdown, map(str, frame.columns))), rule, *cells]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    """Return `frame` as a Markdown table; numbers are right-aligned. `emphasis` is as in `to_latex`."""
+    cells = _format_cells(frame, digits, emphasis, escape_markdown, {BOLD: "**{}**", ITALIC: "*{}*"})
+    return render_markdown([escape_markdown(name) for name in frame.columns], cells, _find_numeric(frame)) + "\n"
 
 
 def to_latex(frame: pd.DataFrame, *, digits: int = 2, emphasis: np.ndarray | None = None) -> str:
-    """`frame` as a LaTeX table in booktabs style; numbers stand right.
+    """Return `frame` as a LaTeX table in booktabs style; numbers are right-aligned.
 
     `emphasis` has the shape of `frame` and says which cells are `BOLD` or `ITALIC`.
     """
-    alignment = "".join("r" if right else "l" for right in _numeric(frame))
+    alignment = "".join("r" if right else "l" for right in _find_numeric(frame))
     head = " & ".join(str(name).translate(_LATEX) for name in frame.columns)
     styles = {BOLD: r"\textbf{{{}}}", ITALIC: r"\textit{{{}}}"}
-    cells = _cells(frame, digits, emphasis, lambda text: text.translate(_LATEX), styles)
+    cells = _format_cells(frame, digits, emphasis, lambda text: text.translate(_LATEX), styles)
     body = [" & ".join(row) for row in cells]
     lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", head + r" \\", r"\midrule"]
     lines += [row + r" \\" for row in body] + [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
 
-def _cells(
+def _format_cells(
     frame: pd.DataFrame, digits: int, emphasis: np.ndarray | None, escape: Callable[[str], str], styles: dict[str, str]
 ) -> list[list[str]]:
-    """Every cell as escaped text, emphasised where asked for."""
-    rows = [[escape(_text(cell, digits)) for cell in row] for row in frame.itertuples(index=False, name=None)]
+    """Return every cell as escaped text, emphasised where asked for."""
+    rows = [[escape(_format_cell(cell, digits)) for cell in row] for row in frame.itertuples(index=False, name=None)]
     if emphasis is None:
         return rows
     return [
@@ -91,7 +95,7 @@ def _cells(
     ]
 
 
-def _harmless(cell: Any) -> Any:
+def _disarm_formula(cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
     # The CSV writer does not quote a lone carriage return, and readers take it for the end of the row.
@@ -99,13 +103,7 @@ def _harmless(cell: Any) -> Any:
     return "'" + cell if cell.startswith(_FORMULA_STARTS) else cell
 
 
-def _markdown(text: str) -> str:
-    """Text that no Markdown reader takes for a link, an image, a formula, emphasis or HTML."""
-    one_line = " ".join(re.split(r"[\r\n\t\v\f\u2028\u2029]+", text))
-    return _MARKDOWN.sub(r"\\\1", one_line.replace("&", "&amp;")).replace("<", "&lt;")
-
-
-def _text(cell: Any, digits: int) -> str:
+def _format_cell(cell: Any, digits: int) -> str:
     import pandas as pd
 
     if pd.api.types.is_scalar(cell) and pd.isna(cell):
@@ -115,7 +113,7 @@ def _text(cell: Any, digits: int) -> str:
     return str(cell)
 
 
-def _numeric(frame: pd.DataFrame) -> list[bool]:
+def _find_numeric(frame: pd.DataFrame) -> list[bool]:
     import pandas as pd
 
     return [pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype) for dtype in frame.dtypes]

@@ -1,13 +1,12 @@
 """What people see in a terminal: clean text, tables, progress bars.
 
 Label names and documents come from files of unknown origin. A terminal obeys escape codes wherever they stand, so no
-text reaches it before `clean` has made every control character visible; rich markup is never parsed in such text.
+text reaches it before `clean_text` has made every control character visible; rich markup is never parsed in such text.
 Results go to standard output and everything about the way there (progress, notes, errors) to standard error.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -18,62 +17,49 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from xcwork.export.text import clean_text
 from xcwork.progress import Callback
 
-# C0 and C1 control characters, DEL, line and paragraph separators, marks that reorder text, lone surrogates.
-UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-WIDE = 240  # columns where the output is not a terminal: a file or a pipe should get whole names
+FILE_COLUMNS = 240  # where the output is not a terminal: a file or a pipe should get whole names
 UPDATES_PER_SECOND = 10
-WORTH_A_LINE, LINE_EVERY = 1.0, 10.0  # seconds: in a file, quick phases say nothing and long ones not too much
+MIN_PHASE_SECONDS = 1.0  # in a file, phases that are shorter say nothing
+LINE_INTERVAL_SECONDS = 10.0  # in a file, between two lines of a phase
 
 
-def clean(text: object) -> str:
-    r"""`text` on one line, with every character that a terminal would obey made visible.
-
-    >>> clean("red \x1b[31m label\nsecond line")
-    'red \\x1b[31m label second line'
-    """
-    return UNSAFE.sub(_visible, " ".join(re.split(r"[\t\r\n\v\f]+", str(text))))
+def open_output() -> Console:
+    """Return standard output, as it is now."""
+    return _open_console(sys.stdout)
 
 
-def _visible(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+def open_messages() -> Console:
+    """Return standard error, as it is now."""
+    return _open_console(sys.stderr)
 
 
-def output() -> Console:
-    """Standard output, as it is now."""
-    return _console(sys.stdout)
+def _open_console(stream: TextIO) -> Console:
+    """Return a console that shows text as it is: no markup, no emoji for `:name:`, no colours for numbers."""
+    width = None if stream.isatty() else FILE_COLUMNS
+    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
 
 
-def messages() -> Console:
-    """Standard error, as it is now."""
-    return _console(sys.stderr)
+def print_note(text: object) -> None:
+    """Print one line of information on standard error."""
+    open_messages().print(Text(clean_text(text)), soft_wrap=True)
 
 
-def _console(stream: TextIO) -> Console:
-    """Shows text as it is: no markup, no emoji for `:name:`, no colours for what looks like a number."""
-    return Console(file=stream, width=None if stream.isatty() else WIDE, markup=False, emoji=False, highlight=False)
-
-
-def note(text: object) -> None:
-    """One line of information on standard error."""
-    messages().print(Text(clean(text)), soft_wrap=True)
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    """A table of plain values: numbers stand to the right, everything else is cleaned text."""
+def render_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    """Return a table of plain values: numbers are right-aligned, everything else is cleaned text."""
     cells = [list(row) for row in rows]
-    made = Table(header_style="bold", box=None, pad_edge=False)
+    table = Table(header_style="bold", box=None, pad_edge=False)
     for position, column in enumerate(columns):
         numeric = all(isinstance(row[position], int | float | None) for row in cells) and bool(cells)
-        made.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
     for row in cells:
-        made.add_row(*(Text(_shown(value)) for value in row))
-    return made
+        table.add_row(*(Text(_format_cell(value)) for value in row))
+    return table
 
 
-def _shown(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and value != value):
         return "–"
     if isinstance(value, bool):
@@ -82,7 +68,7 @@ def _shown(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.2f}"
-    return clean(value)
+    return clean_text(value)
 
 
 class ProgressBar(Callback):
@@ -90,12 +76,12 @@ class ProgressBar(Callback):
 
     A `quiet` bar shows nothing.
 
-    with ProgressBar() as bar:
-        method.fit(train, callbacks=[bar])
+        with ProgressBar() as bar:
+            method.fit(train, callbacks=[bar])
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._console = messages()
+        self._console = open_messages()
         self._live, self._quiet = self._console.is_terminal and not quiet, quiet
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -130,7 +116,7 @@ class ProgressBar(Callback):
         if phase in self._tasks:
             self._progress.reset(self._tasks[phase], total=total, visible=True)
         else:
-            self._tasks[phase] = self._progress.add_task(_escaped(phase), total=total, values="")
+            self._tasks[phase] = self._progress.add_task(_escape_markup(phase), total=total, values="")
 
     def on_step(self, phase: str, step: int, total: int | None) -> bool:
         if phase not in self._tasks:  # attached while the phase was already under way
@@ -142,26 +128,26 @@ class ProgressBar(Callback):
         elif (
             not self._live
             and not self._quiet
-            and now - max(self._begun[phase], self._shown.get(phase, 0.0)) >= LINE_EVERY
+            and now - max(self._begun[phase], self._shown.get(phase, 0.0)) >= LINE_INTERVAL_SECONDS
         ):
             self._shown[phase] = now
-            note(f"{phase}: {step:,}" + ("" if total is None else f" of {total:,}"))
+            print_note(f"{phase}: {step:,}" + ("" if total is None else f" of {total:,}"))
         return False
 
     def on_values(self, phase: str, values: dict[str, float]) -> None:
         if phase in self._tasks:
-            shown = "  ".join(f"{clean(name)} {value:.4g}" for name, value in values.items())
-            self._progress.update(self._tasks[phase], values=_escaped(shown))
+            shown = "  ".join(f"{clean_text(name)} {value:.4g}" for name, value in values.items())
+            self._progress.update(self._tasks[phase], values=_escape_markup(shown))
 
     def on_phase_end(self, phase: str) -> None:
         if phase not in self._tasks:
             return
         self._progress.update(self._tasks[phase], visible=False)
         seconds = time.monotonic() - self._begun[phase]
-        if not self._live and not self._quiet and seconds >= WORTH_A_LINE:
-            note(f"{phase}: {seconds:.1f} s")
+        if not self._live and not self._quiet and seconds >= MIN_PHASE_SECONDS:
+            print_note(f"{phase}: {seconds:.1f} s")
 
 
-def _escaped(text: str) -> str:
-    """`text` for a rich column, which would read square brackets as markup."""
-    return clean(text).replace("[", "\\[")
+def _escape_markup(text: str) -> str:
+    """Return `text` for a rich column, which would read square brackets as markup."""
+    return clean_text(text).replace("[", "\\[")

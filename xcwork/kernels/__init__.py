@@ -3,7 +3,9 @@
 A kernel that uses several threads is called under `one_at_a_time`: where numba finds neither OpenMP nor TBB, its own
 threading layer ends the whole process when two Python threads, such as two sessions of a dashboard, meet in it.
 Nothing is lost by waiting, because each call uses all cores. `cores_for` takes as many of them as are worth waking: on
-a busy machine another thread may come after ten milliseconds only, and one document is ranked in less than one.
+a busy machine another thread may come after ten milliseconds only, and one document is ranked in less than one. It is
+here rather than in `xcwork.compute`, which starts all other threads, because it belongs to numba, which only kernels
+import.
 """
 
 from collections.abc import Iterator

@@ -5,12 +5,13 @@ from xcwork.core.propensity import inverse_propensities
 from xcwork.data.propensity_constants import constants_for
 from xcwork.metrics.by_band import band_table
 from xcwork.metrics.per_item import per_document, per_label, write_details
-from xcwork.metrics.ranking import DEFINITIONS, document_ratios, evaluate_topk, place
+from xcwork.metrics.ranking import DEFINITIONS, HEADLINE_METRICS, document_ratios, evaluate_topk, place
 from xcwork.metrics.report import EvalReport, evaluate
 from xcwork.metrics.significance import compare, paired_bootstrap
 
 __all__ = [
     "DEFINITIONS",
+    "HEADLINE_METRICS",
     "EvalReport",
     "absolute_bands",
     "band_table",

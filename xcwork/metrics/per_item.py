@@ -1,4 +1,4 @@
-"""The tables behind the numbers: one row a label, one row a document.
+"""The tables behind the numbers: one row per label, one row per document.
 
 Both look at the first k predictions. They are plain frames; `write_details` stores them as CSV files that a
 spreadsheet opens safely.
@@ -7,7 +7,7 @@ spreadsheet opens safely.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def per_label(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -
     """
     import pandas as pd
 
-    topk, n_labels = _topk(predictions), len(dataset.labels)
+    topk, n_labels = _take_topk(predictions), len(dataset.labels)
     placement = place(topk, dataset.test.Y)
     listed = topk.head(k).ids.ravel()
     predicted = np.bincount(listed[(listed != MISSING) & (listed < n_labels)], minlength=n_labels)
@@ -48,8 +48,8 @@ def per_label(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -
             "test_documents": in_test,
             f"predicted@{k}": predicted,
             f"hits@{k}": hits,
-            f"recall@{k}": _percent(hits, in_test),
-            f"precision@{k}": _percent(hits, predicted),
+            f"recall@{k}": _compute_percent(hits, in_test),
+            f"precision@{k}": _compute_percent(hits, predicted),
         }
     )
 
@@ -58,7 +58,7 @@ def per_document(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5
     """Per test document: true labels, hits and misses among the first k, P@k, nDCG@k, recall, and the first hit."""
     import pandas as pd
 
-    topk, test = _topk(predictions), dataset.test
+    topk, test = _take_topk(predictions), dataset.test
     placement = place(topk, test.Y)
     q = inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
     ratios = document_ratios(placement, q, [k])
@@ -66,27 +66,30 @@ def per_document(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5
     first = np.full(len(test), np.nan)
     found = placement.ranks <= topk.k
     np.fmin.at(first, placement.documents[found], placement.ranks[found])
-    columns = {"document": np.arange(len(test))} | ({} if test.uids is None else {"uid": test.uids})
+    columns: dict[str, Any] = {"document": np.arange(len(test))} | ({} if test.uids is None else {"uid": test.uids})
     columns |= {
         "n_true": placement.n_true,
         f"hits@{k}": hits,
         f"misses@{k}": placement.n_true - hits,
         f"P@{k}": 100.0 * ratios[f"P@{k}"].numerator,
         f"nDCG@{k}": 100.0 * ratios[f"nDCG@{k}"].numerator,
-        f"recall@{k}": _percent(hits, placement.n_true),
+        f"recall@{k}": _compute_percent(hits, placement.n_true),
         "first_hit": pd.array(first, dtype="Int64"),
     }
     return pd.DataFrame(columns)
 
 
-def write_details(predictions: TopK | EvalReport, dataset: Dataset, folder: str | Path, *, k: int = 5) -> None:
-    """Write `per_label.csv` and `per_document.csv` into `folder`."""
-    folder = Path(folder)
-    write_text(folder / "per_label.csv", safe_csv(per_label(predictions, dataset, k=k).round(2)))
-    write_text(folder / "per_document.csv", safe_csv(per_document(predictions, dataset, k=k).round(2)))
+def write_details(
+    predictions: TopK | EvalReport, dataset: Dataset, folder: str | Path, *, k: int = 5
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Write `per_label.csv` and `per_document.csv` into `folder` and return both tables, unrounded."""
+    labels, documents = per_label(predictions, dataset, k=k), per_document(predictions, dataset, k=k)
+    write_text(Path(folder) / "per_label.csv", safe_csv(labels.round(2)))
+    write_text(Path(folder) / "per_document.csv", safe_csv(documents.round(2)))
+    return labels, documents
 
 
-def _topk(predictions: TopK | EvalReport) -> TopK:
+def _take_topk(predictions: TopK | EvalReport) -> TopK:
     topk = predictions.topk if isinstance(predictions, EvalReport) else predictions
     if topk is None:
         raise DataError(
@@ -95,6 +98,6 @@ def _topk(predictions: TopK | EvalReport) -> TopK:
     return topk
 
 
-def _percent(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """100 * part / whole, missing where the whole is 0."""
+def _compute_percent(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return 100 * part / whole, missing where the whole is 0."""
     return np.divide(100.0 * part, whole, out=np.full(len(part), np.nan), where=whole > 0)

@@ -37,6 +37,7 @@ from xcwork.errors import ConfigError, DataError
 from xcwork.sparse import make_canonical
 
 KS = (1, 3, 5)
+HEADLINE_METRICS = tuple(f"{name}@{k}" for name in ("P", "nDCG", "PSP") for k in KS)
 ABSENT = np.iinfo(np.int32).max  # the rank of a true label that is not in the list: below every real one
 
 DEFINITIONS = {
@@ -86,11 +87,11 @@ class Placement:
         return np.repeat(np.arange(self.n_documents), self.n_true)
 
     def hits(self, k: int) -> np.ndarray:
-        """How many of each document's first k labels are correct, (n_documents,)."""
+        """Return how many of each document's first k labels are correct, (n_documents,)."""
         return np.bincount(self.documents[self.ranks <= k], minlength=self.n_documents)
 
     def hit_matrix(self) -> np.ndarray:
-        """Which slots are correct, (n_documents, k) bool."""
+        """Return which slots are correct, (n_documents, k) bool."""
         matrix = np.zeros((self.n_documents, self.k), dtype=bool)
         found = self.ranks <= self.k
         matrix[self.documents[found], self.ranks[found] - 1] = True
@@ -190,7 +191,7 @@ def coverage(placement: Placement, k: int) -> float:
 def evaluate_placement(
     placement: Placement, inverse_propensity: np.ndarray, ks: Sequence[int] = KS
 ) -> dict[str, float]:
-    """Every metric for every k, in percent."""
+    """Return every metric for every k, in percent."""
     ratios = document_ratios(placement, inverse_propensity, ks)
     summed = {key: ratio.percent() for key, ratio in ratios.items()}
     return summed | {f"coverage@{k}": coverage(placement, k) for k in ks}
@@ -205,7 +206,7 @@ def evaluate_topk(
     propensity: Propensity,
     ks: Sequence[int] = KS,
 ) -> dict[str, float]:
-    """Every metric for every k, in percent, of ready-made predictions.
+    """Return every metric for every k, in percent, of ready-made predictions.
 
     `frequencies` (n_labels,) and `n_train` describe the *training* part: they, with `propensity`, decide what a rare
     label is.

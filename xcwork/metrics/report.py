@@ -1,4 +1,4 @@
-"""Evaluate a trained method on the test part of a dataset, the way generalised zero-shot work reports it.
+"""Evaluate a trained method on the test split of a dataset, the way generalised zero-shot work reports it.
 
 Three rankings are measured. *All*: every label competes, the full truth counts, the mean is over all test documents.
 *Seen* and *unseen*: only labels with, or without, a training document compete; truth of the other kind is set aside,
@@ -7,7 +7,7 @@ and the mean is over the documents that have at least one true label of the kind
 A method that cannot score unseen labels must not earn points for them because ties happen to be ordered by id: its
 unseen metrics are 0, with the reason in `notes`, and unseen labels it lists anyway are dropped.
 
-Cost: one prediction of the test part (the figure behind `predict_ms_per_document`), for zero-shot methods two more,
+Cost: one prediction of the test split (the figure behind `predict_ms_per_document`), for zero-shot methods two more,
 restricted ones; the metrics themselves take about a second per 150,000 documents with 100 labels each.
 """
 
@@ -44,7 +44,7 @@ LARGEST = 1e300  # figures beyond it are no measurement, and no format holds the
 
 @dataclass(frozen=True, eq=False)
 class EvalReport:
-    """Everything measured about one method on one test part; percentages are kept in full precision."""
+    """Everything measured about one method on one test split; percentages are kept in full precision."""
 
     method: str
     dataset: str
@@ -82,7 +82,7 @@ class EvalReport:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], topk: TopK | None = None) -> EvalReport:
-        """The report that `to_dict` described, in full precision."""
+        """Return the report that `to_dict` described, in full precision."""
         names = [name for name in cls.__dataclass_fields__ if name != "topk"]
         try:
             values = {name: content[name] for name in names} | {name: content["exact"][name] for name in _ROUNDED}
@@ -95,7 +95,7 @@ class EvalReport:
         return cls(**values, topk=topk)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a metric, one column a ranking: all, seen and unseen labels."""
+        """Return one row a metric, one column a ranking: all, seen and unseen labels."""
         import pandas as pd
 
         columns = {"all": self.metrics, "seen": self.seen, "unseen": self.unseen}
@@ -103,7 +103,7 @@ class EvalReport:
         return pd.DataFrame({"metric": list(self.metrics)} | values)
 
     def bands_frame(self) -> pd.DataFrame:
-        """One row a band of every definition, with its contribution to P@k and its recall."""
+        """Return one row a band of every definition, with its contribution to P@k and its recall."""
         import pandas as pd
 
         tables = {**self.bands, "shots": self.shots}
@@ -141,11 +141,11 @@ class EvalReport:
             if row["test_positives"]
         ]
         parts = [
-            html.heading(f"{self.method} on {self.dataset}"),
-            html.paragraph(facts),
-            html.table(["percent", "all labels", "", "seen", "unseen"], rows, digits=2),
-            html.table(["band", "labels", "test positives", "recall@5", ""], bands, digits=2) if bands else "",
-            *(html.paragraph(f"{scope}: {note}") for scope, note in self.notes.items()),
+            html.render_heading(f"{self.method} on {self.dataset}"),
+            html.render_paragraph(facts),
+            html.render_table(["percent", "all labels", "", "seen", "unseen"], rows, digits=2),
+            html.render_table(["band", "labels", "test positives", "recall@5", ""], bands, digits=2) if bands else "",
+            *(html.render_paragraph(f"{scope}: {note}") for scope, note in self.notes.items()),
         ]
         return "".join(parts)
 
@@ -288,14 +288,14 @@ def _unseen(
 
 
 def _truth_among(Y: sparse.csr_array, wanted: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
-    """The truth about the `wanted` labels (a mask) of the documents that have one, and the rows of those documents."""
+    """Return the true labels among the `wanted` ones (a mask) of documents that have one, and those rows."""
     truth = keep_entries(Y, wanted[Y.indices] & (Y.data != 0))
     rows = np.flatnonzero(np.diff(truth.indptr))
     return truth[rows], rows
 
 
 def _nothing(q: np.ndarray) -> dict[str, float]:
-    """Every metric at 0, under the same keys as everywhere."""
+    """Return every metric at 0, under the same keys as everywhere."""
     return evaluate_placement(place(TopK.empty(0, 1), sparse.csr_array((0, len(q)))), q)
 
 

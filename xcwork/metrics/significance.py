@@ -54,7 +54,7 @@ def paired_bootstrap(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Difference:
-    """The difference between two runs from one value a document each, such as P@5, with its bootstrap interval.
+    """Return the difference between two runs from one value a document each, such as P@5, with its bootstrap interval.
 
     Without `denominator` the means are compared; with it (PSP@k) the ratios of sums.
     """
@@ -105,7 +105,7 @@ def compare(
 def differences(
     above: np.ndarray, below: np.ndarray, n_resamples: int, confidence: float, seed: int
 ) -> list[Difference]:
-    """One `Difference` for every column of `above` and `below` (n_documents, n_metrics), from the same draws."""
+    """Return one `Difference` for every column of `above` and `below` (n_documents, n_metrics), from the same draws."""
     if n_resamples < 1 or not 0 < confidence < 1:
         raise ConfigError(
             f"a bootstrap needs at least 1 resample and a confidence between 0 and 1, got {n_resamples}, {confidence}"

@@ -34,7 +34,7 @@ ALIASES = {
 
 
 def published_results(dataset: str) -> pd.DataFrame:
-    """The published rows for a dataset, whatever the spelling of its name; no rows for an unknown one.
+    """Return the published rows for a dataset, whatever the spelling of its name; no rows for an unknown one.
 
     Columns: dataset, method, setting, the metrics of the sources in percent (missing where not reported), source.
 

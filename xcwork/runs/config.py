@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from xcwork.errors import ConfigError, RunError
+from xcwork.paths import home as default_home
 from xcwork.runs.status import now
 from xcwork.storage.atomic import write_json
 
-CONFIG_FILE, SCHEMA = "config.json", 1
-MOST_RANKS = 1024
-REQUIRED = {
+CONFIG_FILE = "config.json"
+SCHEMA = 1
+MAX_RANKS = 1024
+REQUIRED: dict[str, type | tuple[type, ...]] = {
     "method": str,
     "params": dict,
     "data": str,
@@ -37,26 +39,33 @@ def new_config(
     data: str | Path,
     data_options: Mapping[str, Any],
     *,
+    home: Path | None = None,
     cluster: str = "",
     ranks: int = 1,
 ) -> dict[str, Any]:
-    """The configuration of a new run; parameters the method does not know or allow are refused."""
+    """Return the configuration of a new run of `home`.
+
+    This is where a run is validated: parameters that the method does not know or allow, data that no reader would
+    begin to read and ranks that the method cannot use are rejected here. Later steps trust what is stored, except that
+    a worker, which may get a configuration that was edited or written by another version, creates the method from it.
+    """
     from xcwork.methods import registry
 
-    made = registry.create(method, **params)
-    resolved = made.get_params()
-    check_ranks(method, made.capabilities.ranks, ranks)
+    created = registry.create(method, **params)
+    resolved = created.get_params()
+    options = _to_plain(data_options)
+    check_ranks(method, created.capabilities.ranks, ranks)
     return {
         "schema": SCHEMA,
         "created": now(),
         "method": method,
         "params": resolved,
-        "data": locate(data),
-        "data_options": _plain(data_options),
+        "data": locate(data, home, options.get("format")),
+        "data_options": options,
         "dataset": None,
         "seed": resolved["seed"],
-        "device": resolved.get("device", "auto") if made.capabilities.gpu else "cpu",
-        "versions": versions(),
+        "device": resolved.get("device", "auto") if created.capabilities.gpu else "cpu",
+        "versions": read_versions(),
         "cluster": cluster,
         "ranks": ranks,
     }
@@ -64,8 +73,8 @@ def new_config(
 
 def check_ranks(method: str, able: bool, ranks: int) -> None:
     """Refuse several ranks where one would do all the work."""
-    if not 1 <= ranks <= MOST_RANKS:
-        raise ConfigError(f"ranks must lie between 1 and {MOST_RANKS}, got {ranks}")
+    if not 1 <= ranks <= MAX_RANKS:
+        raise ConfigError(f"ranks must lie between 1 and {MAX_RANKS}, got {ranks}")
     if ranks > 1 and not able:
         from xcwork.methods import registry
 
@@ -73,16 +82,16 @@ def check_ranks(method: str, able: bool, ranks: int) -> None:
         raise ConfigError(f"{method} does not share its labels among ranks; {' and '.join(able_ones)} do")
 
 
-def place_of(config: Mapping[str, Any]) -> tuple[str, int]:
-    """(address of the cluster or nothing, number of ranks) of a run; older runs name neither."""
+def read_place(config: Mapping[str, Any]) -> tuple[str, int]:
+    """Return (address of the cluster or nothing, number of ranks) of a run; older runs name neither."""
     cluster, ranks = config.get("cluster", ""), config.get("ranks", 1)
-    if not isinstance(cluster, str) or type(ranks) is not int or not 1 <= ranks <= MOST_RANKS:
+    if not isinstance(cluster, str) or type(ranks) is not int or not 1 <= ranks <= MAX_RANKS:
         raise RunError("the run has no usable 'cluster' or 'ranks' in its config.json; start a new run")
     return cluster, ranks
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The configuration of the run in `folder`; anything that cannot be used is one clear error."""
+    """Return the configuration of the run in `folder`; anything that cannot be used is one clear error."""
     path = folder / CONFIG_FILE
     try:
         config = json.loads(path.read_text("utf-8"))
@@ -105,24 +114,29 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     write_json(folder / CONFIG_FILE, dict(config))
 
 
-def locate(data: str | Path) -> str:
-    """The data source as the worker will find it from any working directory: paths become absolute."""
-    from xcwork.data.load import BUILT_IN
+def locate(data: str | Path, home: Path | None = None, format: str | None = None) -> str:
+    """Return the data source as a worker finds it from any working directory: a built-in name or an absolute path.
+
+    A name of the data folder of `home` becomes its path; what `load_dataset` could not begin to read is rejected.
+    """
+    from xcwork.data.load import BUILT_IN, check_source
 
     text = str(data)
     if text != text.encode("utf-8", "replace").decode("utf-8"):
         raise RunError(f"the name {text!r} is not valid UTF-8, so a run cannot record it; rename the file or folder")
-    given = Path(text).expanduser()
+    if text.partition(":")[0] in BUILT_IN:
+        return text
+    home = default_home() if home is None else home
     try:
-        found = given.exists()
+        check_source(text, home=home, format=format)
+        given = Path(text).expanduser()
+        return str(given.absolute() if given.exists() else (home / "data" / given).absolute())
     except OSError as refusal:  # a name that is too long, a folder that may not be read
         raise RunError(f"{text[:80]!r} cannot be looked up ({refusal.strerror}); check the path") from None
-    built_in = text.partition(":")[0] in BUILT_IN
-    return str(given.absolute()) if found and not built_in else text
 
 
-def versions() -> dict[str, str]:
-    """Of Python, xcwork and the libraries that decide results; read without importing them."""
+def read_versions() -> dict[str, str]:
+    """Return those of Python, xcwork and the libraries that decide results, without importing them."""
     import xcwork
 
     found = {"python": platform.python_version(), "xcwork": xcwork.__version__}
@@ -134,8 +148,8 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as JSON can hold them; paths become text."""
+def _to_plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as JSON can hold them; paths become text."""
     try:
         return json.loads(json.dumps(dict(options), default=lambda value: str(Path(value).absolute())))
     except (TypeError, ValueError) as problem:

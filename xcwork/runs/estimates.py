@@ -65,7 +65,7 @@ class Estimate:
 
 
 def measurement_of(run: Run) -> Measurement | None:
-    """What a finished run cost; None for every other run."""
+    """Return what a finished run cost; None for every other run."""
     status = run.status
     if status.state != "finished":
         return None
@@ -90,7 +90,7 @@ def measurement_of(run: Run) -> Measurement | None:
 
 @cache
 def references() -> tuple[Measurement, ...]:
-    """The trainings that came with xcwork."""
+    """Return the trainings that came with xcwork."""
     rows = json.loads(REFERENCES.read_text("utf-8"))
     return tuple(Measurement(**row, here=False) for row in rows)
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from xcwork.core.topk import MISSING, TopK
 from xcwork.data.readers.safe_files import check_npz
-from xcwork.errors import RunError
+from xcwork.errors import RunError, XcworkError
 from xcwork.export.tables import safe_csv
-from xcwork.metrics import EvalReport, evaluate, per_document, write_details
+from xcwork.metrics import EvalReport, evaluate, write_details
 from xcwork.progress import track
 from xcwork.storage.atomic import new_folder, write_json, write_text
 
@@ -25,54 +25,61 @@ if TYPE_CHECKING:
     from xcwork.core.dataset import Dataset
     from xcwork.methods.base import Method
 
-METRICS, PREDICTIONS, LABELS, DOCUMENTS, ERRORS = (
-    "metrics.json",
-    "topk.npz",
-    "per_label.csv",
-    "per_document.csv",
-    "errors.csv",
-)
-ERROR_ROWS, ERROR_K, SNIPPET = 1000, 5, 200
+METRICS = "metrics.json"
+PREDICTIONS = "topk.npz"
+LABELS = "per_label.csv"
+DOCUMENTS = "per_document.csv"
+ERRORS = "errors.csv"
+MAX_ERROR_DOCUMENTS = 1000
+MAX_SNIPPET_CHARACTERS = 200
+K = 5  # labels per document that the tables look at
 
 
-def evaluate_run(folder: Path, method: Method, dataset: Dataset) -> EvalReport:
-    """Measure `method` on the test part of `dataset` and store everything in `folder`."""
+def evaluate_run(folder: Path, method: Method, dataset: Dataset) -> tuple[EvalReport, pd.DataFrame]:
+    """Measure `method` on the test split of `dataset` and store everything in `folder`.
+
+    Returns the report and the table of labels, which the model card shows.
+    """
     report = evaluate(method, dataset)
+    topk = report.topk
+    assert topk is not None  # only a report that was read from its file has no predictions
     with new_folder(folder) as temporary:
         write_json(temporary / METRICS, report.to_dict())
-        np.savez_compressed(temporary / PREDICTIONS, ids=report.topk.ids, scores=report.topk.scores)
-        write_details(report, dataset, temporary)
-        write_text(temporary / ERRORS, safe_csv(errors(report.topk, dataset)))
-    return report
+        np.savez_compressed(temporary / PREDICTIONS, ids=topk.ids, scores=topk.scores)
+        labels, documents = write_details(topk, dataset, temporary, k=K)
+        write_text(temporary / ERRORS, safe_csv(list_errors(topk, dataset, documents)))
+    return report, labels
 
 
-def errors(topk: TopK, dataset: Dataset, *, k: int = ERROR_K, rows: int = ERROR_ROWS) -> pd.DataFrame:
-    """The test documents ranked worst (nDCG@k) that miss a label: what was found, missed and wrongly predicted."""
+def list_errors(topk: TopK, dataset: Dataset, documents: pd.DataFrame) -> pd.DataFrame:
+    """Return the test documents ranked worst (nDCG) that miss a label: what was found, missed and wrongly predicted.
+
+    `documents` is the table of `metrics.per_document` with these predictions.
+    """
     import pandas as pd
 
     test, names = dataset.test, dataset.labels.names
-    table = per_document(topk, dataset, k=k)
-    missing = table[table[f"misses@{k}"] > 0].sort_values([f"nDCG@{k}", "document"], kind="stable")
-    listed = topk.head(k).ids
+    missing = documents[documents[f"misses@{K}"] > 0].sort_values([f"nDCG@{K}", "document"], kind="stable")
+    listed = topk.head(K).ids
     found = []
-    for document in track(missing["document"].tolist()[:rows], "listing errors"):
+    for document in track(missing["document"].tolist()[:MAX_ERROR_DOCUMENTS], "listing errors"):
         true = set(test.Y.indices[test.Y.indptr[document] : test.Y.indptr[document + 1]].tolist())
         predicted = [label for label in listed[document].tolist() if label != MISSING]
         found.append(
             {
                 "document": document,
                 "uid": "" if test.uids is None else test.uids[document],
-                "text": "" if test.texts is None else " ".join(test.texts[document].split())[:SNIPPET],
-                "found": _joined(names, [label for label in predicted if label in true]),
-                "missed": _joined(names, sorted(true - set(predicted))),
-                "wrong": _joined(names, [label for label in predicted if label not in true]),
+                "text": "" if test.texts is None else " ".join(test.texts[document].split())[:MAX_SNIPPET_CHARACTERS],
+                "found": _join_names(names, [label for label in predicted if label in true]),
+                "missed": _join_names(names, sorted(true - set(predicted))),
+                "wrong": _join_names(names, [label for label in predicted if label not in true]),
             }
         )
     return pd.DataFrame(found, columns=["document", "uid", "text", "found", "missed", "wrong"])
 
 
 def read_report(folder: Path) -> EvalReport:
-    """The stored metrics, without the predictions."""
+    """Return the stored metrics, without the predictions."""
     content = _read(folder / METRICS, lambda path: json.loads(path.read_text("utf-8")))
     if not isinstance(content, dict):
         raise RunError(f"{folder / METRICS} does not hold metrics; evaluate the run again")
@@ -80,7 +87,7 @@ def read_report(folder: Path) -> EvalReport:
 
 
 def read_topk(folder: Path) -> TopK:
-    """The stored predictions."""
+    """Return the stored predictions."""
     _read(folder / PREDICTIONS, check_npz)
     with _read(folder / PREDICTIONS, lambda path: np.load(path, allow_pickle=False)) as stored:
         ids, scores = (_read(folder / PREDICTIONS, lambda _, name=name: stored[name]) for name in ("ids", "scores"))
@@ -90,10 +97,22 @@ def read_topk(folder: Path) -> TopK:
 
 
 def read_table(folder: Path, file: str, rows: int | None = None) -> pd.DataFrame:
-    """One of the CSV files, every cell as the text that stands there."""
+    """Return one of the CSV files, every cell as the text that stands there."""
     import pandas as pd
 
     return _read(folder / file, lambda path: pd.read_csv(path, dtype=str, keep_default_na=False, nrows=rows))
+
+
+def read_label_table(folder: Path) -> pd.DataFrame:
+    """Return names and counts of the labels; a damaged file reads as an empty table."""
+    import pandas as pd
+
+    try:
+        table = read_table(folder, LABELS)
+        counts = {name: table[name].astype(int) for name in ("test_documents", f"hits@{K}")}
+        return pd.DataFrame({"label": table["label"], **counts})
+    except (XcworkError, KeyError, ValueError, OverflowError):
+        return pd.DataFrame({"label": [], "test_documents": [], f"hits@{K}": []})
 
 
 def _read(path: Path, reader: Any) -> Any:
@@ -119,5 +138,5 @@ def _read(path: Path, reader: Any) -> Any:
         raise RunError(f"{path} cannot be read ({damage}); evaluate the run again") from None
 
 
-def _joined(names: list[str], labels: list[int]) -> str:
+def _join_names(names: list[str], labels: list[int]) -> str:
     return " | ".join(names[label] for label in labels)

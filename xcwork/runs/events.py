@@ -26,7 +26,7 @@ def append(path: Path, event: dict[str, Any]) -> None:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """All complete events, in order."""
+    """Return all complete events, in order."""
     return Tail(path).read()
 
 

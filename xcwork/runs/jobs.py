@@ -20,49 +20,51 @@ from xcwork.compute.cores import cpu_count
 from xcwork.errors import RunError
 from xcwork.progress import Callback
 from xcwork.runs import processes
-from xcwork.runs.config import place_of
+from xcwork.runs.config import read_place
 from xcwork.runs.events import Tail
 from xcwork.runs.status import CANCEL_FLAG, RESUMABLE, Status, now, read_status, write_status
 from xcwork.runs.store import LOG_FILE, METRICS_FILE, Run, refuse_links
 
-NICENESS = 5  # the dashboard stays quick while a worker uses every core
-POLL = 0.2  # seconds; files cannot wake us up
+NICENESS = 5  # the dashboard stays responsive while a worker uses every core
+POLL_SECONDS = 0.2  # files cannot wake us up
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 OWN_FIELDS = ("time", "attempt", "phase", "step", "seconds", "memory_mb")
 
 
 def launch(run: Run) -> Run:
     """Hand a new run to a worker process. The run is `queued` before the process exists, so nobody misses it."""
-    with _exclusively(run) as status:
+    with _hold_run(run) as status:
         if not _never_started(status):
             raise RunError(f"run {run.id} was started before and is {run.state}; resume it if it stopped")
-        _start(run, status)
+        _start_worker(run, status)
     return run
 
 
 def resume(run: Run, *, cluster: str | None = None) -> Run:
-    """Open another attempt of a run that is lost, failed or cancelled; it goes on from what is stored.
+    """Open another attempt of a run that is lost, failed or cancelled; it continues from what is stored.
 
     `cluster` is the address of a Dask cluster, "" for none; if it is not given, that of XCWORK_CLUSTER.
     """
-    with _exclusively(run) as status:
+    with _hold_run(run) as status:
         if not _never_started(status):
             observed = run.status
             if observed.state not in RESUMABLE:
                 raise RunError(f"run {run.id} is {observed.state}; there is nothing to resume")
             status = run.next_attempt(observed)
-        chosen = _cluster_of_attempt(run, cluster)
-        if chosen != place_of(run.config)[0]:
+        chosen = _choose_cluster(run, cluster)
+        if chosen != read_place(run.config)[0]:
             run.complete_config(cluster=chosen)
-        _start(run, status)
+        _start_worker(run, status)
     return run
 
 
-def _cluster_of_attempt(run: Run, given: str | None) -> str:
-    """The cluster to go on with. A run folder may come from a stranger, and a cluster can run code here, therefore an
-    address in a run folder is not enough: the user has to name it.
+def _choose_cluster(run: Run, given: str | None) -> str:
+    """Return the cluster to continue on.
+
+    A run folder may be untrusted, and a cluster can run code here, therefore an address in a run folder is not enough:
+    the user has to name it.
     """
-    known = place_of(run.config)[0]
+    known = read_place(run.config)[0]
     given = os.environ.get("XCWORK_CLUSTER") if given is None else given
     if given is not None:
         return given
@@ -75,7 +77,7 @@ def _cluster_of_attempt(run: Run, given: str | None) -> str:
 
 
 def cancel(run: Run) -> Status:
-    """Ask the worker to stop at its next step; a run without a worker is cancelled at once."""
+    """Ask the worker to stop at its next step; a run without a worker is cancelled immediately."""
     refuse_links(run.folder)
     status = run.status
     if status.state in ("finished", "failed"):
@@ -105,7 +107,7 @@ def wait(run: Run, callbacks: Iterable[Callback] = (), *, timeout: float | None 
                 cancel(run)
         if status.is_over or (deadline is not None and time.monotonic() > deadline):
             return status
-        time.sleep(POLL)
+        time.sleep(POLL_SECONDS)
 
 
 class _Watcher:
@@ -146,8 +148,8 @@ def _has_no_worker(status: Status) -> bool:
 
 
 @contextmanager
-def _exclusively(run: Run) -> Iterator[Status]:
-    """The stored status of a run, with the lock held so that it stays true; only a working run is locked for long."""
+def _hold_run(run: Run) -> Iterator[Status]:
+    """Yield the stored status of a run, locked so that it stays true; only a working run is locked for long."""
     run.check()
     with run.lock() as lock:
         if not lock.acquire(holder="launcher"):
@@ -155,20 +157,20 @@ def _exclusively(run: Run) -> Iterator[Status]:
         yield read_status(run.folder)
 
 
-def _start(run: Run, status: Status) -> None:
+def _start_worker(run: Run, status: Status) -> None:
     """Write `queued`, start the worker, write who it is. The caller holds the lock; the worker waits for it."""
     (run.folder / CANCEL_FLAG).unlink(missing_ok=True)
     queued = replace(status, state="queued", message="", queued=now(), updated=now(), phase="starting")
     write_status(run.folder, queued)
-    worker = _spawn(run)
+    worker = _spawn_worker(run)
     born = processes.identity(worker.pid) or ""
     write_status(run.folder, replace(queued, pid=worker.pid, process=born, host=processes.host(), updated=now()))
     # Somebody has to collect the exit code, or a finished worker stays in the process table as a zombie.
     threading.Thread(target=worker.wait, name=f"reaper {run.id}", daemon=True).start()
 
 
-def _spawn(run: Run) -> subprocess.Popen[bytes]:
-    ranks = place_of(run.config)[1]
+def _spawn_worker(run: Run) -> subprocess.Popen[bytes]:
+    ranks = read_place(run.config)[1]
     threads = str(max(1, (cpu_count() if cpu_count() <= 2 else cpu_count() - 1) // ranks))
     environment = dict.fromkeys(THREAD_VARIABLES, threads) | os.environ
     # A crash in compiled code leaves its stack in the log.
@@ -178,7 +180,7 @@ def _spawn(run: Run) -> subprocess.Popen[bytes]:
     if ranks > 1:  # torchrun starts that many workers, which know each other, and ends all when one ends badly
         environment["PYTHONSAFEPATH"] = "1"  # -P for the workers that torchrun starts
         python += ["torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), "--module"]
-    command = [*python, "xcwork", "worker", str(run.folder)]
+    command = [*python, "xcwork.runs.worker", str(run.folder)]
     with (run.folder / LOG_FILE).open("ab") as log:
         worker = subprocess.Popen(
             command,

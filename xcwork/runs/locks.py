@@ -3,6 +3,10 @@
 An advisory lock of the kernel (`flock`) belongs to the open file, so it is released when the process ends, however it
 ends. The file itself stays: removing it would let two processes lock two different files of the same name. Its content
 names the holder, for people and messages only.
+
+The library filelock does not replace this: it keeps the descriptor to itself, so the holder could not be named in the
+file that is locked; its versions before 3.20 follow links; and where the file system has no `flock` it goes over to
+lock files that a killed process leaves behind. `flock` is the same on Linux and macOS.
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ class FileLock:
             self._descriptor = None
 
     def holder(self) -> str:
-        """Who wrote its name last: the holder, while there is one."""
+        """Return who wrote its name last: the holder, while there is one."""
         try:
             return self.path.read_text("utf-8", "replace")
         except FileNotFoundError:

@@ -34,7 +34,7 @@ def rename_run(run: Run, name: str) -> None:
         run.rename(name)
         if (run.folder / "model").is_dir():
             with suppress(XcworkError):  # without an evaluation there is no card to write
-                card.write_card(run)
+                card.rewrite_card(run)
 
 
 def runs_on(dataset: Path, store: RunStore) -> list[Run]:

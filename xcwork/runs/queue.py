@@ -18,24 +18,24 @@ from xcwork.runs.reporter import Reporter
 from xcwork.runs.status import Status
 from xcwork.runs.store import Run, RunStore
 
-POLL = 0.2  # seconds between two tries; a blocking wait could not see the cancel flag
+POLL_SECONDS = 0.2  # between two tries; a blocking wait could not see the cancel flag
 
 
-def queue_lock(runs_folder: Path, device: str) -> FileLock:
-    """The lock that is the turn on `device`."""
+def open_queue_lock(runs_folder: Path, device: str) -> FileLock:
+    """Return the lock that is the turn on `device`."""
     return FileLock(runs_folder / f".queue-{device}.lock")
 
 
 @contextmanager
-def turn(run: Run, reporter: Reporter, device: str) -> Iterator[None]:
+def take_turn(run: Run, reporter: Reporter, device: str) -> Iterator[None]:
     """Wait, as `queued`, until nobody else trains on `device`, and keep the turn for the block."""
-    lock = queue_lock(run.folder.parent, device)
+    lock = open_queue_lock(run.folder.parent, device)
     told = ""
     with lock:
         while True:
             reporter.stop_if_cancelled()
             if lock.acquire(holder=run.id):
-                earlier = first_in_line(run, reporter.status, device)
+                earlier = find_earlier_run(run, reporter.status, device)
                 if earlier is None:
                     break
                 lock.release()
@@ -46,23 +46,23 @@ def turn(run: Run, reporter: Reporter, device: str) -> Iterator[None]:
             if earlier != told:
                 told = earlier
                 reporter.update(phase="waiting", message=f"waiting for {earlier or 'another run'} to finish")
-            time.sleep(POLL)
+            time.sleep(POLL_SECONDS)
         yield
 
 
-def first_in_line(run: Run, status: Status, device: str) -> str | None:
-    """The id of a run that waits for the same device since before `run`, if there is one."""
+def find_earlier_run(run: Run, status: Status, device: str) -> str | None:
+    """Return the id of a run that waits for the same device since before `run`, if there is one."""
     mine = (status.queued or "", run.id)
     for other in RunStore(run.home).list():
         waiting = other.status
         if waiting.state == "queued" and waiting.queued is not None and (waiting.queued, other.id) < mine:
-            wanted = waiting.device or _asked_device(other)
+            wanted = waiting.device or _read_asked_device(other)
             if wanted in (device, "auto"):
                 return other.id
     return None
 
 
-def _asked_device(run: Run) -> str:
+def _read_asked_device(run: Run) -> str:
     try:
         return run.config.get("device", "auto")
     except RunError:

@@ -1,4 +1,4 @@
-"""A run whose labels are shared by several processes: torchrun starts one worker a rank on the same run folder.
+"""A run whose labels are shared by several processes: torchrun starts one worker per rank on the same run folder.
 
 The first rank is the worker that everybody sees: it waits for its turn, writes status and checkpoints, saves and
 evaluates. The others only train, and read the checkpoint from the same folder. When the first rank ends other than
@@ -14,20 +14,20 @@ from xcwork.compute import ranks
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.runs.store import Run
 
-NOT_FINISHED = 3
+NOT_FINISHED_CODE = 3
 
 
-def main_of_rank(run: Run, first: Callable[[Run], int]) -> int:
+def work_as_rank(run: Run, first: Callable[[Run], int]) -> int:
     """Work on the run as this rank; `first` is what the first rank does."""
-    with ranks.joined() as group:
+    with ranks.join_ranks() as group:
         if group is not None and group.rank > 0:
             return _assist(run, group)
         code = first(run)
-    return code if run.state == "finished" else code or NOT_FINISHED
+    return code if run.state == "finished" else code or NOT_FINISHED_CODE
 
 
-def begin(*, trains: bool) -> None:
-    """The first rank tells the others whether there is something to train; without ranks nothing happens."""
+def announce_training(*, trains: bool) -> None:
+    """Tell the other ranks whether there is something to train; without ranks nothing happens."""
     group = ranks.current()
     if group is not None:
         group.agree(trains)
@@ -43,12 +43,12 @@ def _assist(run: Run, group: ranks.Group) -> int:
     config = run.config
     dataset = load_dataset(config["data"], home=run.home, **config["data_options"])
     method = registry.create(config["method"], **config["params"])
-    method.fit(dataset.train, checkpoint=_ReadOnly(run.folder / "checkpoint"))
+    method.fit(dataset.train, checkpoint=_ReadOnlyCheckpoint(run.folder / "checkpoint"))
     return 0
 
 
-class _ReadOnly(Checkpoint):
+class _ReadOnlyCheckpoint(Checkpoint):
     """The checkpoint that the first rank writes."""
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Nothing: making `state` has already sent this rank's part to the first one."""
+        """Do nothing: making `state` has already sent this rank's part to the first one."""

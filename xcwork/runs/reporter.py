@@ -1,4 +1,4 @@
-"""The worker's voice: every sign of life of a run goes through one `Reporter`.
+"""Status updates of a worker: everything that others see of a running run goes through one `Reporter`.
 
 It is a callback, so progress of the engine becomes `status.json` (at most twice a second) and `metrics.jsonl`, and a
 `cancel` flag becomes a request to stop at the next step. A thread of its own repeats the status every few seconds,
@@ -27,7 +27,9 @@ from xcwork.runs.status import CANCEL_FLAG, Status, now, write_status
 logger = logging.getLogger(__name__)
 
 STATUS_OF_PROCESS = Path("/proc/self/status")
-STATUS_EVERY, HEARTBEAT_EVERY, FLURRY = 0.5, 3.0, 0.05  # seconds
+STATUS_INTERVAL_SECONDS = 0.5
+HEARTBEAT_INTERVAL_SECONDS = 3.0
+FLURRY_SECONDS = 0.05  # phases that follow each other faster are not written one by one
 
 
 class Reporter(Callback):
@@ -60,9 +62,8 @@ class Reporter(Callback):
             if self._training_since is not None:
                 trained += time.monotonic() - self._training_since
             peak = max(self.status.peak_memory_mb, peak_memory_mb())
-            self.status = replace(
-                self.status, **{"updated": now(), "train_seconds": round(trained, 3), "peak_memory_mb": peak} | changes
-            )
+            measured: dict[str, Any] = {"train_seconds": round(trained, 3), "peak_memory_mb": peak}
+            self.status = replace(self.status, **{"updated": now()} | measured | changes)
             write_status(self._folder, self.status)
             self._written = time.monotonic()
             self._phase_begun = -math.inf  # what comes after a status that was written is no flurry yet
@@ -79,7 +80,7 @@ class Reporter(Callback):
                 self._training_since = None
 
     def ask_to_stop(self) -> None:
-        """The same as the `cancel` flag, from a signal handler (which must not take locks, so this is a plain flag)."""
+        """Do what the `cancel` flag does, from a signal handler, which must not take locks: a plain flag."""
         self._asked_to_stop = True
 
     @property
@@ -87,14 +88,14 @@ class Reporter(Callback):
         return self._asked_to_stop or (self._folder / CANCEL_FLAG).exists()
 
     def stop_if_cancelled(self) -> None:
-        """For the seams between phases, where no step asks."""
+        """Raise `Cancelled` between phases, where no step asks."""
         if self.is_cancelled:
             raise Cancelled(f"stopped before {self.status.phase or 'the start'}")
 
     def on_phase(self, phase: str, total: int | None) -> None:
         # A phase may be shorter than the writing of a file, so only phases that are not one of a flurry are written.
         begun = time.monotonic()
-        if begun - self._phase_begun >= FLURRY:
+        if begun - self._phase_begun >= FLURRY_SECONDS:
             self.update(phase=phase, step=0, total=total)
         else:
             self._remember(phase, 0, total)
@@ -104,7 +105,7 @@ class Reporter(Callback):
         cancelled = self.is_cancelled
         if cancelled:
             self.update(state="cancelling", phase=phase, step=step, total=total)
-        elif time.monotonic() - self._written >= STATUS_EVERY:
+        elif time.monotonic() - self._written >= STATUS_INTERVAL_SECONDS:
             self.update(phase=phase, step=step, total=total)
         else:
             self._remember(phase, step, total)
@@ -116,12 +117,12 @@ class Reporter(Callback):
         events.append(self._metrics_file, event | {"seconds": seconds, "memory_mb": peak_memory_mb()} | values)
 
     def _remember(self, phase: str, step: int, total: int | None) -> None:
-        """For the next heartbeat to write."""
+        """Keep the step for the next heartbeat to write."""
         with self._guard:
             self.status = replace(self.status, phase=phase, step=step, total=total)
 
     def _beat(self) -> None:
-        while not self._closed.wait(HEARTBEAT_EVERY):
+        while not self._closed.wait(HEARTBEAT_INTERVAL_SECONDS):
             try:
                 self.update()
             except (OSError, MemoryError) as problem:  # a full disk may have room again at the next beat

@@ -19,15 +19,17 @@ from typing import Any
 from xcwork.runs import processes
 from xcwork.storage.atomic import write_json
 
-STATUS_FILE, CANCEL_FLAG = "status.json", "cancel"
+STATUS_FILE = "status.json"
+CANCEL_FLAG = "cancel"
 ACTIVE = ("queued", "running", "evaluating", "cancelling")
 TERMINAL = ("finished", "cancelled", "failed")
 RESUMABLE = ("lost", "cancelled", "failed")
 STATES = (*ACTIVE, *TERMINAL, "lost")
-SILENCE = 60.0  # seconds without a heartbeat after which a worker that cannot be asked counts as gone
-LARGEST = 2**63  # number that a status may hold
+MAX_SILENCE_SECONDS = 60.0  # after which a worker that cannot be asked counts as gone
+MAX_NUMBER = 2**63  # that a status may hold
 
-_NUMBER, _TEXT = (int, float), (str, type(None))
+_NUMBER = (int, float)
+_TEXT = (str, type(None))
 _TYPES: dict[str, Any] = {
     "state": str,
     "phase": str,
@@ -53,12 +55,12 @@ _TYPES: dict[str, Any] = {
 
 
 def now() -> str:
-    """The time as status files write it: UTC, sortable as text."""
+    """Return the time as status files write it: UTC, sortable as text."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def seconds_since(moment: str) -> float:
-    """Seconds from `moment` (as `now` writes it) until now; infinite when it is not a time."""
+    """Return the seconds from `moment` (as `now` writes it) until now; infinite when it is not a time."""
     try:
         return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     except (ValueError, TypeError):
@@ -96,11 +98,11 @@ class Status:
 
     @property
     def is_over(self) -> bool:
-        """Nothing more will happen unless somebody resumes the run."""
+        """Whether nothing more will happen unless somebody resumes the run."""
         return not self.is_active
 
     def next_attempt(self) -> Status:
-        """A fresh queued status; what this attempt came to moves to the history."""
+        """Return a fresh queued status; what this attempt came to moves to the history."""
         kept = ("attempt", "state", "message", "started", "ended", "host", "train_seconds")
         past = {name: getattr(self, name) for name in kept}
         return Status(
@@ -116,12 +118,12 @@ class Status:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Status:
-        """The status in a file; keys of later versions are ignored, anything that cannot be is a ValueError."""
+        """Return the status in a file; keys of later versions are ignored, anything that cannot be is a ValueError."""
         known = {field.name: content[field.name] for field in fields(cls) if field.name in content}
         for name, value in known.items():
             if not isinstance(value, _TYPES[name]) or isinstance(value, bool):
                 raise ValueError(f"{name} is {value!r}")
-            if isinstance(value, int) and abs(value) > LARGEST:
+            if isinstance(value, int) and abs(value) > MAX_NUMBER:
                 raise ValueError(f"{name} is larger than anything that is counted")
         if known.get("state") not in STATES:
             raise ValueError(f"state is {known.get('state')!r}")
@@ -134,7 +136,7 @@ def write_status(folder: Path, status: Status) -> None:
 
 
 def read_status(folder: Path) -> Status:
-    """What the status file says; a missing or damaged file reads as `lost` with a sentence."""
+    """Return what the status file says; a missing or damaged file reads as `lost` with a sentence."""
     try:
         content = json.loads((folder / STATUS_FILE).read_text("utf-8"))
         if not isinstance(content, dict):
@@ -144,11 +146,11 @@ def read_status(folder: Path) -> Status:
         problem = "is missing"
     except (OSError, ValueError, RecursionError) as damage:
         problem = f"cannot be read ({damage})"
-    return Status(state="lost", message=f"{STATUS_FILE} {problem}; resume the run to go on from what it has stored")
+    return Status(state="lost", message=f"{STATUS_FILE} {problem}; resume the run to continue from what it has stored")
 
 
 def observe(folder: Path) -> Status:
-    """The status as it is now: lost when nobody works on the run any more, cancelling when somebody asked for it."""
+    """Return the status as it is now: lost when nobody works on the run, cancelling when somebody asked for it."""
     status = read_status(folder)
     if not status.is_active:
         return status
@@ -164,13 +166,13 @@ def observe(folder: Path) -> Status:
 
 
 def is_abandoned(status: Status) -> bool:
-    """Whether the worker of an active status is gone."""
-    silent = seconds_since(status.updated) > SILENCE
+    """Return whether the worker of an active status is gone."""
+    silent = seconds_since(status.updated) > MAX_SILENCE_SECONDS
     if status.pid is None or status.host != processes.host():
         return silent
     if not processes.alive(status.pid, status.process):
         return True
-    return silent and not processes.can_identify()
+    return silent and not processes.can_identify(status.pid)
 
 
 def _explain_loss(status: Status) -> str:
@@ -178,5 +180,5 @@ def _explain_loss(status: Status) -> str:
         return "no worker started on this run; resume it to start one"
     during = f" while {status.phase}" if status.phase else ""
     if status.host != processes.host():
-        return f"nothing was heard from {status.host} since {status.updated}{during}; resume the run to go on here"
-    return f"the worker ended without a word{during} (killed, out of memory or disk space); resume the run to go on"
+        return f"nothing was heard from {status.host} since {status.updated}{during}; resume the run to continue here"
+    return f"the worker ended without a word{during} (killed, out of memory or disk space); resume the run to continue"

@@ -4,7 +4,7 @@
 | --------------- | ------------------------------------------------------------------------------------------ |
 | `config.json`   | method, all parameters, data and its fingerprint, seed, device, versions                   |
 | `status.json`   | state, phase, step, heartbeat, process, attempt, message (see `status.py`)                 |
-| `metrics.jsonl` | one object an event, appended: attempt, phase, step, seconds, memory and reported values   |
+| `metrics.jsonl` | one object per event, appended: attempt, phase, step, seconds, memory and reported values  |
 | `log.txt`       | what the worker wrote                                                                      |
 | `cancel`        | a flag anyone may create                                                                   |
 | `lock`          | locked by the one process that may change the run                                          |
@@ -30,6 +30,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xcwork.errors import RunError, XcworkError
+from xcwork.export.text import clean_name
+from xcwork.paths import home as default_home
 from xcwork.runs import events
 from xcwork.runs.config import CONFIG_FILE, new_config, read_config, write_config
 from xcwork.runs.locks import FileLock
@@ -41,7 +43,10 @@ if TYPE_CHECKING:
     from xcwork.methods.base import Method
     from xcwork.metrics import EvalReport
 
-METRICS_FILE, LOG_FILE, NOTES_FILE, LOCK_FILE = "metrics.jsonl", "log.txt", "notes.md", "lock"
+METRICS_FILE = "metrics.jsonl"
+LOG_FILE = "log.txt"
+NOTES_FILE = "notes.md"
+LOCK_FILE = "lock"
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 TAIL_BYTES = 64 * 1024
 
@@ -88,11 +93,11 @@ class Run:
         return self.status.state
 
     def lock(self) -> FileLock:
-        """Held by whoever may change the run: its worker, or briefly a launcher."""
+        """Return the lock held by whoever may change the run: its worker, or briefly a launcher."""
         return FileLock(self.folder / LOCK_FILE)
 
     def next_attempt(self, ended: Status) -> Status:
-        """A queued status for the attempt after `ended`; the events count too, in case the status file was lost."""
+        """Return a queued status for the attempt after `ended`; events count too, in case the status file was lost."""
         seen = [event.get("attempt") for event in self.events()]
         last = max([ended.attempt, *(attempt for attempt in seen if isinstance(attempt, int))])
         return replace(ended, attempt=last).next_attempt()
@@ -105,7 +110,7 @@ class Run:
 
     def rename(self, name: str) -> None:
         """Replace the first heading of the notes, or begin them with one."""
-        heading = f"# {one_line(name)}"
+        heading = f"# {clean_name(name)}"
         if heading == "# ":
             raise RunError("a run cannot have an empty name; give it one")
         lines = self.notes().split("\n")
@@ -117,19 +122,19 @@ class Run:
         self.write_notes("\n".join(lines))
 
     def notes(self) -> str:
-        return self._text(NOTES_FILE)
+        return self._read_text(NOTES_FILE)
 
     def write_notes(self, text: str) -> None:
         write_text(self.folder / NOTES_FILE, text)
 
     def events(self) -> list[dict[str, Any]]:
-        """The events of `metrics.jsonl` in order; a line cut short by a kill is left out."""
+        """Return the events of `metrics.jsonl` in order; a line cut short by a kill is left out."""
         return events.read(self.folder / METRICS_FILE)
 
     def log(self, lines: int | None = None) -> str:
-        """The log, or only its last `lines`."""
+        """Return the log, or only its last `lines`."""
         if lines is None:
-            return self._text(LOG_FILE)
+            return self._read_text(LOG_FILE)
         try:
             with (self.folder / LOG_FILE).open("rb") as file:
                 file.seek(0, 2)
@@ -140,28 +145,28 @@ class Run:
         return "\n".join(tail.splitlines()[-lines:]) if lines > 0 else ""
 
     def model(self) -> Method:
-        """The trained method."""
+        """Return the trained method."""
         from xcwork.methods.base import Method
 
         self._require("model", "trained model")
         return Method.load(self.folder / "model")
 
     def report(self) -> EvalReport:
-        """The evaluation on the test part."""
+        """Return the evaluation on the test split."""
         from xcwork.runs import evaluation
 
         self._require("eval", "evaluation")
         return evaluation.read_report(self.folder / "eval")
 
     def topk(self) -> TopK:
-        """The stored predictions for the test part."""
+        """Return the stored predictions for the test split."""
         from xcwork.runs import evaluation
 
         self._require("eval", "evaluation")
         return evaluation.read_topk(self.folder / "eval")
 
     def to_dict(self) -> dict[str, Any]:
-        """The record scripts rely on; a damaged run gives what can still be read."""
+        """Return the record scripts rely on; a damaged run gives what can still be read."""
         status = self.status
         record: dict[str, Any] = {"run": self.id, "name": self.name, "state": status.state, "message": status.message}
         try:
@@ -180,25 +185,20 @@ class Run:
         if not (self.folder / part).is_dir():
             raise RunError(f"run {self.id} is {self.state} and has no {what} yet; resume it or wait for it to finish")
 
-    def _text(self, file: str) -> str:
+    def _read_text(self, file: str) -> str:
         try:
             return (self.folder / file).read_text("utf-8", "replace")
         except FileNotFoundError:
             return ""
 
 
-def one_line(name: str) -> str:
-    """Return a name as a heading can hold it."""
-    return " ".join(name.split()).encode("utf-8", "replace").decode("utf-8")
-
-
 def measured(record: dict[str, Any], part: str, metric: str) -> float | None:
-    """A figure of a run's record; None where a note says that there was nothing to measure, since 0 is a result."""
+    """Return a figure of a run's record; None where a note says that there was nothing to measure (0 is a result)."""
     return None if part in record["notes"] else record[part].get(metric)
 
 
 def refuse_links(folder: Path) -> None:
-    """A run that leads out of its folder is not read, and above all never written to."""
+    """Refuse a run that leads out of its folder: it is not read, and above all never written to."""
     if folder.is_dir() and (out := links_out(folder)):
         raise RunError(f"{out[0]} is a link out of the run, which is not followed; copy the file instead")
 
@@ -207,11 +207,7 @@ class RunStore:
     """The runs of one home folder."""
 
     def __init__(self, home: str | Path | None = None) -> None:
-        if home is None:
-            from xcwork.paths import home as default_home
-
-            home = default_home()
-        self.home = Path(home).absolute()
+        self.home = default_home() if home is None else Path(home).absolute()
         self.folder = self.home / "runs"
 
     def create(
@@ -225,13 +221,15 @@ class RunStore:
         cluster: str | None = None,
         ranks: int = 1,
     ) -> Run:
-        """A new run, queued but not started (`jobs.launch` starts it). Parameters are checked and completed.
+        """Create a run, queued but not started (`jobs.launch` starts it). All of it is validated here.
 
         `cluster` is the address of a Dask cluster; if it is not given, that of XCWORK_CLUSTER. `ranks` are processes
         that share the labels of a neural method.
         """
         cluster = os.environ.get("XCWORK_CLUSTER", "") if cluster is None else cluster
-        config = new_config(method, params or {}, data, data_options or {}, cluster=cluster, ranks=ranks)
+        config = new_config(
+            method, params or {}, data, data_options or {}, home=self.home, cluster=cluster, ranks=ranks
+        )
         self.folder.mkdir(parents=True, exist_ok=True)
         draft = self.folder / f".new-{uuid.uuid4().hex[:8]}"
         draft.mkdir()
@@ -239,7 +237,7 @@ class RunStore:
             write_config(draft, config)
             write_status(draft, Status(message="not started yet", updated=now()))
             if name.strip():
-                write_text(draft / NOTES_FILE, f"# {one_line(name)}\n")
+                write_text(draft / NOTES_FILE, f"# {clean_name(name)}\n")
             return Run(self._publish(draft, method))
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -247,7 +245,7 @@ class RunStore:
     def _publish(self, draft: Path, method: str) -> Path:
         """Move a complete draft to a new id; the file system refuses an id that is already taken."""
         while True:
-            folder = self.folder / new_id(method)
+            folder = self.folder / make_id(method)
             try:
                 return draft.rename(folder)
             except OSError:
@@ -255,20 +253,20 @@ class RunStore:
                     raise
 
     def list(self) -> list[Run]:
-        """All runs, oldest first."""
+        """Return all runs, oldest first."""
         if not self.folder.is_dir():
             return []
         names = sorted(entry.name for entry in self.folder.iterdir() if self._holds_run(entry))
         return [Run(self.folder / name) for name in names]
 
     def open(self, run_id: str) -> Run:
-        """The run with this id, with an id that starts like this, or the `last` one."""
+        """Return the run with this id, with an id that starts like this, or the `last` one."""
         runs = self.list()
         if run_id == "last":
             if not runs:
                 raise RunError(f"there are no runs below {self.folder} yet; train a method first")
             return runs[-1]
-        if not isinstance(run_id, str) or not RUN_ID.fullmatch(run_id):
+        if not RUN_ID.fullmatch(run_id):
             raise RunError(f"{run_id!r} cannot be a run id; ids are letters, digits, '-', '_' and '.'")
         exact = [run for run in runs if run.id == run_id]
         found = exact or [run for run in runs if run.id.startswith(run_id)]
@@ -286,8 +284,8 @@ class RunStore:
         return (entry / CONFIG_FILE).is_file() or (entry / STATUS_FILE).is_file()
 
 
-def new_id(method: str) -> str:
-    """A run id for this microsecond."""
+def make_id(method: str) -> str:
+    """Return a run id for this microsecond."""
     moment = datetime.now(UTC)
     digits, rest = "", moment.microsecond
     while len(digits) < 4:

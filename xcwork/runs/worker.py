@@ -1,6 +1,6 @@
-"""The process that trains one run: `python -m xcwork worker RUN_FOLDER`.
+"""The process that trains one run: `python -m xcwork.runs.worker RUN_FOLDER`.
 
-    wait for the turn → load the data → train (or go on from the checkpoint) → store → evaluate → finished
+    wait for the turn → load the data → train (or resume from the checkpoint) → store → evaluate → finished
 
 It writes only inside its run folder. Whatever is complete on disk is not done again, so a worker that starts on the
 folder of a killed one ends with the same model and the same metrics. SIGTERM and Ctrl-C mean cancel. However the
@@ -25,14 +25,13 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from xcwork.compute import cluster
-from xcwork.compute import ranks as distributed
+from xcwork.compute import cluster, ranks
 from xcwork.errors import Cancelled, RunError, XcworkError
 from xcwork.progress import listening
 from xcwork.runs import processes, rank_worker
-from xcwork.runs.config import place_of
+from xcwork.runs.config import read_place
 from xcwork.runs.locks import FileLock
-from xcwork.runs.queue import turn
+from xcwork.runs.queue import take_turn
 from xcwork.runs.reporter import Reporter
 from xcwork.runs.status import TERMINAL, Status, is_abandoned, now, read_status
 from xcwork.runs.store import LOG_FILE, METRICS_FILE, Run
@@ -43,9 +42,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LOCK_PATIENCE, LOCK_POLL = 10.0, 0.05  # seconds; a launcher holds the lock for a moment while it starts the worker
+LOCK_SECONDS = 10.0  # a launcher holds the lock for a moment while it starts the worker
+LOCK_POLL_SECONDS = 0.05
 LITTER = re.compile(r"\.(model|eval|config\.json|status\.json|README\.md|\d{6})\.\w+\.(tmp|old)")
-DETAIL_LINES = 20
+DETAIL_LINES = 20  # of the log, in the status of a run that failed
 # torch and Python's threads tell of missing memory with a RuntimeError; compiled code may lose the error on its way,
 # which Python then reports as a SystemError in the last of these words.
 MEMORY_WORDS = (
@@ -60,32 +60,32 @@ MEMORY_WORDS = (
 def main(folder: str | Path) -> int:
     """Work on the run in `folder` until it is over; 0 when it finished or was cancelled as asked, else 2."""
     run = Run(folder)
-    return rank_worker.main_of_rank(run, _worker) if distributed.ranks_of_torchrun() > 1 else _worker(run)
+    return rank_worker.work_as_rank(run, _work_on) if ranks.count_torchrun_ranks() > 1 else _work_on(run)
 
 
-def _worker(run: Run) -> int:
-    """The worker of a run, or the first of its ranks."""
+def _work_on(run: Run) -> int:
+    """Be the worker of a run, or the first of its ranks."""
     try:
         run.check()
         with _Signals() as signals, run.lock() as lock:
-            return _attempt(run, _take(run, lock), signals)
+            return _make_attempt(run, _take_run(run, lock), signals)
     except (RunError, OSError, MemoryError) as refusal:
         # Not a RunError: not even the status can be written, as on a full disk or in a folder that became read-only.
         with suppress(OSError):  # standard error is the log, which may be on the same full disk
-            sys.stderr.write(f"{_sentence(refusal)}\n")
+            sys.stderr.write(f"{_explain_error(refusal)}\n")
             sys.stderr.flush()
         return 2
 
 
-def _take(run: Run, lock: FileLock) -> Status:
-    """Lock the run and say with which status this worker starts."""
-    deadline = time.monotonic() + LOCK_PATIENCE
+def _take_run(run: Run, lock: FileLock) -> Status:
+    """Lock the run and return the status that this worker starts with."""
+    deadline = time.monotonic() + LOCK_SECONDS
     while not lock.acquire(holder=f"{processes.host()} {os.getpid()}"):
         status = read_status(run.folder)
         theirs = status.is_active and status.pid not in (None, os.getpid(), os.getppid()) and not is_abandoned(status)
         if theirs or time.monotonic() > deadline:
             raise RunError(f"another worker is at work on run {run.id}; wait for it or cancel it")
-        time.sleep(LOCK_POLL)
+        time.sleep(LOCK_POLL_SECONDS)
     status = read_status(run.folder)
     if status.state in TERMINAL:
         raise RunError(f"run {run.id} is {status.state} already; `xcwork resume` opens another attempt")
@@ -103,43 +103,43 @@ def _take(run: Run, lock: FileLock) -> Status:
     )
 
 
-def _attempt(run: Run, status: Status, signals: _Signals) -> int:
+def _make_attempt(run: Run, status: Status, signals: _Signals) -> int:
     """Do the work and write how it ended."""
-    with _logging_to(run.folder / LOG_FILE), Reporter(run.folder, status, run.folder / METRICS_FILE) as reporter:
+    with _log_to(run.folder / LOG_FILE), Reporter(run.folder, status, run.folder / METRICS_FILE) as reporter:
         signals.tell(reporter.ask_to_stop)
         outcome = _Outcome()
         with outcome:
-            _work(run, reporter)
+            _do_attempt(run, reporter)
     # Only now, with the heartbeat stopped, so that nothing is written after the last state.
     details = run.log(DETAIL_LINES) if outcome.state == "failed" else ""
     reporter.update(state=outcome.state, message=outcome.message, details=details, ended=now())
     return 2 if outcome.state == "failed" else 0
 
 
-def _work(run: Run, reporter: Reporter) -> None:
-    """Everything an attempt does; leaving without an error means finished."""
+def _do_attempt(run: Run, reporter: Reporter) -> None:
+    """Do everything that belongs to an attempt; leaving without an error means finished."""
     from xcwork.methods import registry
 
-    _tidy(run.folder)
+    _remove_litter(run.folder)
     config = run.config
     method = registry.create(config["method"], **config["params"])
-    device = _device(method, config)
+    device = _choose_device(method, config)
     logger.info("run %s, attempt %d, method %s, device %s", run.id, reporter.status.attempt, config["method"], device)
     reporter.update(device=device, phase="waiting")
-    with turn(run, reporter, device), listening([reporter]):
+    with take_turn(run, reporter, device), listening([reporter]):
         reporter.update(state="running", phase="loading data", message="", step=0, total=None)
-        dataset = _dataset(run, config)
+        dataset = _load_data(run, config)
         reporter.update(phase="training", step=0, total=None)
         reporter.stop_if_cancelled()
-        method = _trained(run, method, dataset, reporter)
+        method = _train(run, method, dataset, read_place(config)[0], reporter)
         reporter.update(state="evaluating", phase="evaluating", step=0, total=None)
         reporter.stop_if_cancelled()
-        with distributed.alone():
+        with ranks.alone():
             _evaluate(run, method, dataset, reporter)
 
 
-def _device(method: Method, config: dict[str, Any]) -> str:
-    """Where this method will really run; torch is only asked when the method can use more than the CPU."""
+def _choose_device(method: Method, config: dict[str, Any]) -> str:
+    """Return where this method will really run; torch is only asked when the method can use more than the CPU."""
     if not method.capabilities.gpu:
         return "cpu"
     from xcwork.compute.device import resolve_kind
@@ -147,8 +147,8 @@ def _device(method: Method, config: dict[str, Any]) -> str:
     return resolve_kind(config["device"])
 
 
-def _dataset(run: Run, config: dict[str, Any]) -> Dataset:
-    """The data of the run, which must not have changed since an earlier attempt."""
+def _load_data(run: Run, config: dict[str, Any]) -> Dataset:
+    """Return the data of the run, which must not have changed since an earlier attempt."""
     from xcwork.data.load import load_dataset
 
     dataset = load_dataset(config["data"], home=run.home, **config["data_options"])
@@ -156,12 +156,12 @@ def _dataset(run: Run, config: dict[str, Any]) -> Dataset:
     if known is not None and not dataset.recognises(known.get("fingerprint")):
         raise RunError(f"the data of run {run.id} ({config['data']}) changed since it started; start a new run")
     if known is None:
-        run.complete_config(dataset=_facts(dataset))
+        run.complete_config(dataset=_describe_data(dataset))
     return dataset
 
 
-def _facts(dataset: Dataset) -> dict[str, Any]:
-    """What the card says about the data, and the fingerprint that recognises it."""
+def _describe_data(dataset: Dataset) -> dict[str, Any]:
+    """Return what the card says about the data, and the fingerprint that recognises it."""
     return {
         "name": dataset.name,
         "source": dataset.source,
@@ -177,8 +177,8 @@ def _facts(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _trained(run: Run, method: Method, dataset: Dataset, reporter: Reporter) -> Method:
-    """The stored model when there is a complete one, else a trained and stored one."""
+def _train(run: Run, method: Method, dataset: Dataset, address: str, reporter: Reporter) -> Method:
+    """Return the stored model when there is a complete one, else train one and store it."""
     from xcwork.methods.base import Method
     from xcwork.methods.common.checkpoints import Checkpoint
 
@@ -189,10 +189,10 @@ def _trained(run: Run, method: Method, dataset: Dataset, reporter: Reporter) -> 
         except XcworkError as damage:
             logger.warning("the stored model cannot be used, so training starts again: %s", damage)
         else:
-            rank_worker.begin(trains=False)
+            rank_worker.announce_training(trains=False)
             return stored
-    rank_worker.begin(trains=True)
-    with reporter.training(), cluster.using(place_of(run.config)[0]):
+    rank_worker.announce_training(trains=True)
+    with reporter.training(), cluster.using(address):
         method.fit(dataset.train, checkpoint=Checkpoint(run.folder / "checkpoint"))
     reporter.update(phase="storing the model")
     method.save(folder)
@@ -201,10 +201,10 @@ def _trained(run: Run, method: Method, dataset: Dataset, reporter: Reporter) -> 
 
 
 def _evaluate(run: Run, method: Method, dataset: Dataset, reporter: Reporter) -> None:
-    """Metrics and their files, the card, and the figures of the status."""
+    """Write metrics and their files, the card, and the figures of the status."""
     from xcwork.runs import card, evaluation
 
-    report = evaluation.evaluate_run(run.folder / "eval", method, dataset)
+    report, labels = evaluation.evaluate_run(run.folder / "eval", method, dataset)
     for name, values in (("all", report.metrics), ("seen", report.seen), ("unseen", report.unseen)):
         reporter.on_values(f"evaluating {name}", values)
     reporter.update(
@@ -212,7 +212,7 @@ def _evaluate(run: Run, method: Method, dataset: Dataset, reporter: Reporter) ->
         predict_ms_per_document=round(report.predict_ms_per_document, 3),
         model_bytes=sum(file.stat().st_size for file in (run.folder / "model").rglob("*") if file.suffix != ".md"),
     )
-    card.write_card(run)
+    card.write_card(run, report, labels, reporter.status)
     if (run.folder / "checkpoint").is_dir():  # it may be large: a run that cannot remove it is not finished
         shutil.rmtree(run.folder / "checkpoint")
 
@@ -230,15 +230,15 @@ class _Outcome:
     ) -> bool:
         if error is not None:
             self.state = "cancelled" if isinstance(error, Cancelled) else "failed"
-            self.message = _sentence(error)
+            self.message = _explain_error(error)
             logger.info("%s: %s", self.state, self.message)
             if not isinstance(error, XcworkError):
                 logger.error("the traceback", exc_info=error)
         return True
 
 
-def _sentence(error: BaseException) -> str:
-    """What happened, for a user."""
+def _explain_error(error: BaseException) -> str:
+    """Return what happened, for a user."""
     if isinstance(error, XcworkError):
         return str(error)
     if isinstance(error, MemoryError) or any(words in f"{type(error).__name__} {error}" for words in MEMORY_WORDS):
@@ -249,7 +249,7 @@ def _sentence(error: BaseException) -> str:
     return f"unexpected error, see log.txt: {last}"
 
 
-def _tidy(folder: Path) -> None:
+def _remove_litter(folder: Path) -> None:
     """Remove what a killed worker left half written; nothing else uses these names."""
     hidden = [entry for part in ("", "model", "checkpoint") for entry in (folder / part).glob(".*")]
     for entry in hidden:
@@ -287,8 +287,8 @@ class _Signals:
 
 
 @contextmanager
-def _logging_to(path: Path) -> Iterator[None]:
-    """Everything xcwork logs goes to the file."""
+def _log_to(path: Path) -> Iterator[None]:
+    """Send everything that xcwork logs to the file."""
     handler = logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("xcwork")
@@ -302,3 +302,10 @@ def _logging_to(path: Path) -> Iterator[None]:
         root.setLevel(level)
         with suppress(OSError):  # lines that found no room on the disk must not hide how the run ended
             handler.close()
+
+
+if __name__ == "__main__":
+    # Under its own name rather than as `__main__`, so that its logger is one of xcwork's.
+    from xcwork.runs import worker
+
+    sys.exit(worker.main(sys.argv[1]))

@@ -14,7 +14,7 @@ from xcwork.sparse import to_rows
 
 
 def top_k_rows(scores: sparse.sparray | np.ndarray, k: int) -> TopK:
-    """The k best columns of every row, score descending then column ascending.
+    """Return the k best columns of every row, score descending then column ascending.
 
     Of a sparse matrix only the explicit entries count, an explicit zero among them; of a dense one -inf and NaN do not.
     """
@@ -39,7 +39,7 @@ def top_k_product(
     start: np.ndarray | None = None,
     among: np.ndarray | None = None,
 ) -> TopK:
-    """The k best columns of every row of `start + X @ terms`, where `terms` is (n_features, n_columns).
+    """Return the k best columns of every row of `start + X @ terms`, where `terms` is (n_features, n_columns).
 
     Without `start` only the columns that share a feature with the row compete, so a row without features gets none;
     with it all columns do, except those where it is NaN. `among` restricts the columns to these ids.

@@ -13,7 +13,7 @@ from xcwork.search.index import EXACT_BELOW, QUERIES, ExactIndex, Index
 
 
 def make_index(vectors: np.ndarray, kind: str = "auto", *, space: str = "cosine", seed: int = 0) -> Index:
-    """An index of `vectors`: `exact`, `hnsw`, or whichever suits their number.
+    """Return an index of `vectors`: `exact`, `hnsw`, or whichever suits their number.
 
     The recall of a new graph is measured on some of its own vectors, kept as `measured_recall`, and reported. Queries
     of another kind, such as documents in an index of labels, can fare worse: `recall` measures it for them.
@@ -30,5 +30,5 @@ def make_index(vectors: np.ndarray, kind: str = "auto", *, space: str = "cosine"
 
 
 def load_index(folder: str | Path) -> Index:
-    """The index that `save` stored."""
+    """Return the index that `save` stored."""
     return HnswIndex.load(folder) if HnswIndex.is_stored_in(folder) else ExactIndex.load(folder)

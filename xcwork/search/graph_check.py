@@ -53,7 +53,7 @@ def _check(content: bytes, dimension: int) -> None:
 
 
 def _higher_links(content: bytes, at: int, n: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """((a row a list above the ground: its level, its count, its links), the highest level of each element)."""
+    """Return ((a row a list above the ground: its level, its count, its links), the highest level of each element)."""
     levels, lists = np.zeros(n, np.int64), []
     for element in range(n):
         if at + 4 > len(content):
@@ -73,7 +73,7 @@ def _higher_links(content: bytes, at: int, n: int, size: int) -> tuple[np.ndarra
 
 
 def _check_links(lists: np.ndarray, at_level: np.ndarray, levels: np.ndarray, most: int) -> None:
-    """Each row is a count (in its lower half) and room for `most` links to elements that reach the row's level."""
+    """Check that a row is a count (in its lower half) and room for `most` links to elements that reach its level."""
     counts = lists[:, 0] & 0xFFFF
     if len(counts) and counts.max() > most:
         raise ValueError("an element has more links than there is room for")

@@ -108,7 +108,7 @@ class HnswIndex(Index):
 
     @classmethod
     def load(cls, folder: str | Path) -> HnswIndex:
-        """The index that `save` stored; a graph that does not match its checksum is not opened."""
+        """Return the index that `save` stored; a graph that does not match its checksum is not opened."""
         folder = Path(folder)
         stored = _read_settings(folder)
         if _digest(folder / GRAPH_FILE) != stored["sha256"]:

@@ -41,7 +41,7 @@ class Index(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many vectors there are."""
+        """Return how many vectors there are."""
 
     @property
     @abstractmethod
@@ -50,7 +50,7 @@ class Index(ABC):
 
     @abstractmethod
     def vectors(self, ids: np.ndarray) -> np.ndarray:
-        """The stored vectors with these ids, (n, dimension)."""
+        """Return the stored vectors with these ids, (n, dimension)."""
 
     @abstractmethod
     def _build(self, vectors: np.ndarray) -> None:
@@ -58,7 +58,7 @@ class Index(ABC):
 
     @abstractmethod
     def _query(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
-        """The k best of all vectors, or of those in `among`."""
+        """Return the k best of all vectors, or of those in `among`."""
 
     @abstractmethod
     def save(self, folder: str | Path) -> None:
@@ -73,7 +73,7 @@ class Index(ABC):
         return self
 
     def query(self, queries: np.ndarray, k: int, *, among: np.ndarray | None = None) -> TopK:
-        """The k most similar vectors of every query, by similarity and then by id; `among` restricts the ids."""
+        """Return the k most similar vectors of every query, by similarity and then by id; `among` restricts the ids."""
         queries = np.atleast_2d(np.asarray(queries, np.float32))
         if queries.shape[1] != self.dimension:
             raise DataError(f"queries have {queries.shape[1]} numbers, but indexed vectors have {self.dimension}")
@@ -84,7 +84,7 @@ class Index(ABC):
         return self._query(self._scaled(queries), k, among)
 
     def recall(self, queries: np.ndarray, k: int = 10) -> float:
-        """The share of the true k nearest vectors that `query` finds."""
+        """Return the share of the true k nearest vectors that `query` finds."""
         found, true = self.query(queries, k), self._exact(self._scaled(np.asarray(queries, np.float32)), k, None)
         # A vector as near as the k-th true one is as good an answer, whichever id it has.
         enough = true.scores[:, [-1]] - 1e-5
@@ -108,7 +108,7 @@ class Index(ABC):
         return best
 
     def _ascending(self, ids: np.ndarray) -> np.ndarray:
-        """The vectors of ascending `ids`, which need not be a copy."""
+        """Return the vectors of ascending `ids`, which need not be a copy."""
         return self.vectors(ids)
 
     def _scaled(self, vectors: np.ndarray) -> np.ndarray:
@@ -116,7 +116,7 @@ class Index(ABC):
 
 
 def best_of(a: TopK, b: TopK, k: int) -> TopK:
-    """The k best entries of two rankings of the same queries."""
+    """Return the k best entries of two rankings of the same queries."""
     ids, scores = np.hstack([a.ids, b.ids]), np.hstack([a.scores, b.scores])
     order = np.lexsort((ids, -scores), axis=1)[:, :k]
     return TopK(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
@@ -152,7 +152,7 @@ class ExactIndex(Index):
 
     @classmethod
     def load(cls, folder: str | Path) -> ExactIndex:
-        """The index that `save` stored."""
+        """Return the index that `save` stored."""
         state = read_state(folder)
         if state.get("kind") != cls.kind:
             raise DataError("this folder does not hold a search index", file=folder)

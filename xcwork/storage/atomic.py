@@ -17,15 +17,13 @@ from typing import Any
 
 # What reading a damaged or hostile file can run into.
 DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
-
-
 DELETED = ".deleted"  # how names of entries end that are out of sight and about to go
 
 
 def links_out(folder: Path) -> list[Path]:
-    """The links in `folder`, and in the folders directly in it, that lead to something outside.
+    """Return the links in `folder`, and in the folders directly in it, that lead to something outside.
 
-    A folder from a stranger could make us read, or append to, any file of the user's.
+    An untrusted folder could make us read, or append to, any file of the user's.
     """
     real = folder.resolve()
     inside = [entry for entry in folder.iterdir() if entry.is_symlink() or entry.is_dir()]
@@ -35,7 +33,7 @@ def links_out(folder: Path) -> list[Path]:
 
 @contextmanager
 def new_folder(folder: str | Path) -> Iterator[Path]:
-    """A temporary folder that becomes `folder` when the block ends well, and vanishes when it does not."""
+    """Yield a temporary folder that becomes `folder` when the block ends well, and vanishes when it does not."""
     folder = Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}.tmp"
@@ -54,16 +52,18 @@ def _put_in_place(temporary: Path, folder: Path) -> None:
     except OSError:
         if not folder.exists():
             raise
-        if not _exchanged(temporary, folder):
+        if not _exchange_entries(temporary, folder):
             replaced = temporary.with_suffix(".old")
             folder.rename(replaced)
             temporary.rename(folder)
             shutil.rmtree(replaced)
 
 
-def _exchanged(one: Path, other: Path) -> bool:
+def _exchange_entries(one: Path, other: Path) -> bool:
     """Swap two entries of a file system in one step; False where the system cannot do that."""
-    library, at_working_folder, swap = ctypes.CDLL(None), -100, 2
+    library = ctypes.CDLL(None)
+    at_working_folder = -100
+    swap = 2
     names = os.fsencode(one), os.fsencode(other)
     if hasattr(library, "renameat2"):  # Linux
         return library.renameat2(at_working_folder, names[0], at_working_folder, names[1], swap) == 0
@@ -78,13 +78,13 @@ def remove_entry(path: Path) -> None:
     doomed = path.rename(path.with_name(f".{uuid.uuid4().hex}{DELETED}"))
     leftovers = [entry for entry in path.parent.glob(f".*{DELETED}") if entry != doomed]
     with suppress(FileNotFoundError):  # another deletion took it for a leftover
-        _delete(doomed)
+        _delete_now(doomed)
     for leftover in leftovers:
         with suppress(OSError):
-            _delete(leftover)
+            _delete_now(leftover)
 
 
-def _delete(entry: Path) -> None:
+def _delete_now(entry: Path) -> None:
     if entry.is_dir() and not entry.is_symlink():
         shutil.rmtree(entry)
     else:

@@ -39,26 +39,26 @@ TYPES = {
     "BOOL": "|b1",
 }
 NAMES = {np.dtype(kind): name for name, kind in TYPES.items()}
-LONGEST_HEADER = 100_000_000  # bytes, the limit of the library
-PIECE = 2**26  # bytes handled at once
-BLOCK = 2**20  # numbers of a temporary array
-MOST_INT32 = 2**31 - 1
+MAX_HEADER_BYTES = 100_000_000  # the limit of the library
+PIECE_BYTES = 2**26  # handled at a time
+BLOCK_NUMBERS = 2**20  # of a temporary array
+MAX_INT32 = 2**31 - 1
 
 
 def map_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """The arrays of a safetensors file, read-only and not yet read; a ValueError when it is none."""
+    """Return the arrays of a safetensors file, read-only and not yet read; a ValueError when it is none."""
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= min(size - 8, LONGEST_HEADER):
+        if not 2 <= length <= min(size - 8, MAX_HEADER_BYTES):
             raise ValueError("the header of the file is damaged")
         header = json.loads(file.read(length))
         mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     header.pop("__metadata__", None)
-    return {name: _array(mapping, 8 + length, size, facts) for name, facts in header.items()}
+    return {name: _view_array(mapping, 8 + length, size, facts) for name, facts in header.items()}
 
 
-def _array(mapping: mmap.mmap, start: int, size: int, facts: Mapping[str, Any]) -> np.ndarray:
+def _view_array(mapping: mmap.mmap, start: int, size: int, facts: Mapping[str, Any]) -> np.ndarray:
     kind, shape, (begin, end) = np.dtype(TYPES[facts["dtype"]]), tuple(facts["shape"]), facts["data_offsets"]
     count = math.prod(shape)
     if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)) or end > size - start:
@@ -71,7 +71,7 @@ def _array(mapping: mmap.mmap, start: int, size: int, facts: Mapping[str, Any]) 
 
 
 def mapping_of(array: Any) -> mmap.mmap | None:
-    """What an array is mapped from; None for one in memory."""
+    """Return what an array is mapped from; None for one in memory."""
     while isinstance(array, np.ndarray):
         array = array.base
     if isinstance(array, memoryview):
@@ -83,17 +83,18 @@ def release(matrix: sparse.csr_array) -> None:
     """Give back the pages of a mapped matrix that are resident; nothing happens to one in memory."""
     if not hasattr(mmap, "MADV_DONTNEED"):
         return
-    for mapping in {mapping_of(part) for part in (matrix.data, matrix.indices)} - {None}:
-        mapping.madvise(mmap.MADV_DONTNEED)
+    for mapping in {mapping_of(part) for part in (matrix.data, matrix.indices)}:
+        if mapping is not None:
+            mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
-    """A contiguous array as flat parts one after the other: a mapped one in small parts, each released behind."""
+    """Yield a contiguous array as flat parts one after the other: a mapped one in small parts, each released behind."""
     flat, mapping = np.ascontiguousarray(array).reshape(-1), mapping_of(array)
     if mapping is None:
         yield flat
         return
-    step = max(1, PIECE // flat.itemsize)
+    step = max(1, PIECE_BYTES // flat.itemsize)
     for start in range(0, len(flat), step):
         yield flat[start : start + step]
         if hasattr(mmap, "MADV_DONTNEED"):
@@ -105,12 +106,12 @@ def is_finite(array: np.ndarray, *, nan: bool = False) -> bool:
     return not any(
         np.isinf(block).any() if nan else not np.isfinite(block).all()
         for piece in pieces(array)
-        for block in (piece[start : start + BLOCK] for start in range(0, len(piece), BLOCK))
+        for block in (piece[start : start + BLOCK_NUMBERS] for start in range(0, len(piece), BLOCK_NUMBERS))
     )
 
 
 def write_arrays(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
-    """A safetensors file with `arrays`, of which never more than a piece is in memory."""
+    """Write a safetensors file with `arrays`, of which never more than a piece is in memory."""
     # Wide types first, so that every array starts at a multiple of its width.
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     header, end = {}, 0
@@ -128,7 +129,7 @@ def write_arrays(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
 
 
 class RowFiles:
-    """The rows of a CSR matrix collected in files, block by block; memory holds one number a row."""
+    """The rows of a CSR matrix collected in files, block by block; memory holds one number per row."""
 
     def __init__(self, folder: Path, n_columns: int) -> None:
         self._folder, self.n_columns = folder, n_columns
@@ -146,21 +147,21 @@ class RowFiles:
         self._lengths.append(np.diff(rows.indptr))
 
     def matrix(self) -> sparse.csr_array:
-        """All rows, mapped from the files."""
+        """Return all rows, mapped from the files."""
         for file in self._files.values():
             file.close()
         lengths = np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.int64)
         starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        data, indices = (self._mapped(name, kind) for name, kind in (("data", "<f4"), ("indices", "<i4")))
-        if len(data) <= MOST_INT32:
+        data, indices = (self._map_file(name, kind) for name, kind in (("data", "<f4"), ("indices", "<i4")))
+        if len(data) <= MAX_INT32:
             starts = starts.astype(np.int32)
         else:  # scipy wants both of one type
             wide = np.memmap(self._folder / "wide", "<i8", "w+", shape=indices.shape)
-            for start in range(0, len(indices), PIECE):
-                wide[start : start + PIECE] = indices[start : start + PIECE]
+            for start in range(0, len(indices), PIECE_BYTES):
+                wide[start : start + PIECE_BYTES] = indices[start : start + PIECE_BYTES]
             indices = wide
         return sparse.csr_array((data, indices, starts), shape=(len(lengths), self.n_columns))
 
-    def _mapped(self, name: str, kind: str) -> np.ndarray:
+    def _map_file(self, name: str, kind: str) -> np.ndarray:
         path = self._folder / name
         return np.memmap(path, kind, "r") if path.stat().st_size else np.empty(0, kind)

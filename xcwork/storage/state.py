@@ -5,8 +5,7 @@ few storable classes of xcwork. On disk it is a folder of two files: `state.json
 holds every array the tree refers to (a CSR matrix is its three arrays). There is no pickle anywhere.
 
 Every file or folder is written beside its destination and renamed into place, so a reader sees the old content or the
-new content, never a part. `Checkpoint` keeps the newest complete state of a training and drops the one before it only
-when the new one is complete.
+new content, never a part.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ T = TypeVar("T")
 
 STATE_FILE = "state.json"
 ARRAYS_FILE = "arrays.safetensors"
-SHORT_LIST = 100  # longer lists of strings leave the JSON file
+MAX_JSON_STRINGS = 100  # longer lists of strings leave the JSON file
 
 # The only classes that a state may contain, by name: each registers itself with `storable`.
-STORABLE: dict[str, type] = {}
+STORABLE: dict[str, type[Any]] = {}
 
 
 def storable(cls: type[T]) -> type[T]:
@@ -59,30 +58,30 @@ class _Encoder:
             self.arrays[path] = np.ascontiguousarray(value)
             return {"$array": path}
         if sparse.issparse(value):
-            return self._csr(sparse.csr_array(value), path)
+            return self._encode_csr(sparse.csr_array(value), path)
         if isinstance(value, Mapping):
             if not all(isinstance(key, str) and not key.startswith("$") for key in value):
                 raise TypeError(f"{path}: the keys of a state are strings that do not start with '$'")
-            return {key: self.encode(item, f"{path}.{_as_step(key)}") for key, item in value.items()}
+            return {key: self.encode(item, f"{path}.{_escape_step(key)}") for key, item in value.items()}
         if isinstance(value, list | tuple):
             if all(isinstance(item, str) for item in value):
-                return list(value) if len(value) <= SHORT_LIST else self._texts(value, path)
+                return list(value) if len(value) <= MAX_JSON_STRINGS else self._encode_texts(value, path)
             return [self.encode(item, f"{path}.{i}") for i, item in enumerate(value)]
-        return self._object(value, path)
+        return self._encode_object(value, path)
 
-    def _csr(self, matrix: sparse.csr_array, path: str) -> dict[str, Any]:
+    def _encode_csr(self, matrix: sparse.csr_array, path: str) -> dict[str, Any]:
         for part in ("data", "indices", "indptr"):
             self.arrays[f"{path}.{part}"] = np.ascontiguousarray(getattr(matrix, part))
         return {"$csr": path, "shape": [int(n) for n in matrix.shape]}
 
-    def _texts(self, texts: Sequence[str], path: str) -> dict[str, Any]:
+    def _encode_texts(self, texts: Sequence[str], path: str) -> dict[str, Any]:
         """Many strings as one array of bytes and one of offsets: JSON would be slow and large."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         self.arrays[f"{path}.bytes"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         self.arrays[f"{path}.offsets"] = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         return {"$texts": path}
 
-    def _object(self, value: Any, path: str) -> dict[str, Any]:
+    def _encode_object(self, value: Any, path: str) -> dict[str, Any]:
         if id(value) in self._objects:
             return {"$same": self._objects[id(value)]}
         tag = next((parent.__name__ for parent in type(value).__mro__ if parent in STORABLE.values()), None)
@@ -92,7 +91,7 @@ class _Encoder:
         return {"$object": tag, "path": path, "state": self.encode(value.to_state(), path)}
 
 
-def _as_step(key: str) -> str:
+def _escape_step(key: str) -> str:
     """Escape a key for the path of an array: without dots of its own, no two places share a path."""
     return key.replace("%", "%25").replace(".", "%2E")
 
@@ -112,9 +111,9 @@ class _Decoder:
         if "$array" in value:
             return self.arrays[value["$array"]]
         if "$csr" in value:
-            return self._csr(value["$csr"], tuple(value["shape"]))
+            return self._decode_csr(value["$csr"], tuple(value["shape"]))
         if "$texts" in value:
-            return self._texts(value["$texts"])
+            return self._decode_texts(value["$texts"])
         if "$same" in value:
             return self._objects[value["$same"]]
         if "$object" in value:
@@ -123,17 +122,17 @@ class _Decoder:
             return made
         return {key: self.decode(item) for key, item in value.items()}
 
-    def _csr(self, path: str, shape: tuple[int, ...]) -> sparse.csr_array:
+    def _decode_csr(self, path: str, shape: tuple[int, ...]) -> sparse.csr_array:
         data, indices, indptr = (self.arrays[f"{path}.{part}"] for part in ("data", "indices", "indptr"))
-        return sound_csr(data, indices, indptr, shape)
+        return build_sound_csr(data, indices, indptr, shape)
 
-    def _texts(self, path: str) -> list[str]:
+    def _decode_texts(self, path: str) -> list[str]:
         content, offsets = self.arrays[f"{path}.bytes"].tobytes(), self.arrays[f"{path}.offsets"].tolist()
         return [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)]
 
 
-def sound_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...]) -> sparse.csr_array:
-    """The matrix of three arrays from a file, or a ValueError when they are none.
+def build_sound_csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]) -> sparse.csr_array:
+    """Return the matrix of three arrays from a file, or a ValueError when they are none.
 
     Compiled code indexes without bounds checks, so damage must not get that far; scipy's own check looks at the row
     starts of matrices with entries only.
@@ -141,7 +140,7 @@ def sound_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: 
     if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
         raise ValueError(f"{shape} is not the shape of a matrix")
     if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in (data, indices, indptr)):
-        raise ValueError("a part of a sparse matrix is no list of numbers")
+        raise ValueError("a part of a sparse matrix is not a list of numbers")
     if data.dtype.kind not in "fiub" or not all(part.dtype in (np.int32, np.int64) for part in (indices, indptr)):
         raise ValueError("a part of a sparse matrix is of another type")
     if len(indptr) != shape[0] + 1 or len(data) != len(indices) or indptr[0] != 0 or indptr[-1] != len(indices):
@@ -173,7 +172,7 @@ def write_state(folder: str | Path, state: Mapping[str, Any]) -> None:
 
 
 def read_state(folder: str | Path, *, mapped: bool = False) -> dict[str, Any]:
-    """The state that `write_state` stored; any damage is one clear error. `mapped` leaves its arrays on disk."""
+    """Return the state that `write_state` stored; any damage is one clear error. `mapped` leaves its arrays on disk."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 

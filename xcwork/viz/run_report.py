@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xcwork.errors import ConfigError, XcworkError
+from xcwork.export.html import escape_html, render_table
+from xcwork.export.text import clean_name
+from xcwork.metrics import HEADLINE_METRICS
 from xcwork.runs import evaluation
-from xcwork.runs.card import HEADLINE, clean, source_name, worst_labels
+from xcwork.runs.card import MAX_NAME_CHARACTERS, find_worst_labels, source_name
 from xcwork.runs.store import Run
 from xcwork.storage.atomic import write_text
 from xcwork.viz import alt_text, bands, curves
@@ -35,7 +37,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; m
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }
 th, td { border-bottom: 1px solid #ccc; padding: .25rem .75rem; text-align: left; vertical-align: top }
 td { max-width: 22rem; overflow-wrap: anywhere }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
+td { font-variant-numeric: tabular-nums }
 caption { text-align: left; font-weight: 600; padding: .5rem 0 }
 figure { margin: 1rem 0 } figcaption, .note { color: #444 }
 """  # noqa: E501 - one rule per line reads better than a folded one
@@ -69,7 +71,7 @@ def render(runs: Sequence[Run]) -> str:
     entries = _read_runs(runs)
     reports = {entry.name: entry.report for entry in entries if entry.report is not None}
     title = f"xcwork report: {entries[0].name}" + (f" and {len(entries) - 1} more" if len(entries) > 1 else "")
-    parts = [f"<h1>{escape(title)}</h1>", _render_overview(entries)]
+    parts = [f"<h1>{escape_html(title)}</h1>", _render_overview(entries)]
     if reports:
         parts += [_render_metrics(reports), _render_rankings(reports), _render_bands(reports)]
     parts += [_render_details(entry) for entry in entries]
@@ -77,13 +79,13 @@ def render(runs: Sequence[Run]) -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape_html(title)}</title>\n'
         f"<style>{STYLE}</style>\n<script>{get_plotlyjs()}</script>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
 
 def _read_runs(runs: Sequence[Run]) -> list[_ReportedRun]:
-    names = [clean(run.name) for run in runs]
+    names = [clean_name(run.name, MAX_NAME_CHARACTERS) for run in runs]
     entries = []
     for run, name in zip(runs, names, strict=True):
         record = run.to_dict()
@@ -117,13 +119,15 @@ def _render_metrics(reports: Mapping[str, EvalReport]) -> str:
     scopes = {"all labels": "metrics", "labels seen in training": "seen", "unseen labels": "unseen"}
     parts = ["<h2>Metrics</h2>"]
     for title, scope in scopes.items():
-        rows = [[name, *(getattr(report, scope)[metric] for metric in HEADLINE)] for name, report in reports.items()]
-        parts.append(_render_table(f"Percent, {title}", ["run", *HEADLINE], rows))
+        rows = [
+            [name, *(getattr(report, scope)[metric] for metric in HEADLINE_METRICS)] for name, report in reports.items()
+        ]
+        parts.append(_render_table(f"Percent, {title}", ["run", *HEADLINE_METRICS], rows))
     for name, report in reports.items():
         constants = report.propensity
         psp = f"PSP with A = {constants.A}, B = {constants.B} ({constants.source})"
         notes = "; ".join([psp, *(f"{scope}: {note}" for scope, note in report.notes.items())])
-        parts.append(f'<p class="note">{_escape(name)}: {_escape(notes)}</p>')
+        parts.append(f'<p class="note">{escape_html(name)}: {escape_html(notes)}</p>')
     return "\n".join(parts)
 
 
@@ -160,9 +164,9 @@ def _render_bands(reports: Mapping[str, EvalReport]) -> str:
 
 def _render_details(entry: _ReportedRun) -> str:
     """Return everything about one run alone."""
-    parts = [f"<h2>{_escape(entry.name)}</h2>", f'<p class="note">{_escape(entry.run.id)}</p>']
+    parts = [f"<h2>{escape_html(entry.name)}</h2>", f'<p class="note">{escape_html(entry.run.id)}</p>']
     if entry.record["message"]:
-        parts.append(f"<p>{_escape(entry.record['state'])}: {_escape(entry.record['message'])}</p>")
+        parts.append(f"<p>{escape_html(entry.record['state'])}: {escape_html(entry.record['message'])}</p>")
     events = entry.run.events()
     for value in dict.fromkeys(name for _, name in curves.training_series(events)):
         parts.append(
@@ -173,7 +177,7 @@ def _render_details(entry: _ReportedRun) -> str:
             _render_table(
                 f"Labels missed most often (first {K})",
                 ["label", "test documents", "found"],
-                worst_labels(entry.run, N_WORST_LABELS),
+                find_worst_labels(evaluation.read_label_table(entry.run.folder / "eval"), N_WORST_LABELS),
             )
         )
         parts.append(_render_errors(entry.run))
@@ -188,39 +192,15 @@ def _render_errors(run: Run) -> str:
     try:
         sample = evaluation.read_table(run.folder / "eval", evaluation.ERRORS, rows=N_WORST_DOCUMENTS)
     except XcworkError as damage:
-        return f'<p class="note">{_escape(damage)}</p>'
+        return f'<p class="note">{escape_html(damage)}</p>'
     return _render_table(f"Documents ranked worst (first {K} labels)", list(sample.columns), sample.values.tolist())
 
 
 def _render_figure(figure: go.Figure, caption: str) -> str:
     drawn = figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True})
-    return (
-        f'<figure aria-label="{_escape(alt_text(figure))}">{drawn}<figcaption>{_escape(caption)}</figcaption></figure>'
-    )
+    label, text = escape_html(alt_text(figure)), escape_html(caption)
+    return f'<figure aria-label="{label}">{drawn}<figcaption>{text}</figcaption></figure>'
 
 
 def _render_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    head = "".join(f'<th scope="col">{_escape(column)}</th>' for column in columns)
-    lines = [f"<tr>{''.join(_render_cell(value) for value in row)}</tr>" for row in rows]
-    if not lines:
-        lines = [f'<tr><td colspan="{len(columns)}">none</td></tr>']
-    body = "\n".join(lines)
-    return (
-        f"<table><caption>{_escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
-    )
-
-
-def _render_cell(value: Any) -> str:
-    if value is None:
-        return "<td>–</td>"
-    if isinstance(value, int | float):
-        return (
-            f'<td class="number">{value:,.2f}</td>'
-            if isinstance(value, float)
-            else f'<td class="number">{value:,}</td>'
-        )
-    return f"<td>{_escape(value)}</td>"
-
-
-def _escape(text: object) -> str:
-    return escape(clean(text, None))
+    return render_table(columns, rows, digits=2, caption=caption, empty="none")

@@ -67,10 +67,10 @@ def choose_path() -> None:
             return
     if not given.strip():
         raise DataError("there is no path", remedy="type where the file or folder is")
-    from xcwork.cli.common import settings
     from xcwork.data.load import check_source
+    from xcwork.options import parse_pairs
 
-    pairs = settings(options.split(), "options")
+    pairs = parse_pairs(options.split(), "options")
     there = Path(given.strip()).expanduser()
     # The worker looks from elsewhere, so a path that leads somewhere from here becomes absolute.
     data = there.absolute() if there.exists() else given.strip()

@@ -96,12 +96,12 @@ def start(verb: Callable[[Run], Run], run: Run, fault: Fault, expected_seconds: 
 
 @contextmanager
 def _replaced(spawn: Callable[[Run], _Fork]) -> Iterator[None]:
-    original = jobs._spawn
-    jobs._spawn = spawn
+    original = jobs._spawn_worker
+    jobs._spawn_worker = spawn
     try:
         yield
     finally:
-        jobs._spawn = original
+        jobs._spawn_worker = original
 
 
 class _Fork:

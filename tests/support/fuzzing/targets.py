@@ -126,16 +126,21 @@ class Runs(Target):
         return mutated(rng, self.files)
 
     def run(self, folder: Path, files: Files) -> None:
-        from xcwork.cli.common import record, to_json
-        from xcwork.runs import RunStore
-        from xcwork.runs.card import card
+        from xcwork.cli.output import build_record, to_json
+        from xcwork.runs import Run, RunStore, evaluation
+        from xcwork.runs.card import render_card
 
         store = RunStore(folder.parent.parent)
         for run in store.list():
-            to_json(record(run))
+            to_json(build_record(run))
             repr(run), run.log(5), run.notes(), run.events()
             run.next_attempt(run.status)
-            for part in (run.report, run.topk, lambda run=run: card(run)):
+
+            def describe(run: Run = run) -> str:
+                labels = evaluation.read_label_table(run.folder / "eval")
+                return render_card(run, run.report(), labels, run.status)
+
+            for part in (run.report, run.topk, describe):
                 with contextlib.suppress(XcworkError):
                     part()
         store.open("last").check()
@@ -188,11 +193,11 @@ class Config(Target):
         return text
 
     def run(self, folder: Path, files: Files) -> None:
-        from xcwork.cli.common import data_options, settings
         from xcwork.data.group_recipes import parse_recipe
         from xcwork.data.load import parse_synthetic
         from xcwork.data.planted_model import Planted
         from xcwork.methods.registry import create, method_class
+        from xcwork.options import parse_data_options, parse_pairs
         from xcwork.runs import RunStore
         from xcwork.runs.config import locate
 
@@ -205,8 +210,8 @@ class Config(Target):
                 create(asked["method"], **asked["params"])
         elif "options" in asked:
             with contextlib.suppress(XcworkError):
-                settings(asked["options"], "--set")
-            data_options(asked["options"])
+                parse_pairs(asked["options"], "--set")
+            parse_data_options(asked["options"])
         elif "spec" in asked:
             with contextlib.suppress(XcworkError):
                 parse_recipe(asked["spec"])

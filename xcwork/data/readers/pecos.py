@@ -29,7 +29,7 @@ from xcwork.data.readers.sparse_header import MATRIX_NAMES, check_promises
 from xcwork.data.readers.text_options import make_vectorizer
 from xcwork.errors import ConfigError, DataError
 from xcwork.sparse import make_canonical
-from xcwork.storage.state import sound_csr
+from xcwork.storage.state import build_sound_csr
 
 TITLE = "PECOS folder: X.trn.npz, Y.trn.npz, X.tst.npz, Y.tst.npz, optionally X.trn.txt and output-items.txt"
 
@@ -159,5 +159,5 @@ def _stored_matrix(path: Path) -> sparse.sparray:
             raise ValueError(f"the layout {str(layout)[:20]!r} is not read; convert the matrix to csr")
         # A matrix by columns is the transpose of one by rows.
         by_rows = shape if layout == "csr" else shape[::-1]
-        matrix = sound_csr(stored["data"], stored["indices"], stored["indptr"], by_rows)
+        matrix = build_sound_csr(stored["data"], stored["indices"], stored["indptr"], by_rows)
     return matrix if layout == "csr" else matrix.T

@@ -250,15 +250,6 @@ def find_validation_files(folder: Path) -> list[Path]:
     return [file for file in words if not set(VALIDATION_NAMES).isdisjoint(words[file])]
 
 
-def find_named_file(name: str, folder: Path) -> Path | None:
-    """The file that an option names: from the user's home (`~`), from here, or from `folder`; None if there is none."""
-    try:
-        given = Path(name).expanduser()
-    except RuntimeError:  # `~somebody` whom this machine does not know
-        given = Path(name)
-    return next((file.resolve() for file in (given, folder / name) if file.is_file()), None)
-
-
 def get_bare_name(path: Path) -> str:
     """Return the name a file has once it is unpacked: `cooking.csv.zip` and `cooking.csv.gz` are `cooking.csv`."""
     if path.suffix == ".zip" and not path.with_suffix("").suffix:

@@ -9,9 +9,7 @@ Why not `sklearn.datasets.load_svmlight_file`: it takes 7.4 times the processor 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BufferedReader
 from itertools import pairwise
@@ -20,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.cores import cpu_count
 from xcwork.compute.memory import check_memory
+from xcwork.compute.parallel import stream_map
 from xcwork.data.readers.parse_errors import describe_beyond_header, describe_error
 from xcwork.data.readers.safe_files import open_bytes
 from xcwork.data.readers.sparse_header import MATRIX_NAMES, MAX_ID, read_header
@@ -116,32 +114,22 @@ def parse_file(path: Path, layout: TextLayout) -> ParsedText:
     blocks: list[_ParsedBlock] = []
     first_line = 1 if layout.n_rows is None else 2
     used = 0
-
-    def collect(result: Future[_ParsedBlock]) -> None:
-        nonlocal used
+    with open_bytes(path, streamed=True) as stream:
+        if layout.n_rows is not None:
+            stream.readline()
+        total = None if path.suffix in (".gz", ".zip") else -(-path.stat().st_size // BLOCK_BYTES)
+        lines = track(_read_blocks(stream), f"reading {path.name}", total=total)
         try:
-            blocks.append(result.result())
-            used += blocks[-1].ids.nbytes + blocks[-1].values.nbytes
-            check_memory(used // 2, "joining the blocks that were read so far", path)
+            # In the order of the file, so that of several malformed lines the first is reported.
+            for block in stream_map(lambda content: _parse_block(content, layout), lines):
+                blocks.append(block)
+                used += block.ids.nbytes + block.values.nbytes
+                check_memory(used // 2, "joining the blocks that were read so far", path)
         except _Malformed as found:
             line = first_line + sum(block.lines for block in blocks) + found.lines_before
             columns, labels = layout.n_columns or MAX_ID, layout.n_labels or MAX_ID
             problem, remedy = describe_error(found.error, found.line, found.at, layout.what, columns, labels)
             raise DataError(problem, file=path, line=line, remedy=remedy) from None
-
-    # A bounded queue whose results are taken in the order of the file: memory stays small, and of several malformed
-    # lines the first is reported.
-    with ThreadPoolExecutor(cpu_count()) as pool, open_bytes(path, streamed=True) as stream:
-        if layout.n_rows is not None:
-            stream.readline()
-        pending: deque[Future[_ParsedBlock]] = deque()
-        total = None if path.suffix in (".gz", ".zip") else -(-path.stat().st_size // BLOCK_BYTES)
-        for block in track(_read_blocks(stream), f"reading {path.name}", total=total):
-            pending.append(pool.submit(_parse_block, block, layout))
-            if len(pending) > cpu_count():
-                collect(pending.popleft())
-        while pending:
-            collect(pending.popleft())
     _check_limits(blocks, first_line, path, layout)
     _check_rows(blocks, first_line, path, layout)
     return _join_blocks(blocks, layout)

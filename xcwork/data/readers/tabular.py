@@ -22,9 +22,10 @@ from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.data.readers.columns import RecordTable, is_table, read_table
 from xcwork.data.readers.label_cells import split_labels
 from xcwork.data.readers.label_file import read_labels
-from xcwork.data.readers.safe_files import VALIDATION_NAMES, find_named_file, get_bare_name
+from xcwork.data.readers.safe_files import VALIDATION_NAMES, get_bare_name
 from xcwork.data.readers.text_options import check_text_choice, make_vectorizer
 from xcwork.errors import ConfigError, DataError
+from xcwork.paths import find_named_file
 
 TITLE = "a table with a text and a labels column: .csv, .tsv, .jsonl or .parquet; or train.*, test.* and labels.*"
 

@@ -45,6 +45,7 @@ from xcwork.methods.base import Capabilities, Documents, Explanation, Method, To
 from xcwork.methods.common.grlr import ASSIGNMENTS, assign_labels, assignment_precision
 from xcwork.methods.layout import Misfit, matrix, model, number, optional, stored
 from xcwork.methods.registry import METHODS, create, method_class
+from xcwork.options import parse_pairs
 from xcwork.progress import report
 
 LEARNERS = tuple(name for name in METHODS if name not in ("deep_miml", "eagle"))
@@ -106,15 +107,11 @@ class Eagle(Method):
         known = method_class(self.learner).parameters()
         given: dict[str, Any] = {}
         # A value may hold commas itself, so only a comma before the next name ends it.
-        for item in filter(None, re.split(r",(?=\s*\w+\s*=)", self.learner_params.strip(" ,"))):
-            name, equals, value = (part.strip(" ,") for part in item.partition("="))
-            if not equals:
-                raise ConfigError(f"learner_params must be name=value pairs separated by commas, got {item!r}")
+        items = filter(None, re.split(r",(?=\s*\w+\s*=)", self.learner_params.strip(" ,")))
+        for name, value in parse_pairs(items, "learner_params", example="seed=1, epochs=5").items():
             if name not in known:
                 raise ConfigError(f"the learner {self.learner} has no parameter {name!r}; it has {', '.join(known)}")
-            if name in given:
-                raise ConfigError(f"learner_params gives {name} twice")
-            given[name] = known[name].parse(value)
+            given[name] = known[name].parse(value.strip(" ,"))
         return create(self.learner, **{"seed": self.seed} | given)
 
     def _fit(self, train: Split) -> None:

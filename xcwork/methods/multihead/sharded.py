@@ -35,7 +35,7 @@ from xcwork.methods.multihead.heads import LABEL_SCALE, Reading, Targets, binary
 from xcwork.search import top_k_rows
 
 ROWS_AT_ONCE = 4096  # first weights drawn together; a multiple of 16 keeps the numbers those of one large draw
-WHOLE_MODEL = "explanations and embeddings need the whole model; use it outside of xcwork.compute.ranks.joined"
+WHOLE_MODEL = "explanations and embeddings need the whole model; use it outside of xcwork.compute.ranks.join_ranks"
 
 
 class ShardedHeads(FlatHeads):

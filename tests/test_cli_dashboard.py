@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from xcwork.cli import app, demo, serve
+from xcwork.cli import app, bench, demo
 from xcwork.methods import registry
 from xcwork.runs import jobs
 
@@ -106,7 +106,8 @@ def test_quick_demo_runs_come_first() -> None:
 
 @pytest.fixture
 def checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setattr(serve, "ROOT", tmp_path)
+    monkeypatch.setattr(bench, "CHECKOUT", tmp_path)
+    (tmp_path / "pyproject.toml").touch()
     folder = tmp_path / "benchmarks"
     folder.mkdir()
     (folder / "__init__.py").touch()
@@ -128,3 +129,10 @@ def test_a_benchmark_that_fails_or_is_missing_is_an_error(checkout: Path) -> Non
     assert "choose one of parsing" in xcwork("bench", "speed")[2]
     (checkout / "benchmarks" / "parsing.py").unlink()
     assert "source tree" in xcwork("bench")[2]
+
+
+def test_benchmarks_are_a_verb_of_the_checkout_only(checkout: Path) -> None:
+    assert bench.find_benchmarks() == ["parsing"]
+    assert " bench " in xcwork("--help")[1]
+    (checkout / "pyproject.toml").unlink()  # as where packages are installed, with a folder of that name beside them
+    assert bench.find_benchmarks() == []

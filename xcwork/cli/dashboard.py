@@ -1,4 +1,4 @@
-"""`xcwork app` starts the dashboard, `xcwork bench` a benchmark of the checkout."""
+"""`xcwork app` starts the dashboard."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Annotated
 
 import typer
 
-from xcwork.cli.common import Home, Json, show
-from xcwork.errors import ConfigError, XcworkError
+from xcwork.cli.arguments import Home, Json
+from xcwork.cli.output import print_result
+from xcwork.errors import ConfigError
 from xcwork.extras import require_package
 
 ADDRESS = "127.0.0.1"
 LOCAL_NAMES = (ADDRESS, "localhost")
-ROOT = Path(__file__).resolve().parents[2]  # the checkout, or the folder of installed packages
 
 
 def app(
@@ -39,7 +39,7 @@ def app(
     from xcwork.paths import home as chosen
 
     script = find_dashboard() / "main.py"
-    if allow_host and not _asks_for_login():
+    if allow_host and not _has_login():
         raise ConfigError(
             "--allow-host shares the dashboard, so it needs a login: write an [auth] section into "
             ".streamlit/secrets.toml, as SECURITY.md shows"
@@ -48,7 +48,7 @@ def app(
     if demo:
         _queue_demo_runs(chosen(), as_json)
     url = f"http://{ADDRESS}:{port}"
-    show(as_json, {"url": url, "home": str(chosen()), "pid": os.getpid()}, f"xcwork on {url} (Ctrl-C stops it)")
+    print_result(as_json, {"url": url, "home": str(chosen()), "pid": os.getpid()}, f"xcwork on {url} (Ctrl-C stops it)")
     # -P: a file called numpy.py in the user's folder must not be taken for the library.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(script), "--server.address", ADDRESS]
     command += ["--server.port", str(port), "--server.headless", "true", "--browser.gatherUsageStats", "false"]
@@ -85,15 +85,15 @@ def demo_runs(as_json: Json = False, home: Home = None) -> None:
 
 
 def _queue_demo_runs(home: Path, as_json: bool) -> None:
-    """In a process that ends: the server would never collect the exit codes of workers it does not know of."""
+    """Start the demo runs in a process that ends: the server would never collect the exit codes of their workers."""
     command = [sys.executable, "-P", "-m", "xcwork", "demo-runs", "--home", str(home)]
     code = subprocess.run([*command, "--json"] if as_json else command, check=False).returncode
     if code:
         raise typer.Exit(code)
 
 
-def _asks_for_login() -> bool:
-    """Whether one of the files that Streamlit reads secrets from has an `[auth]` section."""
+def _has_login() -> bool:
+    """Return whether one of the files that Streamlit reads secrets from has an `[auth]` section."""
     for folder in (Path.home(), Path.cwd()):
         try:
             if "auth" in tomllib.loads((folder / ".streamlit" / "secrets.toml").read_text("utf-8")):
@@ -114,37 +114,3 @@ def _check_port(port: int) -> None:
                     f"port {port} is reserved for the system; choose one above 1023 with --port"
                 ) from None
             raise ConfigError(f"port {port} is in use; stop what runs there, or choose another with --port") from None
-
-
-def bench(
-    context: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which one; without it they are listed.")] = None,
-    as_json: Json = False,
-    home: Home = None,
-) -> None:
-    """Run a benchmark of the checkout; further arguments go to it."""
-    folder = ROOT / "benchmarks"
-    found = {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
-    if not found:
-        raise ConfigError(
-            f"benchmarks are part of the source tree, and there is none in {folder}; run it from a checkout"
-        )
-    if name is None:
-        show(as_json, {"benchmarks": list(found)}, *found)
-        return
-    if name not in found:
-        raise ConfigError(f"there is no benchmark called {name!r}; choose one of {', '.join(found)}")
-    # With --json the benchmark's own tables become part of the document.
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", f"benchmarks.{name}", *context.args],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))},
-        stdout=subprocess.PIPE if as_json else None,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-    if done.returncode:
-        raise XcworkError(f"the benchmark {name} ended with exit code {done.returncode}")
-    if as_json:
-        show(True, {"benchmark": name, "arguments": context.args, "output": done.stdout})
