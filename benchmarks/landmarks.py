@@ -4,7 +4,7 @@
     python -m benchmarks.landmarks validate DATA … [--gamma 0.3,1,3]
     python -m benchmarks.landmarks growth [--labels 1000,10000,100000] [--documents 0.5] [--set name=value …]
 
-`ablation` trains one regressor a label once and then combines them in every way: landmarks by f_pen, f_score, both
+`ablation` trains one regressor per label once and then combines them in every way: landmarks by f_pen, f_score, both
 or a baseline, decoded alone; landmarks plus outliers; full one-vs-rest. Where the paper has figures for a dataset of
 that name they stand beside ours. `validate` compares settings on a fifth of the *training* documents, held out: test
 data choose nothing. `growth` draws synthetic data of growing size, each in a process of its own, and fits power laws to
@@ -81,29 +81,21 @@ def ndcg(figures: dict[str, float], name: str) -> dict[str, float]:
 
 def variants(model: Any, data: Any, X: Any) -> list[dict[str, Any]]:
     """Every strategy with the regressors of one model, decoded alone and with outliers."""
-    from xcwork.methods.landmarks import selection
-    from xcwork.methods.landmarks.affinity import self_affinity
-    from xcwork.methods.landmarks.decoding import decode, outliers
+    from xcwork.methods.landmarks.affinity import relate_labels
+    from xcwork.methods.landmarks.decoding import decode_labels, find_outliers
+    from xcwork.methods.landmarks.selection import SelectionSettings, choose_landmarks
 
-    every = model._every_label()
+    learned = model.model_
+    every = learned.one_vs_rest_scorer
     weights = every.own[:, np.argsort(every.own_labels, kind="stable")]  # (n_features + 1, n_seen), by label
     place = np.searchsorted(np.sort(every.own_labels), np.arange(data.train.n_labels))
-    affinity = self_affinity(data.train.Y, model.affinity_alpha, seed=model.seed)
+    affinity = relate_labels(data.train.Y, model.affinity_alpha, seed=model.seed)
     rows = []
     for strategy in ("f_pen", "f_score", "combined", "random", "most_frequent", "ml_cssp"):
-        chosen = selection.choose(
-            strategy,
-            model.landmarks,
-            data.train.Y,
-            affinity=affinity,
-            r2=model.r2_,
-            seed=model.seed,
-            score_weight=model.score_weight,
-            redundancy=model.redundancy,
-            fill=model.fill,
-        )
-        decoder = decode(data.train.Y, chosen.landmarks, model.decoding, model.decoding_alpha)
-        strays = np.setdiff1d(outliers(decoder, model.outlier_threshold), chosen.landmarks)
+        settings = replace(SelectionSettings.from_params(learned.params), strategy=strategy)
+        chosen = choose_landmarks(data.train.Y, affinity, learned.r2, settings)
+        decoder = decode_labels(data.train.Y, chosen.landmarks, model.decoding, model.decoding_alpha)
+        strays = np.setdiff1d(find_outliers(decoder, model.outlier_threshold), chosen.landmarks)
         alone = replace(
             every,
             direct=weights[:, place[chosen.landmarks]],
@@ -129,7 +121,7 @@ def variants(model: Any, data: Any, X: Any) -> list[dict[str, Any]]:
 def ablation(source: str, params: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """All rows for one dataset, with what training and predicting cost."""
     import xcwork
-    from xcwork.methods.landmarks.predictors import with_bias
+    from xcwork.methods.landmarks.predictors import append_bias
 
     with timed() as loading:
         data = xcwork.load_dataset(source, **options)
@@ -141,7 +133,7 @@ def ablation(source: str, params: dict[str, Any], options: dict[str, Any]) -> di
         model.save(Path(folder) / "model")
         size = folder_bytes(Path(folder)) / 1e6
     published = PAPER.get(Path(source).name, {})
-    rows = variants(model, data, with_bias(data.test.X))
+    rows = variants(model, data, append_bias(data.test.X))
     for row in rows:
         row["paper"] = " ".join(f"{value:.2f}" for value in published.get(row["landmarks by"], ())) or "–"
     cost = {
@@ -162,13 +154,13 @@ def validation(source: str, params: dict[str, Any], options: dict[str, Any], gam
     import xcwork
     from xcwork.methods.landmarks.decoding import DECODINGS
     from xcwork.methods.landmarks.method import Landmarks
-    from xcwork.methods.landmarks.predictors import with_bias
+    from xcwork.methods.landmarks.predictors import append_bias
 
     train, held = xcwork.load_dataset(source, **options).train.hold_out(0.2, seed=1)
-    X, rows = with_bias(held.X), []
+    X, rows = append_bias(held.X), []
     for gamma, decoding in product(gammas, DECODINGS):
         model = Landmarks.from_params(params | {"gamma": gamma, "decoding": decoding}).fit(train)
-        figures = model.diagnostics(held) | model._scorer().measure(held, X, "own")
+        figures = model.diagnostics(held) | model.model_.scorer.measure(held, X, "own")
         row = {"gamma": gamma, "decoding": decoding}
         for name in ("landmarks_only", "own", "one_vs_rest"):
             row |= {f"{name} {metric}": value for metric, value in ndcg(figures, name).items()}
@@ -192,7 +184,7 @@ def growth_of(n_labels: int, share: float, params: dict[str, Any]) -> dict[str, 
         "with documents": int(np.count_nonzero(data.train.label_frequencies)),
         "documents": len(data.train),
         "features": data.train.X.shape[1],
-        "outliers": len(model.outliers_),
+        "outliers": len(model.model_.outliers),
         **{f"{phase} s": value for phase, value in seconds.items()},
         "ms/document": 1000 * predicting.seconds / min(1000, len(data.test)),
         "peak MB": peak_memory_mb(),
@@ -200,7 +192,7 @@ def growth_of(n_labels: int, share: float, params: dict[str, Any]) -> dict[str, 
 
 
 def growth(sizes: list[int], share: float, settings: list[str]) -> dict[str, Any]:
-    """One row a size, each measured in a process of its own."""
+    """One row per size, each measured in a process of its own."""
     rows = []
     for n_labels in sizes:
         command = [
@@ -249,7 +241,7 @@ def main() -> None:
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="JSON values")
     parser.add_argument("--gamma", default="0.3,1,3")
     parser.add_argument("--labels", default="1000,3000,10000,30000,100000")
-    parser.add_argument("--documents", type=float, default=0.5, help="documents a label, in `growth`")
+    parser.add_argument("--documents", type=float, default=0.5, help="documents per label, in `growth`")
     parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     chosen = parser.parse_args()

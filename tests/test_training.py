@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from xcwork.errors import Cancelled
-from xcwork.methods.common.checkpoints import Checkpoint, Progress
+from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import Curve, train_epochs
 from xcwork.progress import Callback, listening
 
@@ -59,9 +59,9 @@ class Listener(Callback):
         self.seen.append(values)
 
 
-def train(walk: Walk, progress: Progress | None = None, **options: Any) -> Curve:
+def train(walk: Walk, progress: TrainingProgress | None = None, **options: Any) -> Curve:
     options = {"epochs": 4, "patience": 9} | options
-    return train_epochs(walk, "walking", progress or Progress(None, None, {}), **options)
+    return train_epochs(walk, "walking", progress or TrainingProgress(None, None, {}), **options)
 
 
 def weight_after(epochs: int) -> float:
@@ -126,8 +126,8 @@ def test_stopped_anywhere_it_resumes_to_the_same_curve(stop_at: int, start: floa
     expected = train(whole)
     listener = Listener(stop_at)
 
-    def progress() -> Progress:
-        return Progress(Checkpoint(tmp_path), jumble.train, {})
+    def progress() -> TrainingProgress:
+        return TrainingProgress(Checkpoint(tmp_path), jumble.train, {})
 
     with pytest.raises(Cancelled), listening([listener]):
         train(Walk(values), progress())

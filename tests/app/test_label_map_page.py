@@ -10,7 +10,7 @@ from xcwork_app.panels.label_map.map_view import read_selected_labels
 
 from tests.support.pages import HOSTILE, Train, choose_row, table
 from xcwork.data.load import load_dataset
-from xcwork.methods.landmarks.graph import landmark_graph
+from xcwork.methods.landmarks.graph import build_landmark_graph
 from xcwork.runs import Run
 
 pytestmark = pytest.mark.slow
@@ -129,6 +129,10 @@ def test_methods_with_a_structure_of_their_own(
 
 def test_a_label_alone_among_the_landmarks_is_a_sentence(open_page, corpus: Path, train: Train) -> None:
     run = train("landmarks", None, corpus)
-    alone = [name for name in run.model().labels_.names if not len(landmark_graph(run.model(), around=name).edges)]
+    alone = [
+        name
+        for name in run.model().labels_.names
+        if not len(build_landmark_graph(run.model().model_, around=name).edges)
+    ]
     page = open_page("label_map", data="fruit.csv", section="structure", label=alone[0])
     assert any("No landmark takes part" in text.value for text in page.markdown)

@@ -44,8 +44,8 @@ def refuse(data: Numbers, item: int) -> int:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several blocks a method, so that both workers get some."""
     monkeypatch.setattr("xcwork.methods.common.one_vs_all_svm.MAX_LABELS_PER_BLOCK", 5)
-    monkeypatch.setattr("xcwork.methods.landmarks.affinity.BLOCK", 7)
-    monkeypatch.setattr("xcwork.methods.landmarks.ridge.Ridge.block", 6)
+    monkeypatch.setattr("xcwork.methods.landmarks.affinity.LABELS_PER_BLOCK", 7)
+    monkeypatch.setattr("xcwork.methods.landmarks.ridge.Ridge.block_size", 6)
     monkeypatch.setattr("xcwork.methods.common.pair_svm.FEWEST_LABELS", 3)
 
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xcwork.kernels.tree_search import _leap, weights_along
-from xcwork.methods.label_tree.forest import Classifiers, Forest, Shape
-from xcwork.methods.label_tree.prediction import Searcher
+from xcwork.methods.label_tree.forest import Forest, NodeClassifiers
+from xcwork.methods.label_tree.prediction import BeamSearch
+from xcwork.methods.label_tree.shape import TreeShape
 
 N_FEATURES, N_LABELS = 12, 20
 
@@ -18,21 +19,21 @@ N_FEATURES, N_LABELS = 12, 20
 def random_tree(rng: np.random.Generator) -> Forest:
     """Nodes of two or three branches, labels at different depths and beside nodes."""
 
-    def split_all(level):
+    def split_level(level):
         return [
             labels.tolist() if len(labels) <= 4 else [int(labels[0]), *np.array_split(labels[1:], rng.integers(2, 4))]
             for labels in level
         ]
 
-    shape = Shape.lay_out(rng.permutation(N_LABELS - 1), split_all)  # the last label is in no tree
+    shape = TreeShape.from_root(rng.permutation(N_LABELS - 1), split_level)  # the last label is in no tree
     classifiers = []
     for node in range(shape.n_nodes):
         width = len(shape.targets[shape.slots(node)])
         features = np.sort(rng.choice(N_FEATURES, rng.integers(0, N_FEATURES), replace=False)).astype(np.int32)
         weights = rng.standard_normal((len(features), width)) * (rng.random((len(features), width)) < 0.6)
         bias = rng.standard_normal(width).astype(np.float32) / 2
-        classifiers.append(Classifiers(features, sparse.csr_array(weights.astype(np.float32)), bias))
-    return Forest.of_tree(shape, classifiers, N_FEATURES)
+        classifiers.append(NodeClassifiers(features, sparse.csr_array(weights.astype(np.float32)), bias))
+    return Forest.from_tree(shape, classifiers, N_FEATURES)
 
 
 def plain_search(tree: Forest, x: np.ndarray, beam: int, power: int) -> dict[int, float]:
@@ -60,12 +61,12 @@ def plain_search(tree: Forest, x: np.ndarray, beam: int, power: int) -> dict[int
 def test_the_best_labels_are_those_of_the_plain_search(beam, power, n_trees):
     rng = np.random.default_rng(beam + n_trees)
     trees = [random_tree(rng) for _ in range(n_trees)]
-    forest = Forest.joined(trees)
+    forest = Forest.from_trees(trees)
     forest.check(N_FEATURES, N_LABELS)
     X = rng.random((40, N_FEATURES)) * (rng.random((40, N_FEATURES)) < 0.5)
     X[3] = 0
     X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
-    best = Searcher(forest, N_LABELS, beam=beam, power=power).top_k(sparse.csr_array(X), 6)
+    best = BeamSearch(forest, N_LABELS, beam=beam, power=power).find_labels(sparse.csr_array(X), 6)
     for document in range(40):
         total = np.zeros(N_LABELS)
         met = set()
@@ -82,11 +83,11 @@ def test_the_best_labels_are_those_of_the_plain_search(beam, power, n_trees):
 
 def test_blocks_of_documents_do_not_matter(monkeypatch):
     rng = np.random.default_rng(1)
-    searcher = Searcher(Forest.joined([random_tree(rng), random_tree(rng)]), N_LABELS, beam=2, power=2)
+    searcher = BeamSearch(Forest.from_trees([random_tree(rng), random_tree(rng)]), N_LABELS, beam=2, power=2)
     X = sparse.random_array((50, N_FEATURES), density=0.4, rng=rng, dtype=np.float32).tocsr()
-    whole = searcher.top_k(X, 5)
-    monkeypatch.setattr("xcwork.methods.label_tree.prediction.BLOCK", 7)
-    parts = searcher.top_k(X, 5)
+    whole = searcher.find_labels(X, 5)
+    monkeypatch.setattr("xcwork.methods.label_tree.prediction.DOCUMENTS_PER_BLOCK", 7)
+    parts = searcher.find_labels(X, 5)
     assert parts.ids.tobytes() == whole.ids.tobytes()
     assert parts.scores.tobytes() == whole.scores.tobytes()
 
@@ -102,7 +103,7 @@ def test_the_classifier_of_a_slot_is_found_again():
     """Weights are stored feature by feature, over all trees."""
     rng = np.random.default_rng(2)
     trees = [random_tree(rng) for _ in range(2)]
-    forest = Forest.joined(trees)
+    forest = Forest.from_trees(trees)
     for tree, before in zip(trees, (0, trees[0].n_slots), strict=True):
         for slot in range(tree.n_slots):
             for part, expected in zip(forest.classifier(before + slot), tree.classifier(slot), strict=True):
@@ -111,7 +112,7 @@ def test_the_classifier_of_a_slot_is_found_again():
 
 def test_weights_along_a_path_are_those_of_its_classifiers():
     rng = np.random.default_rng(3)
-    forest = Forest.joined([random_tree(rng) for _ in range(3)])
+    forest = Forest.from_trees([random_tree(rng) for _ in range(3)])
     terms = rng.permutation(N_FEATURES).astype(np.int32)
     for label in range(N_LABELS):
         for slot in np.flatnonzero(forest.targets == ~label).tolist():

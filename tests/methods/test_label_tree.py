@@ -12,9 +12,11 @@ import xcwork
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.kernels.tree_search import search
+from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_tree import LabelTree, training
-from xcwork.methods.label_tree.explanation import secant
+from xcwork.methods.label_tree.explanation import compute_mean_slope
+from xcwork.methods.label_tree.forest import Forest
 from xcwork.progress import Callback
 from xcwork.sparse import normalise_rows
 
@@ -74,7 +76,8 @@ def test_a_tree_of_one_leaf_is_one_vs_all(topics):
     assert len(tree.tree_frame()) == 1
     for document in range(20):
         for label, margin in best.row(document):
-            bias = tree.forest_["bias"][np.flatnonzero(tree.forest_["targets"] == ~label)[0]]
+            forest = tree.model_.forest
+            bias = forest.bias[np.flatnonzero(forest.targets == ~label)[0]]
             assert margins[[document], [label]][0] + bias == pytest.approx(margin, abs=0.01)
 
 
@@ -121,7 +124,7 @@ def test_labels_without_documents_are_in_no_tree(topics):
 
 
 def test_nothing_to_learn_is_refused(topics):
-    with pytest.raises(DataError, match="no training document carries a label"):
+    with pytest.raises(DataError, match="no training document has a label"):
         LabelTree().fit(replace(topics.train, Y=sparse.csr_array(topics.train.Y.shape, dtype=np.float32)))
 
 
@@ -134,15 +137,15 @@ def test_branches_of_balanced_trees_come_in_powers_of_two():
 def test_the_way_a_node_is_solved_hardly_matters(model, topics, monkeypatch):
     expected = model.predict(topics.test, k=1).ids[:, 0]
     for few_slots, few_documents in ((1000, 0), (0, 0)):
-        monkeypatch.setattr(training, "FEW_SLOTS", few_slots)
-        monkeypatch.setattr(training, "FEW_DOCUMENTS", few_documents)
+        monkeypatch.setattr(training, "MAX_SLOTS_ONE_BY_ONE", few_slots)
+        monkeypatch.setattr(training, "MAX_DOCUMENTS_FOR_INNER_PRODUCTS", few_documents)
         found = LabelTree(**SMALL).fit(topics.train).predict(topics.test, k=1).ids[:, 0]
         assert (found == expected).mean() > 0.93
 
 
 def test_wide_nodes_are_trained_in_pieces(topics, monkeypatch):
     whole = LabelTree(trees=1, tolerance=1e-3, prune=0.0, max_passes=1000).fit(topics.train).predict(topics.test, k=5)
-    monkeypatch.setattr(training, "MOST_SLOTS", 7)
+    monkeypatch.setattr(training, "MAX_SLOTS_PER_BLOCK", 7)
     pieces = LabelTree(trees=1, tolerance=1e-3, prune=0.0, max_passes=1000).fit(topics.train).predict(topics.test, k=5)
     np.testing.assert_allclose(pieces.scores, whole.scores, atol=0.01)
 
@@ -165,15 +168,15 @@ def test_a_finished_tree_is_not_trained_again(topics, tmp_path):
 def test_the_number_of_threads_does_not_matter(model, topics, monkeypatch):
     monkeypatch.setattr("xcwork.compute.cores.cpu_count", lambda: 1)
     alone = LabelTree(**SMALL).fit(topics.train)
-    for name, part in alone.forest_.items():
-        other = model.forest_[name]
+    for name, part in alone.model_.forest.to_state().items():
+        other = getattr(model.model_.forest, name)
         same = part.data.tobytes() == other.data.tobytes() if sparse.issparse(part) else (part == other).all()
         assert same, name
 
 
 def test_another_seed_grows_other_trees(model, topics):
     other = LabelTree(**SMALL, seed=1).fit(topics.train)
-    assert other.forest_["targets"].tolist() != model.forest_["targets"].tolist()
+    assert other.model_.forest.targets.tolist() != model.model_.forest.targets.tolist()
 
 
 def test_a_wider_search_applies_to_a_trained_model(model, topics):
@@ -190,34 +193,61 @@ def test_a_stored_model_with_numbers_of_another_size_compiles_nothing(topics):
     expected = model.predict(topics.test, k=5)
     compiled = list(search.signatures)
     wide = {np.dtype(np.int32): np.int64, np.dtype(np.float32): np.float64}
-    model.forest_ = {name: part.astype(wide.get(part.dtype, np.int32)) for name, part in model.forest_.items()}
+    parts = model.model_.forest.to_state()
+    converted = Forest(**{name: part.astype(wide.get(part.dtype, np.int32)) for name, part in parts.items()})
+    model.model_ = replace(model.model_, forest=converted)
+    model.model_.check()
     assert model.predict(topics.test, k=5).ids.tobytes() == expected.ids.tobytes()
     assert search.signatures == compiled
 
 
-def test_a_model_that_does_not_fit_together_is_refused(model, topics):
-    broken = {"targets": 0, "nodes": 10**6, "first_row": 10**6, "roots": 99, "first_slot": 0, "bias": None}
-    for name, value in broken.items():
-        method = LabelTree(**SMALL)
-        vars(method).update({key: held for key, held in vars(model).items() if key.endswith("_")})
-        part = model.forest_[name]
-        changed = part[:-1] if value is None else np.where(np.arange(len(part)) == 1, value, part)
-        method.forest_ = model.forest_ | {name: changed.astype(part.dtype)}
-        with pytest.raises(DataError, match="the stored label trees do not fit together"):
-            method.predict(topics.test)
+def load_with(model: LabelTree, **changed: np.ndarray | sparse.csr_array) -> Method:
+    """Load the model from a state in which some arrays of the forest are others."""
+    state = model.to_state()
+    learned = state["learned"] | {"forest": state["learned"]["forest"] | changed}
+    return Method.from_state(state | {"learned": learned})
 
 
-def test_rows_of_weights_in_another_order_are_refused(model, topics):
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("targets", 0, "the label trees do not fit together"),
+        ("targets", -1000, "the label trees do not fit together"),
+        ("nodes", 10**6, "forest nodes holds a number that is not below"),
+        ("first_row", 10**6, "the label trees do not fit together"),
+        ("roots", 99, "forest roots holds a number that is not below"),
+        ("roots", 2, "the label trees do not fit together"),
+        ("first_slot", 0, "the label trees do not fit together"),
+    ],
+)
+def test_a_model_that_does_not_fit_together_is_refused(model, name, value, problem):
+    part = getattr(model.model_.forest, name)
+    changed = np.where(np.arange(len(part)) == 1, value, part).astype(part.dtype)
+    with pytest.raises(DataError, match=problem):
+        load_with(model, **{name: changed})
+
+
+@pytest.mark.parametrize("name", ["roots", "first_slot", "targets", "bias", "first_row", "nodes", "weights"])
+def test_arrays_of_another_length_or_type_are_refused(model, name):
+    load_with(model)
+    part = getattr(model.model_.forest, name)
+    for changed in (part[:-1], part[:0], part.astype(np.int8), part.tolist() if name != "weights" else part.toarray()):
+        with pytest.raises(DataError, match=r"forest .*(entries where|right type|not below|real numbers)|fit together"):
+            load_with(model, **{name: changed})
+    state = model.to_state()
+    forest = {key: part for key, part in state["learned"]["forest"].items() if key != name}
+    with pytest.raises(DataError, match=f"forest {name} is missing"):
+        Method.from_state(state | {"learned": state["learned"] | {"forest": forest}})
+
+
+def test_rows_of_weights_in_another_order_are_refused(model):
     """The search goes through the nodes of a feature from front to back."""
-    first = model.forest_["first_row"]
-    row = first[np.flatnonzero(np.diff(first) > 1)[0]]
-    order = np.arange(len(model.forest_["nodes"]))
+    forest = model.model_.forest
+    row = forest.first_row[np.flatnonzero(np.diff(forest.first_row) > 1)[0]]
+    order = np.arange(len(forest.nodes))
     order[[row, row + 1]] = order[[row + 1, row]]
-    method = LabelTree(**SMALL)
-    vars(method).update({key: held for key, held in vars(model).items() if key.endswith("_")})
-    method.forest_ = model.forest_ | {name: model.forest_[name][order] for name in ("nodes", "weights")}
-    with pytest.raises(DataError, match="the stored label trees do not fit together"):
-        method.predict(topics.test)
+    with pytest.raises(DataError, match="the label trees do not fit together"):
+        load_with(model, nodes=forest.nodes[order], weights=forest.weights[order])
 
 
 def test_the_tree_as_a_table(model, topics):
@@ -242,4 +272,4 @@ def test_the_tree_as_a_table(model, topics):
 @pytest.mark.parametrize("at", [0.0, 1.0, -3e12, 1e200])
 def test_the_slope_between_equal_margins_is_a_number(at: float):
     """A weight from a damaged file may be so large that a small step changes nothing."""
-    assert abs(secant(lambda margin: 2 * margin, at, at) - 2) < 1e-3
+    assert abs(compute_mean_slope(lambda margin: 2 * margin, at, at) - 2) < 1e-3

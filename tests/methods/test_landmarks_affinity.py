@@ -13,8 +13,8 @@ from scipy import sparse
 from xcwork.errors import ConfigError
 from xcwork.methods.landmarks import admm as admm_module
 from xcwork.methods.landmarks import affinity as affinity_module
-from xcwork.methods.landmarks.admm import History, admm_affinity
-from xcwork.methods.landmarks.affinity import cooccurrences, pure_outliers, reconstruction, self_affinity
+from xcwork.methods.landmarks.admm import AdmmHistory, AdmmSettings, relate_labels_by_admm
+from xcwork.methods.landmarks.affinity import count_cooccurrences, find_pure_outliers, reconstruct_labels, relate_labels
 
 
 def label_matrix(seed: int, n_documents: int = 50, n_labels: int = 11) -> sparse.csr_array:
@@ -57,7 +57,7 @@ binary = st.integers(0, 2**32 - 1).map(
 def test_the_kernel_is_its_plain_twin(alpha):
     Y = label_matrix(1)
     dense = Y.toarray().astype(np.float64)
-    found = self_affinity(Y, alpha, tolerance=1e-11)
+    found = relate_labels(Y, alpha, tolerance=1e-11)
     expected = np.column_stack(
         [plain_square_root_lasso(dense, dense[:, label], alpha, skip=label) for label in range(Y.shape[1])]
     )
@@ -69,14 +69,14 @@ def test_the_kernel_is_its_plain_twin(alpha):
 @pytest.mark.parametrize("landmarks", [None, np.array([3, 0, 7, 5])], ids=["all", "four"])
 def test_both_solvers_agree(alpha, landmarks):
     Y = label_matrix(3)
-    by_admm, history = admm_affinity(Y, alpha, landmarks=landmarks)
+    by_admm, history = relate_labels_by_admm(Y, alpha, landmarks=landmarks)
     if landmarks is None:
-        by_columns = self_affinity(Y, alpha, tolerance=1e-9)
+        by_columns = relate_labels(Y, alpha, tolerance=1e-9)
     else:
-        by_columns = reconstruction(Y, landmarks, alpha, tolerance=1e-9)
+        by_columns = reconstruct_labels(Y, landmarks, alpha, tolerance=1e-9)
     np.testing.assert_allclose(by_admm.Z.toarray(), by_columns.Z.toarray(), atol=1e-4)
     np.testing.assert_allclose(by_admm.residuals, by_columns.residuals, atol=1e-4)
-    assert by_admm.objective(alpha) == pytest.approx(by_columns.objective(alpha), rel=1e-6)
+    assert by_admm.compute_objective(alpha) == pytest.approx(by_columns.compute_objective(alpha), rel=1e-6)
     assert by_columns.Z.nnz > len(landmarks if landmarks is not None else [])
     assert history.primal[-1] < 1e-6
     assert history.dual[-1] < 1e-5
@@ -85,7 +85,7 @@ def test_both_solvers_agree(alpha, landmarks):
 @given(binary, st.sampled_from([0.4, 1.0, 2.5]))
 def test_every_column_satisfies_the_optimality_conditions(dense, alpha):
     Y = sparse.csr_array(dense)
-    found = self_affinity(Y, alpha, tolerance=1e-10)
+    found = relate_labels(Y, alpha, tolerance=1e-10)
     Z, dense = found.Z.toarray(), dense.astype(np.float64)
     assert (np.diag(Z) == 0).all()
     assert (found.gaps <= 1e-10).all()
@@ -106,8 +106,8 @@ def test_every_column_satisfies_the_optimality_conditions(dense, alpha):
 def test_pure_outliers_are_the_empty_columns(dense, alpha):
     Y = sparse.csr_array(dense)
     landmarks = np.array([1, 4, 5])
-    predicted = pure_outliers(cooccurrences(Y, Y[:, landmarks]), dense.sum(axis=0), alpha)
-    found = reconstruction(Y, landmarks, alpha, tolerance=1e-10)
+    predicted = find_pure_outliers(count_cooccurrences(Y, Y[:, landmarks]), dense.sum(axis=0), alpha)
+    found = reconstruct_labels(Y, landmarks, alpha, tolerance=1e-10)
     expected = [not plain_square_root_lasso(dense[:, landmarks], y, alpha).any() for y in dense.T]
     for label in np.setdiff1d(np.flatnonzero(dense.any(axis=0)), landmarks):
         empty = found.Z.indptr[label] == found.Z.indptr[label + 1]
@@ -120,15 +120,15 @@ def test_a_count_decides_who_is_an_outlier():
     Y = np.zeros((12, 2), np.float32)
     Y[:9, 1], Y[6:, 0] = 1, 1
     Y = sparse.csr_array(Y)
-    assert pure_outliers(cooccurrences(Y), np.array([6, 9]), 1.0, np.arange(2))[1]
-    assert not pure_outliers(cooccurrences(Y), np.array([6, 9]), 1.01, np.arange(2))[1]
-    assert reconstruction(Y, np.array([0]), 1.0).residuals[1] == 1.0
-    assert reconstruction(Y, np.array([0]), 1.5).residuals[1] < 1.0
+    assert find_pure_outliers(count_cooccurrences(Y), np.array([6, 9]), 1.0, np.arange(2))[1]
+    assert not find_pure_outliers(count_cooccurrences(Y), np.array([6, 9]), 1.01, np.arange(2))[1]
+    assert reconstruct_labels(Y, np.array([0]), 1.0).residuals[1] == 1.0
+    assert reconstruct_labels(Y, np.array([0]), 1.5).residuals[1] < 1.0
 
 
 def test_landmarks_are_exactly_themselves():
     landmarks = np.array([6, 2, 9])
-    found = reconstruction(label_matrix(3), landmarks, 1.0)
+    found = reconstruct_labels(label_matrix(3), landmarks, 1.0)
     np.testing.assert_array_equal(found.Z[:, landmarks].toarray(), np.eye(3))
     assert (found.residuals[landmarks] == 0).all()
 
@@ -139,11 +139,11 @@ def test_identical_and_empty_columns_are_no_trouble():
     dense[:, 8] = dense[:, 2]
     dense[:, 10] = 0
     Y = sparse.csr_array(dense)
-    found = self_affinity(Y, 3.0, tolerance=1e-8)
-    by_admm, _ = admm_affinity(Y, 3.0)
+    found = relate_labels(Y, 3.0, tolerance=1e-8)
+    by_admm, _ = relate_labels_by_admm(Y, 3.0)
     assert np.isfinite(found.Z.data).all()
     # Identical columns make Z ambiguous, but not its value.
-    assert found.objective(3.0) == pytest.approx(by_admm.objective(3.0), rel=1e-5)
+    assert found.compute_objective(3.0) == pytest.approx(by_admm.compute_objective(3.0), rel=1e-5)
     np.testing.assert_allclose(found.residuals[[1, 2, 5, 8]], 0.0, atol=1e-5)
     assert found.Z[:, [10]].nnz == found.Z[[10]].nnz == 0
     assert found.residuals[10] == 0.0
@@ -151,14 +151,14 @@ def test_identical_and_empty_columns_are_no_trouble():
 
 def test_labels_of_a_single_document_are_outliers_without_being_looked_at():
     Y = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1], [0, 1, 1]], np.float32))
-    found = self_affinity(Y, 1.0)
+    found = relate_labels(Y, 1.0)
     assert found.residuals[0] == 1.0
     assert found.Z[[0]].nnz == 0
     assert found.Z[1, 2] > 0
 
 
 def test_without_any_usable_label_everything_is_an_outlier():
-    found = self_affinity(sparse.csr_array(np.eye(4, dtype=np.float32)), 1.0)
+    found = relate_labels(sparse.csr_array(np.eye(4, dtype=np.float32)), 1.0)
     assert found.Z.nnz == 0
     assert (found.residuals == 1.0).all()
 
@@ -166,22 +166,22 @@ def test_without_any_usable_label_everything_is_an_outlier():
 def test_counts_are_counts():
     Y = label_matrix(5)
     dense = Y.toarray()
-    np.testing.assert_array_equal(cooccurrences(Y).toarray(), dense.T @ dense)
-    np.testing.assert_array_equal(cooccurrences(Y, Y[:, [2, 4]]).toarray(), dense.T @ dense[:, [2, 4]])
+    np.testing.assert_array_equal(count_cooccurrences(Y).toarray(), dense.T @ dense)
+    np.testing.assert_array_equal(count_cooccurrences(Y, Y[:, [2, 4]]).toarray(), dense.T @ dense[:, [2, 4]])
 
 
 def test_blocks_do_not_change_the_solution(monkeypatch):
     Y = label_matrix(6)
-    whole = self_affinity(Y, 1.0)
-    monkeypatch.setattr(affinity_module, "BLOCK", 5)
-    np.testing.assert_array_equal(self_affinity(Y, 1.0).Z.toarray(), whole.Z.toarray())
+    whole = relate_labels(Y, 1.0)
+    monkeypatch.setattr(affinity_module, "LABELS_PER_BLOCK", 5)
+    np.testing.assert_array_equal(relate_labels(Y, 1.0).Z.toarray(), whole.Z.toarray())
 
 
 def test_the_number_of_coefficients_is_bounded(monkeypatch):
     Y = label_matrix(7)
-    assert np.diff(self_affinity(Y, 5.0).Z.indptr).max() > 2
-    monkeypatch.setattr(affinity_module, "WIDTH", 2)
-    bounded = self_affinity(Y, 5.0)
+    assert np.diff(relate_labels(Y, 5.0).Z.indptr).max() > 2
+    monkeypatch.setattr(affinity_module, "MAX_COEFFICIENTS", 2)
+    bounded = relate_labels(Y, 5.0)
     assert np.diff(bounded.Z.indptr).max() <= 2
     assert (bounded.residuals <= 1.0).all()
 
@@ -190,9 +190,9 @@ def test_too_many_pairs_are_estimated_from_some_documents(caplog):
     Y = label_matrix(8, n_documents=400)
     pairs = int((np.diff(Y.indptr) ** 2).sum())
     with caplog.at_level(logging.INFO):
-        sampled = self_affinity(Y, 1.0, max_pairs=pairs // 2, seed=3)
+        sampled = relate_labels(Y, 1.0, max_pairs=pairs // 2, seed=3)
     assert "affinities come from" in caplog.text
-    again, whole = self_affinity(Y, 1.0, max_pairs=pairs // 2, seed=3), self_affinity(Y, 1.0)
+    again, whole = relate_labels(Y, 1.0, max_pairs=pairs // 2, seed=3), relate_labels(Y, 1.0)
     np.testing.assert_array_equal(sampled.Z.toarray(), again.Z.toarray())
     assert 0 < np.abs(sampled.Z.toarray() - whole.Z.toarray()).max() < 0.5
     assert sampled.lengths.max() < whole.lengths.max()
@@ -200,11 +200,13 @@ def test_too_many_pairs_are_estimated_from_some_documents(caplog):
 
 def test_admm_reports_how_it_converges():
     Y = label_matrix(9)
-    _, history = admm_affinity(Y, 1.0)
+    _, history = relate_labels_by_admm(Y, 1.0)
     assert history.sigma[0] == 0.01
     assert max(history.sigma) == 3.0
     assert history.primal[-1] < 1e-6 < history.primal[0]
-    assert history.objective[-1] == pytest.approx(self_affinity(Y, 1.0, tolerance=1e-9).objective(1.0), rel=1e-7)
+    assert history.objective[-1] == pytest.approx(
+        relate_labels(Y, 1.0, tolerance=1e-9).compute_objective(1.0), rel=1e-7
+    )
     frame = history.to_frame()
     assert list(frame.columns) == ["round", "objective", "primal", "dual", "sigma"]
     assert len(frame) == len(history.sigma)
@@ -212,34 +214,34 @@ def test_admm_reports_how_it_converges():
 
 def test_the_published_schedule_stops_early_and_near():
     Y = label_matrix(9)
-    best = self_affinity(Y, 1.0, tolerance=1e-9).objective(1.0)
-    published, history = admm_affinity(Y, 1.0, ceiling=None)
+    best = relate_labels(Y, 1.0, tolerance=1e-9).compute_objective(1.0)
+    published, history = relate_labels_by_admm(Y, 1.0, settings=AdmmSettings(ceiling=None))
     assert history.primal[-1] < 1e-6
     assert history.sigma[-1] == pytest.approx(0.01 * 1.1 ** (len(history.sigma) - 1))
-    assert best < published.objective(1.0) < best * 1.01
+    assert best < published.compute_objective(1.0) < best * 1.01
 
 
 def test_admm_by_blocks_is_admm(monkeypatch):
     Y = label_matrix(10)
-    whole, _ = admm_affinity(Y, 1.0)
-    monkeypatch.setattr(admm_module, "BLOCK_ENTRIES", 5 * Y.shape[0])
-    parts, history = admm_affinity(Y, 1.0)
+    whole, _ = relate_labels_by_admm(Y, 1.0)
+    monkeypatch.setattr(admm_module, "ENTRIES_PER_BLOCK", 5 * Y.shape[0])
+    parts, history = relate_labels_by_admm(Y, 1.0)
     np.testing.assert_allclose(parts.Z.toarray(), whole.Z.toarray(), atol=1e-5)
-    assert history.objective[-1] == pytest.approx(whole.objective(1.0), rel=1e-7)
+    assert history.objective[-1] == pytest.approx(whole.compute_objective(1.0), rel=1e-7)
 
 
 def test_admm_refuses_what_is_too_large_with_a_way_out(monkeypatch):
-    monkeypatch.setattr(admm_module, "MOST_ENTRIES", 100)
+    monkeypatch.setattr(admm_module, "MAX_ENTRIES", 100)
     with pytest.raises(ConfigError, match="solver=square_root_lasso"):
-        admm_affinity(label_matrix(10), 1.0)
+        relate_labels_by_admm(label_matrix(10), 1.0)
 
 
 def test_histories_of_blocks_add_up():
-    short, long = History(), History()
+    short, long = AdmmHistory(), AdmmHistory()
     short.add(10.0, 0.5, 0.4, 1.0)
     long.add(1.0, 0.1, 0.9, 1.0)
     long.add(0.5, 0.05, 0.2, 1.1)
-    merged = History.merged([short, long])
+    merged = AdmmHistory.from_blocks([short, long])
     assert merged.objective == [11.0, 10.5]
     assert merged.primal == [0.5, 0.5]
     assert merged.dual == [0.9, 0.4]

@@ -14,9 +14,9 @@ from tests.support.label_families import N_GROUPS, every_score, make_families
 from tests.support.paths import SHARED_DATA, needs_shared_data
 from xcwork.core.dataset import Dataset
 from xcwork.methods.base import Method
-from xcwork.methods.landmarks.graph import landmark_graph
+from xcwork.methods.landmarks.graph import build_landmark_graph
 from xcwork.methods.landmarks.method import Landmarks
-from xcwork.methods.landmarks.predictors import with_bias
+from xcwork.methods.landmarks.predictors import append_bias
 from xcwork.methods.landmarks.ridge import Ridge
 from xcwork.metrics import evaluate
 
@@ -30,32 +30,34 @@ def families() -> Dataset:
 
 def test_threshold_zero_is_one_vs_rest_ridge(jumble):
     model = Landmarks(landmarks=4, outlier_threshold=0.0).fit(jumble.train)
-    weights, _ = Ridge(with_bias(jumble.train.X), 1.0, 11).solve(sparse.csc_array(jumble.train.Y))
-    expected = with_bias(jumble.test.X).toarray().astype(np.float64) @ weights
+    weights, _ = Ridge(append_bias(jumble.train.X), 1.0, 11).solve(sparse.csc_array(jumble.train.Y))
+    expected = append_bias(jumble.test.X).toarray().astype(np.float64) @ weights
     np.testing.assert_allclose(every_score(model, jumble.test.X), expected, atol=1e-10)
-    assert len(model.outliers_) + len(model.landmarks_) == np.count_nonzero(jumble.train.label_frequencies)
+    assert len(model.model_.outliers) + len(model.model_.landmarks) == np.count_nonzero(jumble.train.label_frequencies)
 
 
 @pytest.mark.parametrize("decoding", ["least_squares", "l1"])
 def test_threshold_one_is_decoding_alone(jumble, decoding):
     model = Landmarks(landmarks=4, outlier_threshold=1.0, decoding=decoding).fit(jumble.train)
-    weights, _ = Ridge(with_bias(jumble.train.X), 1.0, 11).solve(sparse.csc_array(jumble.train.Y))
-    predicted = with_bias(jumble.test.X).toarray().astype(np.float64) @ weights[:, model.landmarks_]
-    np.testing.assert_allclose(every_score(model, jumble.test.X), predicted @ model.decoder_.toarray(), atol=1e-10)
-    assert len(model.outliers_) == 0
+    weights, _ = Ridge(append_bias(jumble.train.X), 1.0, 11).solve(sparse.csc_array(jumble.train.Y))
+    predicted = append_bias(jumble.test.X).toarray().astype(np.float64) @ weights[:, model.model_.landmarks]
+    np.testing.assert_allclose(
+        every_score(model, jumble.test.X), predicted @ model.model_.decoder.toarray(), atol=1e-10
+    )
+    assert len(model.model_.outliers) == 0
     if decoding == "least_squares":
         dense = jumble.train.Y.toarray().astype(np.float64)
-        Z, *_ = np.linalg.lstsq(dense[:, model.landmarks_], dense, rcond=None)
-        np.testing.assert_allclose(model.decoder_.toarray(), Z, atol=1e-8)
+        Z, *_ = np.linalg.lstsq(dense[:, model.model_.landmarks], dense, rcond=None)
+        np.testing.assert_allclose(model.model_.decoder.toarray(), Z, atol=1e-8)
 
 
 def test_dependencies_are_found_and_decoded(families):
     model = Landmarks(landmarks=5).fit(families.train)
     # One of each pair of twins, never both; the coin toss belongs to nobody.
-    twins = [label % N_GROUPS for label in model.landmarks_.tolist() if label < 2 * N_GROUPS]
+    twins = [label % N_GROUPS for label in model.model_.landmarks.tolist() if label < 2 * N_GROUPS]
     assert len(twins) == len(set(twins))
     for label in range(2 * N_GROUPS):
-        assert label in model.outliers_ or label in model.landmarks_ or model.residuals_[label] < 1e-6
+        assert label in model.model_.outliers or label in model.model_.landmarks or model.model_.residuals[label] < 1e-6
     best = model.predict(families.test, k=3)
     metrics = evaluate(model, families).metrics
     assert metrics["nDCG@1"] > 97
@@ -64,14 +66,14 @@ def test_dependencies_are_found_and_decoded(families):
 
 def test_an_independent_label_is_an_outlier(families):
     model = Landmarks(landmarks=4, selection="most_frequent").fit(families.train)
-    assert 9 in model.outliers_
-    assert model.residuals_[9] > 0.7
+    assert 9 in model.model_.outliers
+    assert model.model_.residuals[9] > 0.7
 
 
 def test_explanations_add_up_to_the_scores(jumble):
     model = Landmarks(landmarks=4, outlier_threshold=0.9).fit(jumble.train)
     scores = every_score(model, jumble.test.X)
-    assert len(model.outliers_)
+    assert len(model.model_.outliers)
     for document in (0, 2, 4):
         best = dict(model.predict(jumble.test.X[[document]], k=11).row(0))
         for label in np.flatnonzero(jumble.train.label_frequencies).tolist():
@@ -83,13 +85,15 @@ def test_explanations_add_up_to_the_scores(jumble):
 
 def test_explanations_name_landmarks_and_terms(families):
     model = Landmarks(landmarks=4, selection="most_frequent", outlier_threshold=0.8).fit(families.train)
-    names = {families.labels.names[label] for label in model.landmarks_}
-    decoded = next(label for label in range(8) if label not in model.outliers_ and label not in model.landmarks_)
+    names = {families.labels.names[label] for label in model.model_.landmarks}
+    decoded = next(
+        label for label in range(8) if label not in model.model_.outliers and label not in model.model_.landmarks
+    )
     X = sparse.csr_array(np.eye(11, dtype=np.float32)[[decoded % N_GROUPS]])
     first = model.explain(X, decoded).parts[0]
     assert first.document_term == f"word{decoded % N_GROUPS}"
     assert first.label_term in names
-    assert first.label_term == f"label{next(s for s in model.landmarks_ if s % N_GROUPS == decoded % N_GROUPS)}"
+    assert first.label_term == f"label{next(s for s in model.model_.landmarks if s % N_GROUPS == decoded % N_GROUPS)}"
     assert {part.label_term for part in model.explain(X, 9)} == {"its own regressor"}
     assert {part.document_term for part in model.explain(X, 9)} <= {*families.features.names, "(any document)"}
 
@@ -98,9 +102,9 @@ def test_embeddings_are_the_columns_of_Z(families):
     model = Landmarks(landmarks=4, selection="most_frequent").fit(families.train)
     vectors = model.label_embeddings()
     assert vectors.shape == (10, 4)
-    np.testing.assert_array_equal(vectors[model.landmarks_].toarray(), np.eye(4))
-    twins = [(label, (label + N_GROUPS) % (2 * N_GROUPS)) for label in model.landmarks_.tolist() if label < 8]
-    decoded = [(label, other) for label, other in twins if other not in model.landmarks_]
+    np.testing.assert_array_equal(vectors[model.model_.landmarks].toarray(), np.eye(4))
+    twins = [(label, (label + N_GROUPS) % (2 * N_GROUPS)) for label in model.model_.landmarks.tolist() if label < 8]
+    decoded = [(label, other) for label, other in twins if other not in model.model_.landmarks]
     assert decoded
     for label, other in decoded:
         np.testing.assert_allclose(vectors[[label]].toarray(), vectors[[other]].toarray(), atol=1e-8)
@@ -111,7 +115,7 @@ def test_diagnostics_tell_landmarks_from_one_vs_rest(jumble):
     found = model.diagnostics(jumble.test)
     seen = np.count_nonzero(jumble.train.label_frequencies)
     assert found["landmarks"] + found["outliers"] + found["decoded_labels"] == seen
-    assert found["outliers"] == len(model.outliers_) > 0
+    assert found["outliers"] == len(model.model_.outliers) > 0
     rest = evaluate(Landmarks(landmarks=3, outlier_threshold=0.0).fit(jumble.train), jumble).metrics
     alone = evaluate(Landmarks(landmarks=3, outlier_threshold=1.0).fit(jumble.train), jumble).metrics
     for metric in ("P@1", "P@3", "P@5", "nDCG@1", "nDCG@3", "nDCG@5"):
@@ -123,15 +127,15 @@ def test_without_the_one_vs_rest_row_only_what_predicts_is_trained(families):
     settings = {"landmarks": 3, "selection": "most_frequent", "outlier_threshold": 0.9}
     lean, full = (Landmarks(**settings, one_vs_rest=on).fit(families.train) for on in (False, True))
     np.testing.assert_allclose(every_score(lean, families.test.X), every_score(full, families.test.X), atol=1e-10)
-    assert lean.rest_weights_.shape[1] == 0 < full.rest_weights_.shape[1]
+    assert lean.model_.rest_weights.shape[1] == 0 < full.model_.rest_weights.shape[1]
     assert not any(name.startswith("one_vs_rest") for name in lean.diagnostics(families.test))
 
 
 def test_torch_scores_are_the_same(jumble):
     model = Landmarks(landmarks=4, outlier_threshold=0.9).fit(jumble.train)
-    X = with_bias(jumble.test.X)
-    by_torch = model._scorer().torch_scores(X, torch.device("cpu"))
-    np.testing.assert_allclose(by_torch, model._scorer().scores(X), atol=1e-5)
+    X = append_bias(jumble.test.X)
+    by_torch = model.model_.scorer.score_with_torch(X, torch.device("cpu"))
+    np.testing.assert_allclose(by_torch, model.model_.scorer.score(X), atol=1e-5)
 
 
 def test_candidates_can_be_restricted(jumble):
@@ -148,9 +152,9 @@ def test_support_vector_machines_as_predictors(families):
     model = Landmarks(landmarks=4, predictor="svm", C=10.0).fit(families.train)
     assert evaluate(model, families).metrics["nDCG@1"] > 97
     # Words decide these labels, so margins are near ±1 and predictions near 0 and 1.
-    scores = every_score(model, families.test.X)[:, model.landmarks_]
-    assert np.abs(scores - families.test.Y.toarray()[:, model.landmarks_]).mean() < 0.25
-    assert model.r2_[model.landmarks_].min() > 0.5
+    scores = every_score(model, families.test.X)[:, model.model_.landmarks]
+    assert np.abs(scores - families.test.Y.toarray()[:, model.model_.landmarks]).mean() < 0.25
+    assert model.model_.r2[model.model_.landmarks].min() > 0.5
     reason = model.explain(families.test.X[[0]], 9)
     assert reason.score == pytest.approx(every_score(model, families.test.X[[0]])[0, 9], abs=1e-9)
 
@@ -159,16 +163,16 @@ def test_admm_chooses_the_same_landmarks(families):
     by_admm, by_columns = (
         Landmarks(landmarks=4, solver=solver).fit(families.train) for solver in ("admm", "square_root_lasso")
     )
-    assert sorted(label % N_GROUPS for label in by_admm.landmarks_) == sorted(
-        label % N_GROUPS for label in by_columns.landmarks_
+    assert sorted(label % N_GROUPS for label in by_admm.model_.landmarks) == sorted(
+        label % N_GROUPS for label in by_columns.model_.landmarks
     )
-    assert by_admm.convergence_["primal"][-1] < 1e-6
-    assert not hasattr(by_columns, "convergence_")
+    assert by_admm.model_.convergence["primal"][-1] < 1e-6
+    assert by_columns.model_.convergence is None
 
 
 def test_pruned_weights_still_explain_exactly(jumble):
-    model = Landmarks(landmarks=4, weights=3).fit(jumble.train)
-    assert np.diff(sparse.csc_array(model.landmark_weights_).indptr).max() == 3
+    model = Landmarks(landmarks=4, max_weights=3).fit(jumble.train)
+    assert np.diff(sparse.csc_array(model.model_.landmark_weights).indptr).max() == 3
     best = model.predict(jumble.test.X[[0]], k=3).row(0)
     for label, score in best:
         assert model.explain(jumble.test.X[[0]], label).score == pytest.approx(score, abs=1e-6)
@@ -179,7 +183,7 @@ def test_saving_keeps_everything(jumble, tmp_path):
     model.save(tmp_path / "model")
     again = Method.load(tmp_path / "model")
     np.testing.assert_array_equal(every_score(again, jumble.test.X), every_score(model, jumble.test.X))
-    assert again.convergence_ == model.convergence_
+    assert again.model_.convergence == model.model_.convergence
     assert again.diagnostics(jumble.test) == model.diagnostics(jumble.test)
 
 
@@ -188,20 +192,20 @@ def test_the_number_of_outliers_is_always_said(jumble, caplog):
         caplog.clear()
         with caplog.at_level(logging.INFO):
             model = Landmarks(landmarks=3, outlier_threshold=threshold).fit(jumble.train)
-        assert f"3 landmarks, {len(model.outliers_)} outlier labels with their own regressor" in caplog.text
+        assert f"3 landmarks, {len(model.model_.outliers)} outlier labels with their own regressor" in caplog.text
 
 
 def test_the_graph_shows_landmarks_and_what_hangs_on_them(families):
     model = Landmarks(landmarks=4, selection="most_frequent").fit(families.train)
-    graph = landmark_graph(model, labels_each=2)
+    graph = build_landmark_graph(model.model_, labels_each=2)
     nodes = graph.nodes.set_index("label_id")
-    assert set(nodes.index[nodes["kind"] == "landmark"]) == set(model.landmarks_.tolist())
-    assert nodes.loc[model.landmarks_, "order"].tolist() == [1, 2, 3, 4]
+    assert set(nodes.index[nodes["kind"] == "landmark"]) == set(model.model_.landmarks.tolist())
+    assert nodes.loc[model.model_.landmarks, "order"].tolist() == [1, 2, 3, 4]
     assert graph.edges.groupby("source").size().max() <= 2
     assert (graph.edges["source"] != graph.edges["target"]).all()
     for edge in graph.edges.itertuples():
-        place = model.landmarks_.tolist().index(edge.source)
-        assert edge.weight == pytest.approx(model.combinations[place, edge.target])
+        place = model.model_.landmarks.tolist().index(edge.source)
+        assert edge.weight == pytest.approx(model.model_.combinations[place, edge.target])
     assert np.isfinite(nodes[["x", "y"]].to_numpy()).all()
     assert graph.caption.endswith("4 landmarks")
     assert graph.n_labels == 10
@@ -209,8 +213,8 @@ def test_the_graph_shows_landmarks_and_what_hangs_on_them(families):
 
 def test_the_graph_around_a_label(families):
     model = Landmarks(landmarks=4, selection="most_frequent", decoding="l1").fit(families.train)
-    graph = landmark_graph(model, around="label9", labels_each=1)
-    sources = model.landmarks_[model.combinations[:, [9]].toarray().ravel() != 0]
+    graph = build_landmark_graph(model.model_, around="label9", labels_each=1)
+    sources = model.model_.landmarks[model.model_.combinations[:, [9]].toarray().ravel() != 0]
     assert set(graph.edges.loc[graph.edges["target"] == 9, "source"]) == set(sources.tolist())
     assert 9 in set(graph.nodes["label_id"])
     assert graph.nodes.set_index("label_id").loc[9, "kind"] == "outlier"

@@ -10,9 +10,9 @@ import torch
 from scipy import sparse
 
 from xcwork.kernels.sqrt_lasso import largest_of_columns, sparse_gram, sparse_times_dense
-from xcwork.methods.common.sparse_torch import Product
+from xcwork.methods.common.sparse_torch import SparseProduct
 from xcwork.methods.landmarks import ridge as ridge_module
-from xcwork.methods.landmarks.predictors import Regressors, largest, weights_kept, with_bias
+from xcwork.methods.landmarks.predictors import Regressors, append_bias, count_kept_weights, keep_largest
 from xcwork.methods.landmarks.ridge import Ridge
 
 pytestmark = pytest.mark.slow
@@ -25,7 +25,7 @@ def problem(n_documents: int, n_features: int, n_labels: int = 9, seed: int = 0)
     X[5] = X[4]
     Y = (rng.random((n_documents, n_labels)) < 0.25).astype(np.float64)
     Y[:, 3] = 0
-    return with_bias(sparse.csr_array(X)), Y
+    return append_bias(sparse.csr_array(X)), Y
 
 
 def normal_equations(X: sparse.csr_array, Y: np.ndarray, strength: float) -> np.ndarray:
@@ -77,11 +77,11 @@ def test_both_sparse_products_give_the_same_weights(tolerance):
 def test_deflation_saves_rounds(monkeypatch):
     X, Y = problem(400, 60, seed=2)
     rounds = []
-    times = Ridge._times_M
-    monkeypatch.setattr(Ridge, "_times_M", lambda self, P: rounds.append(1) or times(self, P))
+    times = Ridge._apply_M
+    monkeypatch.setattr(Ridge, "_apply_M", lambda self, P: rounds.append(1) or times(self, P))
     spent = {}
     for rank in (0, 6):
-        monkeypatch.setattr(ridge_module, "MOST_DEFLATED", rank)
+        monkeypatch.setattr(ridge_module, "MAX_DEFLATED_EIGENVALUES", rank)
         system = Ridge(X, 0.1, 9, solver="cg", tolerance=1e-6)
         rounds.clear()
         weights, _ = system.solve(sparse.csc_array(Y))
@@ -101,14 +101,14 @@ def test_running_out_of_rounds_is_said(monkeypatch, caplog):
 def test_the_solver_is_chosen_by_size(monkeypatch):
     X, _ = problem(60, 40)
     assert Ridge(X, 1.0, 9).solver == "cholesky"
-    monkeypatch.setattr(ridge_module, "MOST_DENSE", 30)
+    monkeypatch.setattr(ridge_module, "MAX_DENSE_UNKNOWNS", 30)
     assert Ridge(X, 1.0, 9).solver == "cg"
     # 15,000 unknowns fit, but for a hundred labels of very sparse documents iterating is less work.
     rows, columns = np.arange(15_000), np.arange(15_000) % 20_000
     thin = sparse.csr_array((np.ones(15_000, np.float32), (rows, columns)), shape=(15_000, 20_000))
-    monkeypatch.setattr(ridge_module, "MOST_DENSE", 16_000)
-    assert ridge_module._cheaper(thin, 100) == "cg"
-    assert ridge_module._cheaper(sparse.csr_array(thin[:2_000]), 100) == "cholesky"
+    monkeypatch.setattr(ridge_module, "MAX_DENSE_UNKNOWNS", 16_000)
+    assert ridge_module.choose_solver(thin, 100) == "cg"
+    assert ridge_module.choose_solver(sparse.csr_array(thin[:2_000]), 100) == "cholesky"
 
 
 def test_a_label_without_documents_has_zero_weights():
@@ -131,7 +131,7 @@ def test_kernels_are_products(dtype):
     gram = np.empty((13, 13), dtype)
     sparse_gram(A.data, A.indices, A.indptr, At.data, At.indices, At.indptr, gram)
     np.testing.assert_allclose(gram, A.toarray() @ A.toarray().T, rtol=1e-5)
-    product = Product(
+    product = SparseProduct(
         A, {np.float32: torch.float32, np.float64: torch.float64}[dtype], torch.device("cpu"), kernel=False
     )
     np.testing.assert_allclose((product @ torch.from_numpy(dense)).numpy(), out, rtol=1e-5)
@@ -144,35 +144,35 @@ def test_the_largest_weights_stay(keep):
     for label in range(21):
         best = np.argsort(-np.abs(columns[:, label]))[:keep]
         expected[best, label] = columns[best, label]
-    np.testing.assert_array_equal(largest(columns, keep).toarray(), expected.T)
+    np.testing.assert_array_equal(keep_largest(columns, keep).toarray(), expected.T)
     ids, values = np.empty((21, keep), np.int32), np.empty((21, keep), np.float32)
     largest_of_columns(columns, ids, values)
     assert (np.diff(ids, axis=1) > 0).all()
-    np.testing.assert_array_equal(largest(columns, 40).toarray(), columns.T)
+    np.testing.assert_array_equal(keep_largest(columns, 40).toarray(), columns.T)
 
 
 def test_small_weights_go_only_where_not_all_stay():
     columns = np.array([[0.5, 0.004], [-0.02, -0.3], [0.009, 0.0], [0.1, 0.01]])
-    kept = largest(columns, 3, 0.01)
+    kept = keep_largest(columns, 3, 0.01)
     np.testing.assert_array_equal(
         kept.toarray(), np.array([[0.5, -0.02, 0.0, 0.1], [0.0, -0.3, 0.0, 0.01]], np.float32)
     )
     assert kept.nnz == 5
     assert kept.indices.dtype == kept.indptr.dtype == np.int32  # half the file of what scipy would choose
-    np.testing.assert_array_equal(largest(columns, 4, 0.01).toarray(), columns.T)
+    np.testing.assert_array_equal(keep_largest(columns, 4, 0.01).toarray(), columns.T)
 
 
 def test_how_many_weights_fit():
-    assert weights_kept(1_000, 10, None) == 1_000
-    assert weights_kept(100_000, 100_000, None) == 160
-    assert weights_kept(100_000, 10, 50) == 50
+    assert count_kept_weights(1_000, 10, None) == 1_000
+    assert count_kept_weights(100_000, 100_000, None) == 160
+    assert count_kept_weights(100_000, 10, 50) == 50
 
 
 def test_r2_is_the_share_of_variance_explained():
     X, Y = problem(*TALL)
     weights, errors = Ridge(X, 1.0, 9).solve(sparse.csc_array(Y))
     present = np.flatnonzero(Y.any(axis=0))
-    found = Regressors(present, sparse.csr_array(weights.T)[present], errors[present]).r2(Y.sum(axis=0), len(Y))
+    found = Regressors(present, sparse.csr_array(weights.T)[present], errors[present]).compute_r2(Y.sum(axis=0), len(Y))
     variance = np.square(Y - Y.mean(axis=0)).sum(axis=0)
     expected = 1 - np.square(Y - X @ weights).sum(axis=0) / np.where(variance > 0, variance, 1)
     np.testing.assert_allclose(found[present], expected[present], atol=1e-9)
@@ -181,5 +181,5 @@ def test_r2_is_the_share_of_variance_explained():
 
 
 def test_a_label_of_every_document_has_no_variance_to_explain():
-    found = Regressors(np.array([0]), sparse.csr_array((1, 3)), np.array([0.5])).r2(np.array([7]), 7)
+    found = Regressors(np.array([0]), sparse.csr_array((1, 3)), np.array([0.5])).compute_r2(np.array([7]), 7)
     assert found.tolist() == [0.0]

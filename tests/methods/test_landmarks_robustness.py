@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -38,8 +39,8 @@ def test_more_landmarks_than_labels(jumble, caplog):
     with caplog.at_level(logging.WARNING):
         model = Landmarks(landmarks=1000).fit(jumble.train)
     assert "of the 1000 landmarks asked for there are only 9" in caplog.text
-    assert sorted(model.landmarks_.tolist()) == np.flatnonzero(jumble.train.label_frequencies).tolist()
-    assert len(model.outliers_) == 0
+    assert sorted(model.model_.landmarks.tolist()) == np.flatnonzero(jumble.train.label_frequencies).tolist()
+    assert len(model.model_.outliers) == 0
 
 
 def test_labels_without_documents_are_said_and_never_predicted(jumble, caplog):
@@ -56,7 +57,7 @@ def test_identical_labels_do_not_break_anything(decoding, caplog):
     families = make_families()
     with caplog.at_level(logging.INFO):
         model = Landmarks(landmarks=10, decoding=decoding, outlier_threshold=1.0).fit(families.train)
-    assert "4 labels are carried by exactly the same documents" in caplog.text
+    assert "4 labels have exactly the same documents" in caplog.text
     assert decoding == "l1" or "landmarks have only" in caplog.text
     assert np.isfinite(every_score(model, families.test.X)).all()
 
@@ -71,7 +72,7 @@ def test_fewer_documents_than_landmarks(caplog):
 
 
 def test_no_labels_at_all_is_an_error():
-    with pytest.raises(DataError, match="nothing to learn"):
+    with pytest.raises(DataError, match="no training document has a label"):
         Landmarks().fit(split_of(np.eye(3), np.zeros((3, 2))))
 
 
@@ -82,7 +83,7 @@ def test_a_single_label_and_a_single_document():
 
 @pytest.mark.parametrize("phase", ["training predictors", "relating labels"])
 def test_an_interrupted_training_goes_on(jumble, tmp_path, monkeypatch, phase):
-    monkeypatch.setattr(Ridge, "block", property(lambda self: 2))
+    monkeypatch.setattr(Ridge, "block_size", property(lambda self: 2))
     whole = Landmarks(landmarks=4).fit(jumble.train)
     checkpoint = Checkpoint(tmp_path / "checkpoint")
     with pytest.raises(Cancelled):
@@ -125,7 +126,7 @@ def test_a_checkpoint_of_other_data_or_settings_is_not_used(jumble, families, tm
 def test_blocks_of_documents_do_not_matter(jumble, monkeypatch):
     model = Landmarks(landmarks=4).fit(jumble.train)
     whole = model.predict(jumble.test, k=5)
-    monkeypatch.setattr("xcwork.methods.landmarks.scoring.BLOCK_SCORES", 20)
+    monkeypatch.setattr("xcwork.methods.landmarks.prediction.SCORES_PER_BLOCK", 20)
     parts = model.predict(jumble.test, k=5)
     np.testing.assert_array_equal(parts.ids, whole.ids)
 
@@ -134,29 +135,29 @@ def test_a_stored_model_with_numbers_of_another_size_compiles_nothing(jumble):
     """Otherwise a strange file keeps the first prediction waiting for seconds."""
     model = Landmarks(landmarks=5, outlier_threshold=0.0).fit(jumble.train)
     expected, compiled = model.predict(jumble.test, k=5), list(score_rows.signatures)
-    model.outliers_ = model.outliers_.astype(np.int32)
+    model.model_ = replace(model.model_, outliers=model.model_.outliers.astype(np.int32))
     found = model.predict(jumble.test, k=5)
     assert found.ids.tobytes() == expected.ids.tobytes()
     assert score_rows.signatures == compiled
 
 
 def test_memory_of_weights_is_bounded(jumble, monkeypatch):
-    monkeypatch.setattr(predictors, "MOST_WEIGHTS", 45)
+    monkeypatch.setattr(predictors, "MAX_WEIGHTS", 45)
     model = Landmarks(landmarks=4).fit(jumble.train)
-    assert model.landmark_weights_.nnz + model.outlier_weights_.nnz + model.rest_weights_.nnz <= 45
+    assert model.model_.landmark_weights.nnz + model.model_.outlier_weights.nnz + model.model_.rest_weights.nnz <= 45
 
 
 def test_weights_that_hardly_matter_are_not_stored(jumble, monkeypatch):
     full = Landmarks(landmarks=4).fit(jumble.train)
-    monkeypatch.setattr(predictors, "MOST_WEIGHTS", full.landmark_weights_.shape[0] * 9 - 1)  # one too few for all
-    monkeypatch.setattr(predictors, "SMALL_WEIGHT", 0.05)
+    monkeypatch.setattr(predictors, "MAX_WEIGHTS", full.model_.landmark_weights.shape[0] * 9 - 1)  # one too few for all
+    monkeypatch.setattr(predictors, "MIN_WEIGHT", 0.05)
     lean = Landmarks(landmarks=4).fit(jumble.train)
-    for name in ("landmark_weights_", "outlier_weights_", "rest_weights_"):
-        whole, stored = getattr(full, name), getattr(lean, name)
+    for name in ("landmark_weights", "outlier_weights", "rest_weights"):
+        whole, stored = getattr(full.model_, name), getattr(lean.model_, name)
         assert stored.dtype == np.float32
         assert np.abs(stored.data).min(initial=1.0) >= 0.05
         assert np.abs(whole.toarray() - stored.toarray()).max(initial=0.0) < 0.05
-    assert lean.landmark_weights_.nnz < full.landmark_weights_.nnz
+    assert lean.model_.landmark_weights.nnz < full.model_.landmark_weights.nnz
     for label, score in lean.predict(jumble.test.X[[0]], k=3).row(0):
         assert lean.explain(jumble.test.X[[0]], label).score == pytest.approx(score, abs=1e-6)
 
@@ -166,7 +167,7 @@ def test_kernels_of_several_threads_never_meet(jumble, monkeypatch):
         "landmarks.affinity": "solve_columns",
         "landmarks.predictors": "largest_of_columns",
         "common.sparse_torch": "sparse_times_dense",
-        "landmarks.scoring": "score_rows",
+        "landmarks.prediction": "score_rows",
     }
     called = set()
 
@@ -184,6 +185,6 @@ def test_kernels_of_several_threads_never_meet(jumble, monkeypatch):
         watch(import_module(f"xcwork.methods.{module}"), name)
     watch(import_module("xcwork.methods.landmarks.ridge"), "sparse_gram")
     for solver in ("cholesky", "cg"):
-        Landmarks(landmarks=4, ridge_solver=solver, weights=3).fit(jumble.train).predict(jumble.test, k=3)
+        Landmarks(landmarks=4, ridge_solver=solver, max_weights=3).fit(jumble.train).predict(jumble.test, k=3)
     assert called == {*guarded.values(), "sparse_gram"}
     assert not one_at_a_time.locked()

@@ -11,12 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.methods.landmarks.affinity import Combination, self_affinity
-from xcwork.methods.landmarks.selection import choose, greedy, objective, scaled_scores, weights
+from xcwork.methods.landmarks.affinity import Combination, relate_labels
+from xcwork.methods.landmarks.selection import (
+    SelectionSettings,
+    choose_greedily,
+    choose_landmarks,
+    compute_graph_weights,
+    compute_objective,
+    scale_scores,
+)
 
 
 def graph(seed: int, n_labels: int, density: float = 0.6) -> tuple[sparse.csr_array, np.ndarray]:
-    """A random symmetric graph in multiples of 1/4, so that ties are real, and a bonus a label."""
+    """A random symmetric graph in multiples of 1/4, so that ties are real, and a bonus per label."""
     rng = np.random.default_rng(seed)
     W = np.triu(rng.integers(1, 9, (n_labels, n_labels)) / 4 * (rng.random((n_labels, n_labels)) < density), 1)
     return sparse.csr_array(W + W.T), rng.integers(0, 5, n_labels) / 4
@@ -25,9 +32,9 @@ def graph(seed: int, n_labels: int, density: float = 0.6) -> tuple[sparse.csr_ar
 def plain_greedy(W: sparse.csr_array, bonus: np.ndarray, k: int, redundancy: float) -> list[int]:
     chosen: list[int] = []
     for _ in range(k):
-        now = objective(W, bonus, np.array(chosen, int), redundancy)
+        now = compute_objective(W, bonus, np.array(chosen, int), redundancy)
         gains = {
-            label: objective(W, bonus, np.array([*chosen, label]), redundancy) - now
+            label: compute_objective(W, bonus, np.array([*chosen, label]), redundancy) - now
             for label in range(W.shape[0])
             if label not in chosen
         }
@@ -41,16 +48,16 @@ seeds = st.integers(0, 2**32 - 1)
 @given(seeds, st.sampled_from([0.0, 0.5, 2.0]))
 def test_lazy_greedy_is_greedy(seed, redundancy):
     W, bonus = graph(seed, 9)
-    found = greedy(W, bonus, 5, np.arange(9), redundancy=redundancy)
+    found = choose_greedily(W, bonus, 5, np.arange(9), redundancy=redundancy)
     assert found.landmarks.tolist() == plain_greedy(W, bonus, 5, redundancy)
 
 
 @given(seeds, st.sampled_from([0.0, 0.5, 2.0]))
 def test_gains_are_differences_of_the_objective(seed, redundancy):
     W, bonus = graph(seed, 8)
-    found = greedy(W, bonus, 8, np.arange(8), redundancy=redundancy)
+    found = choose_greedily(W, bonus, 8, np.arange(8), redundancy=redundancy)
     for size, gain in enumerate(found.gains):
-        before, after = (objective(W, bonus, found.landmarks[:n], redundancy) for n in (size, size + 1))
+        before, after = (compute_objective(W, bonus, found.landmarks[:n], redundancy) for n in (size, size + 1))
         assert gain == pytest.approx(after - before, abs=1e-9)
 
 
@@ -60,7 +67,7 @@ def test_the_objective_is_submodular(seed, redundancy):
     W, bonus = graph(seed, 6)
 
     def value(chosen: tuple[int, ...]) -> float:
-        return objective(W, bonus, np.array(chosen, int), redundancy)
+        return compute_objective(W, bonus, np.array(chosen, int), redundancy)
 
     for size in range(5):
         for small in combinations(range(6), size):
@@ -72,10 +79,12 @@ def test_the_objective_is_submodular(seed, redundancy):
 
 def share_of_the_best(W: sparse.csr_array, bonus: np.ndarray, k: int, redundancy: float) -> tuple[bool, float]:
     """Whether the greedy choice says that it is guaranteed, and what share of the best set's worth it reaches."""
-    found = greedy(W, bonus, k, np.arange(W.shape[0]), redundancy=redundancy)
+    found = choose_greedily(W, bonus, k, np.arange(W.shape[0]), redundancy=redundancy)
     sets = (np.array(chosen) for chosen in combinations(range(W.shape[0]), k))
-    best = max(objective(W, bonus, chosen, redundancy) for chosen in sets)
-    return bool(found.is_guaranteed), objective(W, bonus, found.landmarks, redundancy) / best if best > 0 else 1.0
+    best = max(compute_objective(W, bonus, chosen, redundancy) for chosen in sets)
+    return bool(found.is_guaranteed), compute_objective(
+        W, bonus, found.landmarks, redundancy
+    ) / best if best > 0 else 1.0
 
 
 @pytest.mark.parametrize("redundancy", [0.0, 0.5])
@@ -99,10 +108,10 @@ def test_gains_that_are_not_negative_guarantee_nothing():
         private = n_centres + 1 + (centre - 1) * n_private + np.arange(n_private)
         W[0, centre], W[centre, private] = 0.49, 1 / n_private
     W = sparse.csr_array(W + W.T)
-    found = greedy(W, np.zeros(W.shape[0]), n_centres, np.arange(W.shape[0]), redundancy=0.5)
+    found = choose_greedily(W, np.zeros(W.shape[0]), n_centres, np.arange(W.shape[0]), redundancy=0.5)
     centres = np.arange(1, n_centres + 1)
-    worth, best = (objective(W, np.zeros(W.shape[0]), chosen, 0.5) for chosen in (found.landmarks, centres))
-    assert found.monotone == n_centres
+    worth, best = (compute_objective(W, np.zeros(W.shape[0]), chosen, 0.5) for chosen in (found.landmarks, centres))
+    assert found.n_monotone == n_centres
     assert worth / best == pytest.approx(0.34, abs=0.005)
     assert not found.is_guaranteed
 
@@ -112,7 +121,7 @@ def test_a_star_and_a_pair():
     W = np.zeros((7, 7))
     W[0, 1:5] = 1
     W[5, 6] = 2.5
-    found = greedy(sparse.csr_array(W + W.T), np.zeros(7), 2, np.arange(7), redundancy=0.5)
+    found = choose_greedily(sparse.csr_array(W + W.T), np.zeros(7), 2, np.arange(7), redundancy=0.5)
     assert found.landmarks.tolist() == [0, 5]
     assert found.gains.tolist() == [4.0, 2.5]
 
@@ -120,11 +129,11 @@ def test_a_star_and_a_pair():
 def test_monotonicity_ends_when_the_set_is_no_longer_small():
     # Of three labels that all say the same the second adds 2 - 2(1 + λ) < 0.
     W = sparse.csr_array(np.ones((3, 3)) - np.eye(3))
-    full = greedy(W, np.zeros(3), 3, np.arange(3), redundancy=0.5)
+    full = choose_greedily(W, np.zeros(3), 3, np.arange(3), redundancy=0.5)
     assert full.landmarks.tolist() == [0, 1, 2]
     assert full.gains.tolist() == [2.0, -1.0, -4.0]
-    assert full.monotone == 1
-    stopped = greedy(W, np.zeros(3), 3, np.arange(3), redundancy=0.5, fill=False)
+    assert full.n_monotone == 1
+    stopped = choose_greedily(W, np.zeros(3), 3, np.arange(3), redundancy=0.5, fill=False)
     assert stopped.landmarks.tolist() == [0]
 
 
@@ -144,27 +153,27 @@ def test_laziness_saves_evaluations():
     for block in blocks:
         block[0, 1:] = block[1:, 0] = 1
     W = sparse.csr_array(sparse.block_diag(blocks))
-    found = greedy(W, np.zeros(W.shape[0]), 10, np.arange(W.shape[0]), redundancy=0.5)
-    assert found.evaluations == 10
+    found = choose_greedily(W, np.zeros(W.shape[0]), 10, np.arange(W.shape[0]), redundancy=0.5)
+    assert found.n_evaluations == 10
     assert found.gains.tolist() == [float(n - 1) for n in range(30, 20, -1)]
 
 
 def test_only_eligible_labels_are_chosen():
     W, bonus = graph(1, 8)
-    found = greedy(W, bonus, 5, np.array([1, 4, 6]), redundancy=0.5)
+    found = choose_greedily(W, bonus, 5, np.array([1, 4, 6]), redundancy=0.5)
     assert sorted(found.landmarks.tolist()) == [1, 4, 6]
 
 
 def test_weights_are_symmetric_sizes():
     Z = sparse.csc_array(np.array([[0, -2.0, 0], [1.0, 0, 0], [0, 0, 0]]))
-    W = weights(Combination(Z, np.zeros(3), np.ones(3), np.zeros(3)))
+    W = compute_graph_weights(Combination(Z, np.zeros(3), np.ones(3), np.zeros(3)))
     np.testing.assert_array_equal(W.toarray(), [[0, 1.5, 0], [1.5, 0, 0], [0, 0, 0]])
 
 
 def test_scores_are_stretched_over_the_degrees():
     r2 = np.array([0.2, -5.0, 0.6, 0.4])
-    np.testing.assert_allclose(scaled_scores(r2, np.array([0, 2, 3]), 8.0), [0.0, 0.0, 8.0, 4.0])
-    assert not scaled_scores(np.full(3, 0.5), np.arange(3), 8.0).any()
+    np.testing.assert_allclose(scale_scores(r2, np.array([0, 2, 3]), 8.0), [0.0, 0.0, 8.0, 4.0])
+    assert not scale_scores(np.full(3, 0.5), np.arange(3), 8.0).any()
 
 
 @pytest.fixture
@@ -177,15 +186,9 @@ def labels() -> sparse.csr_array:
 
 
 def pick(strategy: str, k: int, Y: sparse.csr_array, **changes) -> list[int]:
-    settings = {
-        "affinity": self_affinity(Y, 1.0),
-        "r2": np.linspace(0.1, 0.9, Y.shape[1]),
-        "score_weight": 1.0,
-        "redundancy": 0.5,
-        "fill": True,
-        "seed": 0,
-    }
-    return choose(strategy, k, Y, **(settings | changes)).landmarks.tolist()
+    settings = SelectionSettings(strategy, k, **changes)
+    r2 = np.linspace(0.1, 0.9, Y.shape[1])
+    return choose_landmarks(Y, relate_labels(Y, 1.0), r2, settings).landmarks.tolist()
 
 
 def test_the_simple_strategies(labels):

@@ -106,7 +106,7 @@ def test_a_resumed_training_repeats_no_block(jumble, tmp_path, blocks_trained):
 
 
 def test_a_killed_training_goes_on_from_the_last_checkpoint(jumble, tmp_path, blocks_trained, monkeypatch):
-    monkeypatch.setattr(checkpoints, "SAVE_EVERY", 0)
+    monkeypatch.setattr(checkpoints, "SAVE_INTERVAL", 0)
     checkpoint, real = Checkpoint(tmp_path), one_vs_all_svm.BlockTrainer.train
 
     def killed(self, labels):

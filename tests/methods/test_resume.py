@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from xcwork.methods.common import checkpoints
-from xcwork.methods.common.checkpoints import Blocks, Checkpoint, Progress
+from xcwork.methods.common.checkpoints import Checkpoint, TrainedBlocks, TrainingProgress
 
 PARAMS = {"C": 1.0}
 
@@ -27,12 +27,12 @@ def rows(*values: float) -> sparse.csr_array:
 
 
 def test_a_state_comes_back(jumble, tmp_path):
-    progress = Progress(Checkpoint(tmp_path), jumble.train, PARAMS)
+    progress = TrainingProgress(Checkpoint(tmp_path), jumble.train, PARAMS)
     assert progress.state("first") is None
     progress.update("first", lambda: {"value": 3})
     progress.update("second", lambda: {"value": np.arange(2)})
     progress.save()
-    again = Progress(Checkpoint(tmp_path), jumble.train, PARAMS)
+    again = TrainingProgress(Checkpoint(tmp_path), jumble.train, PARAMS)
     assert again.state("first") == {"value": 3}
     np.testing.assert_array_equal(again.state("second")["value"], [0, 1])
 
@@ -42,7 +42,7 @@ def test_a_state_comes_back(jumble, tmp_path):
 )
 def test_a_state_of_another_training_does_not(jumble, tmp_path, changed):
     train, params = jumble.train, dict(PARAMS)
-    Progress(Checkpoint(tmp_path), train, params).update("first", lambda: {"value": 3})
+    TrainingProgress(Checkpoint(tmp_path), train, params).update("first", lambda: {"value": 3})
     if changed == "parameters":
         params["C"] = 2.0
     elif changed == "features":
@@ -58,11 +58,11 @@ def test_a_state_of_another_training_does_not(jumble, tmp_path, changed):
     else:
         Z = sparse.csr_array(np.ones((train.n_labels, 3), np.float32))
         train = replace(train, labels=replace(train.labels, Z=Z))
-    assert Progress(Checkpoint(tmp_path), train, params).state("first") is None
+    assert TrainingProgress(Checkpoint(tmp_path), train, params).state("first") is None
 
 
 def test_without_a_checkpoint_nothing_is_kept(jumble):
-    progress = Progress(None, jumble.train, PARAMS)
+    progress = TrainingProgress(None, jumble.train, PARAMS)
     progress.update("first", lambda: pytest.fail("nobody asked for this state"))
     progress.save()
     assert progress.state("first") is None
@@ -76,26 +76,26 @@ def test_saving_takes_a_twentieth_of_the_time_at_most(jumble, tmp_path, clock, m
         clock[0] += 1.0  # a second for every save
 
     monkeypatch.setattr(Checkpoint, "save", save)
-    progress = Progress(Checkpoint(tmp_path), jumble.train, PARAMS)
+    progress = TrainingProgress(Checkpoint(tmp_path), jumble.train, PARAMS)
     for _ in range(100):
         progress.update("first", lambda: {"value": 3})
         clock[0] += 1.0
     assert saved[0] == 100.0
-    assert (np.diff(saved) > checkpoints.SAVE_EVERY).all()
+    assert (np.diff(saved) > checkpoints.SAVE_INTERVAL).all()
     assert len(saved) == 5
 
 
 def test_blocks_are_joined_in_order_and_go_on(jumble, tmp_path):
-    progress = Progress(Checkpoint(tmp_path), jumble.train, PARAMS)
-    blocks = Blocks(progress, "weights")
+    progress = TrainingProgress(Checkpoint(tmp_path), jumble.train, PARAMS)
+    blocks = TrainedBlocks(progress, "weights")
     assert len(blocks) == 0
     blocks.add(rows(1, 2), np.array([10.0, 20.0]))
     blocks.add(rows(3), np.array([30.0]))
     progress.save()
-    again = Blocks(Progress(Checkpoint(tmp_path), jumble.train, PARAMS), "weights")
+    again = TrainedBlocks(TrainingProgress(Checkpoint(tmp_path), jumble.train, PARAMS), "weights")
     assert len(again) == 3
     again.add(rows(4), np.array([40.0]))
-    weights, numbers = again.joined()
+    weights, numbers = again.join()
     np.testing.assert_array_equal(weights.toarray().ravel(), [1, 2, 3, 4])
     np.testing.assert_array_equal(numbers, [10, 20, 30, 40])
     assert len(again) == 4

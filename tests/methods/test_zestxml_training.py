@@ -13,7 +13,7 @@ from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled
 from xcwork.kernels.bilinear_training import Pairs, loss_and_slope
 from xcwork.methods.common import checkpoints, pair_svm
-from xcwork.methods.common.checkpoints import Checkpoint, Progress
+from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.pair_svm import OwnProblem
 from xcwork.methods.zestxml.method import ZestXML
 from xcwork.methods.zestxml.refine import SharedProblem
@@ -29,8 +29,8 @@ def loss(margins: np.ndarray, logistic: bool) -> np.ndarray:
     return np.logaddexp(0, -margins) if logistic else np.maximum(0, 1 - margins) ** 2
 
 
-def no_checkpoint(train=None) -> Progress:
-    return Progress(None, train, {})
+def no_checkpoint(train=None) -> TrainingProgress:
+    return TrainingProgress(None, train, {})
 
 
 @LOGISTIC
@@ -235,7 +235,7 @@ def test_a_stop_in_any_phase_is_resumed_to_the_same_model(loss, data, tmp_path, 
 
 @pytest.mark.parametrize("save_every", [0, 10**9])
 def test_own_weights_that_are_done_are_not_learned_again(data, tmp_path, monkeypatch, small_blocks, save_every) -> None:
-    monkeypatch.setattr(checkpoints, "SAVE_EVERY", save_every)  # however seldom it saves, a stop saves everything
+    monkeypatch.setattr(checkpoints, "SAVE_INTERVAL", save_every)  # however seldom it saves, a stop saves everything
     n_blocks = []
     solve_block = pair_svm._solve_block
 

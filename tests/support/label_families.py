@@ -12,7 +12,7 @@ from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.methods.landmarks.method import Landmarks
-from xcwork.methods.landmarks.predictors import with_bias
+from xcwork.methods.landmarks.predictors import append_bias
 
 N_GROUPS = 4
 
@@ -37,4 +37,4 @@ def make_families(n_documents: int = 240, seed: int = 0) -> Dataset:
 
 
 def every_score(model: Landmarks, X: sparse.csr_array) -> np.ndarray:
-    return model._scorer().scores(with_bias(X), np.float64)
+    return model.model_.scorer.score(append_bias(X), np.float64)

@@ -15,7 +15,7 @@ from xcwork.runs import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-    from xcwork.methods.label_tree.method import LabelTree
+    from xcwork.methods.label_tree.model import LabelTreeModel
     from xcwork.methods.landmarks.graph import LandmarkGraph
 
 METHOD_VIEWS = {
@@ -66,21 +66,21 @@ def _show_landmarks(found: Findings) -> None:
 
 @st.cache_resource(max_entries=8, show_spinner="Drawing the landmarks.")
 def _make_graph(folder: str, stamp: int, most: int, around: int | None) -> LandmarkGraph:
-    from xcwork.methods.landmarks.graph import landmark_graph
-    from xcwork.methods.landmarks.method import Landmarks
+    from xcwork.methods.landmarks.graph import build_landmark_graph
+    from xcwork.methods.landmarks.model import LandmarksModel
 
-    model = caches.get_model(Run(folder))
-    assert isinstance(model, Landmarks)  # by the name of the method, see `METHOD_VIEWS`
-    return landmark_graph(model, max_landmarks=most, around=around)
+    model = caches.get_model(Run(folder)).model_
+    assert isinstance(model, LandmarksModel)  # by the name of the method, see `METHOD_VIEWS`
+    return build_landmark_graph(model, max_landmarks=most, around=around)
 
 
 def _show_tree(run: Run) -> None:
     from xcwork.viz.structures import label_tree_figure
 
-    model = _get_label_tree(run)
+    n_trees = _get_tree_model(run).forest.n_trees
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        state.link("label_map.tree", 1, range(1, model.trees + 1))
-        tree = st.number_input("Tree", 1, model.trees, key="label_map.tree", width=140) if model.trees > 1 else 1
+        state.link("label_map.tree", 1, range(1, n_trees + 1))
+        tree = st.number_input("Tree", 1, n_trees, key="label_map.tree", width=140) if n_trees > 1 else 1
         kind = widgets.choose_option("Drawn as", BOXES, key="label_map.boxes")
     nodes = _list_nodes(str(run.folder), caches.get_stamp(run.folder / "model"), tree - 1)
     widgets.show_figure(label_tree_figure(nodes, kind=kind), key="label_map.boxes.chart", name="label-tree")
@@ -89,20 +89,20 @@ def _show_tree(run: Run) -> None:
     )
 
 
-def _get_label_tree(run: Run) -> LabelTree:
-    from xcwork.methods.label_tree.method import LabelTree
+def _get_tree_model(run: Run) -> LabelTreeModel:
+    from xcwork.methods.label_tree.model import LabelTreeModel
 
-    model = caches.get_model(run)
-    assert isinstance(model, LabelTree)
+    model = caches.get_model(run).model_
+    assert isinstance(model, LabelTreeModel)
     return model
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the tree.")
 def _list_nodes(folder: str, stamp: int, tree: int) -> pd.DataFrame:
-    frame = _get_label_tree(Run(folder)).tree_frame(tree)
-    terms = [
-        ", ".join((row.terms or row.some_labels)[:NAME_TERMS]) if row.level else "all" for row in frame.itertuples()
-    ]
+    from xcwork.methods.label_tree.node_table import tabulate_nodes
+
+    frame = tabulate_nodes(_get_tree_model(Run(folder)), tree, n_terms=NAME_TERMS, n_names=NAME_TERMS)
+    terms = [", ".join(row.terms or row.some_labels) if row.level else "all" for row in frame.itertuples()]
     parents = frame["parent"].where(frame["parent"] >= 0).astype("Int64")
     return frame.rename(columns={"node": "id"}).assign(name=terms, parent=parents)[["id", "parent", "name", "labels"]]
 

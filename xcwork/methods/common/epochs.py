@@ -2,7 +2,7 @@
 
 A `Trainer` knows how to take one step and how to describe itself; `train_epochs` does what is the same for all:
 
-    progress = Progress(checkpoint, train, params)
+    progress = TrainingProgress(checkpoint, train, params)
     curve = train_epochs(trainer, "training the encoder", progress, epochs=30, patience=5)
 
 Everything random in an epoch must follow from its number, as with `np.random.default_rng((seed, epoch))`. Then the
@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.progress import report, track
 
 Curve = list[dict[str, float]]
@@ -59,7 +59,13 @@ class Trainer(Protocol):
 
 
 def train_epochs(
-    trainer: Trainer, name: str, progress: Progress, *, epochs: int, patience: int, smaller_is_better: bool = False
+    trainer: Trainer,
+    name: str,
+    progress: TrainingProgress,
+    *,
+    epochs: int,
+    patience: int,
+    smaller_is_better: bool = False,
 ) -> Curve:
     """Train up to `epochs` epochs, fewer after `patience` in a row without a new best; returns one entry per epoch."""
     state = progress.state(name) or {"curve": [], "done": False}

@@ -15,7 +15,7 @@ from xcwork.compute.device import resolve
 from xcwork.kernels.centred_sums import FAR
 from xcwork.kernels.grlr import CANCELLED, MANY, SETTLED, TIE, draw, point
 from xcwork.methods.common.grlr import Problem, gathered
-from xcwork.methods.common.sparse_torch import Product
+from xcwork.methods.common.sparse_torch import SparseProduct
 from xcwork.progress import track
 
 BLOCK_BYTES = 2**28
@@ -25,7 +25,9 @@ class _Documents:
     """Centred documents of unit length, never formed."""
 
     def __init__(self, problem: Problem, place: torch.device) -> None:
-        self._rows, self._columns = (Product(A, torch.float64, place, kernel=False) for A in (problem.X, problem.X.T))
+        self._rows, self._columns = (
+            SparseProduct(A, torch.float64, place, kernel=False) for A in (problem.X, problem.X.T)
+        )
         self._mean, self._scale = (torch.as_tensor(part, device=place) for part in (problem.mean, problem.scale))
 
     def cosines(self, E: torch.Tensor) -> torch.Tensor:

@@ -18,7 +18,7 @@ from xcwork.compute.parallel import block_map
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, DataError
 from xcwork.kernels import one_at_a_time, svm
-from xcwork.methods.common.checkpoints import Blocks, Checkpoint, Progress
+from xcwork.methods.common.checkpoints import Checkpoint, TrainedBlocks, TrainingProgress
 from xcwork.sparse import Rows, normalise_rows, order_by_frequency, renumber_columns, to_rows
 
 log = logging.getLogger(__name__)
@@ -50,8 +50,8 @@ def train_one_vs_all(
     if len(order) == 0:
         raise DataError("no training document has a label", remedy="check the label column or the label file")
     trainer = BlockTrainer.from_split(train, settings)
-    progress = Progress(checkpoint, train, asdict(settings))
-    classifiers, size = Blocks(progress, "classifiers"), trainer.block_size
+    progress = TrainingProgress(checkpoint, train, asdict(settings))
+    classifiers, size = TrainedBlocks(progress, "classifiers"), trainer.block_size
     left = order[len(classifiers) :]  # less than all, where a checkpoint already has some
     blocks = [left[start : start + size] for start in range(0, len(left), size)]
     done = -(-len(order) // size) - len(blocks)
@@ -64,7 +64,7 @@ def train_one_vs_all(
     except Cancelled:
         progress.save()
         raise
-    rows, numbers = classifiers.joined()
+    rows, numbers = classifiers.join()
     bias = np.full(train.n_labels, np.nan, np.float32)
     bias[order] = numbers
     return renumber_columns(sparse.csr_array(rows.T), order.astype(np.int32), train.n_labels), bias

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from xcwork.compute.parallel import at_once, block_map, on_all_threads
 from xcwork.kernels.bilinear_training import Pairs, fit_own
-from xcwork.methods.common.checkpoints import Blocks, Progress
+from xcwork.methods.common.checkpoints import TrainedBlocks, TrainingProgress
 from xcwork.sparse import Rows, gather_filled, order_by_frequency, renumber_columns, replace_values, to_rows
 
 BLOCK_BYTES = 2**26
@@ -45,7 +45,7 @@ class OwnProblem:
     keep: int
     seed: int
 
-    def solve(self, labels: np.ndarray, progress: Progress, name: str) -> tuple[sparse.csr_array, np.ndarray]:
+    def solve(self, labels: np.ndarray, progress: TrainingProgress, name: str) -> tuple[sparse.csr_array, np.ndarray]:
         """Weights (n_features, n_labels) and biases (n_labels,) for all labels; those not in `labels` stay empty.
 
         `progress` remembers under `name` what is done.
@@ -56,7 +56,7 @@ class OwnProblem:
         pairs = self._by_label()
         # The most costly labels come first, so that no thread is left with one at the end.
         order = labels[np.argsort(-np.diff(pairs.others.indptr)[labels], kind="stable")]
-        blocks, width = Blocks(progress, name), min(self.keep, self.X.shape[1])
+        blocks, width = TrainedBlocks(progress, name), min(self.keep, self.X.shape[1])
         size = int(np.clip(BLOCK_BYTES // (8 * width), FEWEST_LABELS, MOST_LABELS))
         if at_once() > 1:  # on a cluster every worker should get some
             size = int(np.clip(len(order) // (4 * at_once()), FEWEST_LABELS, size))
@@ -78,7 +78,7 @@ class OwnProblem:
         done = max(0, -(-len(order) // size) - len(parts))
         for solved in block_map(_solve_block, shared, parts, "training own weights", n_jobs=1, done=done):
             blocks.add(*solved)
-        weights, bias = blocks.joined()
+        weights, bias = blocks.join()
         del X, pairs, rows, shared
         return self._spread(order, weights, bias, columns)
 

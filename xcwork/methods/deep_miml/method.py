@@ -33,7 +33,7 @@ from xcwork.core.split import Split
 from xcwork.data.groups import MERGES, Groups, collect_groups
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
-from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import train_epochs
 from xcwork.methods.common.grlr import KEPT, Assigned, assign_labels
 from xcwork.methods.layout import array, history, stored
@@ -96,7 +96,7 @@ class DeepMIML(Method):
         start = Weights.random(train.X.shape[1], self.hidden, prior, self.concepts, self.seed)
         embedded = self._embedded(train, groups)
         trainer = BagTrainer(train.X, mean, groups, embedded, start, settings, resolve(self.device))
-        progress = Progress(self._checkpoint, train, self.get_params())
+        progress = TrainingProgress(self._checkpoint, train, self.get_params())
         self.curve_ = train_epochs(trainer, "training", progress, epochs=self.epochs, patience=1)
         self._keep(trainer.weights(), mean)
 

@@ -14,44 +14,58 @@ A tree whose search did not reach the label contributes nothing, and says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import Part
+from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
 from xcwork.core.features import Features
 from xcwork.kernels.tree_search import weights_along
 from xcwork.methods.label_tree.forest import Forest
+from xcwork.methods.label_tree.prediction import BeamSearch
+from xcwork.sparse import normalise_rows
 
 
-def pass_score(margin: float, power: int) -> float:
-    """g: the log-probability with which a classifier lets its slot through."""
-    return -(max(0.0, 1.0 - margin) ** power)
+def explain_label(search: BeamSearch, x: sparse.csr_array, label: int, features: Features) -> Explanation:
+    """Return what each step of each tree adds to the score of `label` for the one document `x`."""
+    forest = search.forest
+    slots = np.flatnonzero(forest.targets == ~label).tolist()  # one per tree
+    if not slots:
+        return Explanation.of([Part(ANY_DOCUMENT, "no training document to learn from", 0.0)])
+    reached = search.find_nodes(x)
+    x = normalise_rows(x)
+    parts: list[Part] = []
+    for number, slot in enumerate(slots, start=1):
+        tree = f"tree {number}"
+        path = forest.path_to(slot)
+        missed = [step for step in path if forest.node_of(step) not in reached]
+        if missed:
+            where = f"{tree}: the search turned elsewhere after step {path.index(missed[0])} of {len(path)}"
+            parts.append(Part(ANY_DOCUMENT, where, 0.0, {"node": forest.node_of(missed[0])}))
+        else:
+            parts += divide_probability(forest, path, x, features, tree, search.power)
+    return Explanation.of(parts)
 
 
-def secant(function: Callable[[float], float], a: float, b: float) -> float:
-    """The mean slope of `function` between a and b."""
-    size = max(1.0, abs(a))
-    if abs(b - a) < 1e-9 * size:
-        a, b = a - 1e-5 * size, a + 1e-5 * size
-    return (function(b) - function(a)) / (b - a)
-
-
-def parts_of_tree(
+def divide_probability(
     forest: Forest, path: list[int], x: sparse.csr_array, features: Features, tree: str, power: int
 ) -> Iterator[Part]:
-    """What `tree` adds to the mean probability of the label at the end of `path`."""
+    """Divide what `tree` adds to the mean probability of the label at the end of `path` among the terms of `x`."""
+
+    def g(margin: float) -> float:
+        """Return the log-probability with which a classifier lets its slot through."""
+        return -(max(0.0, 1.0 - margin) ** power)
+
     steps = weights_along(forest.trees, np.array(path), x.indices)
     biases = [float(forest.bias[slot]) for slot in path]
     margins = [bias + float(weights @ x.data) for bias, weights in zip(biases, steps, strict=True)]
-    g = partial(pass_score, power=power)
-    nothing, all_terms = (sum(map(g, values)) for values in (biases, margins))
+    without_terms = sum(map(g, biases))
+    with_terms = sum(map(g, margins))
     share = 1 / forest.n_trees
-    yield Part("(any document)", tree, share * float(np.exp(nothing)))
-    outer = share * secant(np.exp, nothing, all_terms)
+    yield Part(ANY_DOCUMENT, tree, share * float(np.exp(without_terms)))
+    outer = share * compute_mean_slope(np.exp, without_terms, with_terms)
     for depth, (slot, weights, bias, margin) in enumerate(zip(path, steps, biases, margins, strict=True), start=1):
-        slope = outer * secant(g, bias, margin)
+        slope = outer * compute_mean_slope(g, bias, margin)
         where = f"{tree}, step {depth} of {len(path)}"
         for at in np.flatnonzero(weights):
             yield Part(
@@ -60,3 +74,11 @@ def parts_of_tree(
                 float(slope * weights[at] * x.data[at]),
                 {"node": forest.node_of(slot), "weight": float(weights[at]), "margin": margin},
             )
+
+
+def compute_mean_slope(function: Callable[[float], float], a: float, b: float) -> float:
+    """Return the slope of the secant of `function` through a and b; where they are equal, of one nearby."""
+    size = max(1.0, abs(a))
+    if abs(b - a) < 1e-9 * size:
+        a, b = a - 1e-5 * size, a + 1e-5 * size
+    return (function(b) - function(a)) / (b - a)

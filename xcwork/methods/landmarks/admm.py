@@ -19,7 +19,7 @@ E is α/σ; E sees the new Z. The supplement lets σ grow by 1.1 for ever. That 
 objective is optimal (Z off by some 10⁻²); with a ceiling both residuals vanish and Z agrees with the square-root lasso
 to machine precision. `ceiling=None` gives the supplement's schedule.
 
-Made for teaching and for accelerators: everything is dense, O(n_documents · n_candidates) a label and round, and the
+Made for teaching and for accelerators: everything is dense, O(n_documents · n_candidates) per label and round, and the
 labels are processed in blocks that fit in memory. The square-root lasso of `affinity` is what runs at scale.
 """
 
@@ -33,34 +33,41 @@ from scipy import sparse
 
 from xcwork.compute.device import resolve
 from xcwork.errors import ConfigError
-from xcwork.methods.landmarks.affinity import Combination, with_landmarks
+from xcwork.methods.landmarks.affinity import Combination, fix_landmarks
 from xcwork.progress import report, track
 
 if TYPE_CHECKING:
     import pandas as pd
     import torch
 
-MOST_ENTRIES = 2**28  # of the dense candidate matrix, 2 GB
-BLOCK_ENTRIES = 2**24  # of one of the seven matrices of a block
+MAX_ENTRIES = 2**28  # of the dense candidate matrix, 2 GB
+ENTRIES_PER_BLOCK = 2**24  # of one of the seven matrices of a block
 DUST = 1e-30  # what decays towards zero ends here: processors are slow with numbers near the smallest they can hold
 
 
+@dataclass(frozen=True)
+class AdmmSettings:
+    """The penalty σ over the rounds, and when they end."""
+
+    sigma: float = 0.01  # of the first round
+    growth: float = 1.1  # factor per round
+    ceiling: float | None = 3.0  # None: σ grows for ever, as in the supplement
+    tolerance: float = 1e-6  # largest violation of the constraints that may remain
+    max_rounds: int = 3000
+
+
 @dataclass
-class History:
-    """One entry a round, over all labels: what to plot to see ADMM converge."""
+class AdmmHistory:
+    """One entry per round, over all labels: what to plot to see ADMM converge."""
 
     objective: list[float] = field(default_factory=list)  # of J, with E = Y - Y_S J: always attainable
     primal: list[float] = field(default_factory=list)  # largest violation of the two constraints
     dual: list[float] = field(default_factory=list)  # σ times the largest change of Z
     sigma: list[float] = field(default_factory=list)
 
-    def add(self, objective: float, primal: float, dual: float, sigma: float) -> None:
-        for series, value in zip(vars(self).values(), (objective, primal, dual, sigma), strict=True):
-            series.append(value)
-
     @classmethod
-    def merged(cls, parts: list[History]) -> History:
-        """Of blocks of labels: objectives add up, residuals are the largest; a finished block keeps its last value."""
+    def from_blocks(cls, parts: list[AdmmHistory]) -> AdmmHistory:
+        """Merge blocks of labels: objectives add up, residuals are the largest; a finished block keeps its last row."""
         whole = cls()
         for at in range(max((len(part.sigma) for part in parts), default=0)):
             rows = [[series[min(at, len(series) - 1)] for series in vars(part).values()] for part in parts]
@@ -68,30 +75,32 @@ class History:
             whole.add(sum(objective), max(primal), max(dual), max(sigma))
         return whole
 
+    def add(self, objective: float, primal: float, dual: float, sigma: float) -> None:
+        """Add a round."""
+        for series, value in zip(vars(self).values(), (objective, primal, dual, sigma), strict=True):
+            series.append(value)
+
     def to_frame(self) -> pd.DataFrame:
+        """Return one row per round."""
         import pandas as pd
 
         return pd.DataFrame({"round": np.arange(1, len(self.sigma) + 1)} | vars(self))
 
 
-def admm_affinity(
+def relate_labels_by_admm(
     Y: sparse.csr_array,
     alpha: float,
     *,
     landmarks: np.ndarray | None = None,
-    sigma: float = 0.01,
-    growth: float = 1.1,
-    ceiling: float | None = 3.0,
-    tolerance: float = 1e-6,
-    max_rounds: int = 3000,
     device: str = "cpu",
-) -> tuple[Combination, History]:
-    """Every label as a combination of the landmarks, or of all other labels when there are none given."""
+    settings: AdmmSettings | None = None,
+) -> tuple[Combination, AdmmHistory]:
+    """Return every label as a combination of the landmarks, or of all other labels when there are none given."""
     import torch
 
     n_documents, n_labels = Y.shape
     candidates = np.arange(n_labels) if landmarks is None else np.asarray(landmarks)
-    if max(n_documents, len(candidates)) * len(candidates) > MOST_ENTRIES:
+    if max(n_documents, len(candidates)) * len(candidates) > MAX_ENTRIES:
         raise ConfigError(
             f"ADMM needs dense matrices of {n_documents} documents and {len(candidates)} labels, which is too large; "
             "use solver=square_root_lasso, which gives the same answer"
@@ -100,77 +109,63 @@ def admm_affinity(
     kind = torch.float32 if place.type == "mps" else torch.float64
     A = torch.as_tensor(Y[:, candidates].toarray(), dtype=kind, device=place)  # (n_documents, n_candidates)
     factor = torch.linalg.cholesky(A.T @ A + torch.eye(len(candidates), dtype=kind, device=place))
-    width = max(1, BLOCK_ENTRIES // max(n_documents, len(candidates)))
-    solutions, histories = [], []
+    width = max(1, ENTRIES_PER_BLOCK // max(n_documents, len(candidates)))
+    solutions = []
+    norms = []
+    histories = []
     for start in track(range(0, n_labels, width), "relating labels (ADMM)"):
         block = torch.as_tensor(Y[:, start : start + width].toarray(), dtype=kind, device=place)
         free = torch.ones(len(candidates), block.shape[1], dtype=kind, device=place)
         if landmarks is None:
             free[torch.arange(start, start + block.shape[1]), torch.arange(block.shape[1])] = 0
-        history = History()
-        J = _rounds(A, factor, block, free, alpha, history, sigma, growth, ceiling, tolerance, max_rounds)
-        solutions.append((sparse.csc_array(J.cpu().numpy().astype(np.float64)), _lengths(block - A @ J)))
+        J, history = run_rounds(A, factor, block, free, alpha, settings or AdmmSettings())
+        solutions.append(sparse.csc_array(J.cpu().numpy().astype(np.float64)))
+        norms.append(torch.linalg.vector_norm(block - A @ J, dim=0).cpu().numpy().astype(np.float64))
         histories.append(history)
-    return _combined(Y, solutions, landmarks), History.merged(histories)
+    lengths = np.sqrt(np.bincount(Y.indices, minlength=n_labels))
+    Z = sparse.csc_array(sparse.hstack(solutions))
+    whole = Combination(Z, np.concatenate(norms), lengths, np.full(n_labels, np.nan))
+    return whole if landmarks is None else fix_landmarks(whole, landmarks), AdmmHistory.from_blocks(histories)
 
 
-def _rounds(
-    A: torch.Tensor,
-    factor: torch.Tensor,
-    Y: torch.Tensor,
-    free: torch.Tensor,
-    alpha: float,
-    history: History,
-    sigma: float,
-    growth: float,
-    ceiling: float | None,
-    tolerance: float,
-    max_rounds: int,
-) -> torch.Tensor:
-    """The J at which both residuals are within the tolerance, or the last one."""
+def run_rounds(
+    A: torch.Tensor, factor: torch.Tensor, Y: torch.Tensor, free: torch.Tensor, alpha: float, settings: AdmmSettings
+) -> tuple[torch.Tensor, AdmmHistory]:
+    """Return the J at which both residuals are within the tolerance, or the last one, and what happened until then."""
     import torch
 
+    history = AdmmHistory()
+    sigma = settings.sigma
+    ceiling = settings.ceiling
     Z = torch.zeros_like(free)  # (n_candidates, n_labels)
-    J, multiplier_2 = Z.clone(), Z.clone()
-    E, multiplier_1 = torch.zeros_like(Y), torch.zeros_like(Y)  # (n_documents, n_labels)
-    for _ in range(max_rounds):
+    J = Z.clone()
+    multiplier_2 = Z.clone()
+    E = torch.zeros_like(Y)  # (n_documents, n_labels)
+    multiplier_1 = torch.zeros_like(Y)
+    for _ in range(settings.max_rounds):
         before = Z
         right = A.T @ (Y - E + multiplier_1 / sigma) + J - multiplier_2 / sigma
-        Z = _without_dust(torch.cholesky_solve(right, factor))
-        shifted = _without_dust(Z + multiplier_2 / sigma)
+        Z = remove_dust(torch.cholesky_solve(right, factor))
+        shifted = remove_dust(Z + multiplier_2 / sigma)
         J = shifted.sign() * (shifted.abs() - 1 / sigma).clamp_min(0) * free
         left = Y - A @ Z
-        Q = _without_dust(left + multiplier_1 / sigma)
+        Q = remove_dust(left + multiplier_1 / sigma)
         length = torch.linalg.vector_norm(Q, dim=0).clamp_min(torch.finfo(Q.dtype).tiny)
         E = Q * (1 - alpha / (sigma * length)).clamp_min(0)
-        multiplier_1, multiplier_2 = sigma * (Q - E), sigma * (shifted - J)
+        multiplier_1 = sigma * (Q - E)
+        multiplier_2 = sigma * (shifted - J)
         primal = max(float((left - E).abs().max()), float((Z - J).abs().max()))
         dual = sigma * float((Z - before).abs().max())
         objective = float(J.abs().sum() + alpha * torch.linalg.vector_norm(Y - A @ J, dim=0).sum())
         history.add(objective, primal, dual, sigma)
         report("relating labels (ADMM)", objective=objective, primal=primal, dual=dual)
         # Without a ceiling the penalty freezes Z, so that its change says nothing.
-        if primal < tolerance and (ceiling is None or dual < 10 * tolerance):
+        if primal < settings.tolerance and (ceiling is None or dual < 10 * settings.tolerance):
             break
-        sigma = sigma * growth if ceiling is None else min(sigma * growth, max(sigma, ceiling))
-    return J
+        sigma = sigma * settings.growth if ceiling is None else min(sigma * settings.growth, max(sigma, ceiling))
+    return J, history
 
 
-def _without_dust(matrix: torch.Tensor) -> torch.Tensor:
+def remove_dust(matrix: torch.Tensor) -> torch.Tensor:
+    """Return `matrix` with zeros instead of its tiniest numbers."""
     return matrix.masked_fill(matrix.abs() < DUST, 0.0)
-
-
-def _lengths(columns: torch.Tensor) -> np.ndarray:
-    import torch
-
-    return torch.linalg.vector_norm(columns, dim=0).cpu().numpy().astype(np.float64)
-
-
-def _combined(
-    Y: sparse.csr_array, solutions: list[tuple[sparse.csc_array, np.ndarray]], landmarks: np.ndarray | None
-) -> Combination:
-    lengths = np.sqrt(np.bincount(Y.indices, minlength=Y.shape[1]))
-    Z = sparse.csc_array(sparse.hstack([part for part, _ in solutions]))
-    norms = np.concatenate([norms for _, norms in solutions])
-    whole = Combination(Z, norms, lengths, np.full(Y.shape[1], np.nan))
-    return whole if landmarks is None else with_landmarks(whole, landmarks)

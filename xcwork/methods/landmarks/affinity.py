@@ -13,7 +13,7 @@ Nothing couples the columns. For one label with y = Y[:, l] the constraint can b
 
 which is the *square-root lasso*. Three facts make it cheap:
 
-- It only needs counts: n_j documents of label j and n_jl documents that carry both j and l.
+- It only needs counts: n_j documents of label j and n_jl documents that have both j and l.
 - z = 0 is optimal exactly when α max_j n_jl ≤ √n_l. Such a label is a *pure outlier*: no candidate explains enough of
   it to be worth a coefficient. That is a comparison of counts, no solver is involved.
 - A candidate with n_j ≤ 1/α² is never used, since |y_j · e| ≤ √n_j ‖e‖ ≤ ‖e‖/α. And a label with n_l ≤ 1/α² is a pure
@@ -24,7 +24,7 @@ same problem is in `xcwork.methods.landmarks.admm`; both give the same Z.
 
 Cost: counting takes O(sum_i |y_i|²); a column takes a few passes over the co-occurrences of its active labels. Memory
 is bounded by `max_pairs`: where documents have so many labels that the counts would exceed it, they are estimated from
-a random part of the documents, and the log says so.
+a random subset of the documents, and the log says so.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ from xcwork.sparse import drop_zeros, replace_values, sort_entries
 
 log = logging.getLogger(__name__)
 
-BLOCK = 512  # labels solved between two steps of progress
-MAX_PAIRS = 60_000_000  # counted co-occurrences, about 1.5 GB while they are counted
-WIDTH = 1000  # coefficients a label may have
+LABELS_PER_BLOCK = 512  # solved between two steps of progress
+MAX_PAIRS = 60_000_000  # of counted co-occurrences, about 1.5 GB while they are counted
+MAX_COEFFICIENTS = 1000  # of a label
+NO_CANDIDATE = -1  # is the label itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,21 +62,21 @@ class Combination:
         """‖E_l‖ / ‖y_l‖, (n_labels,): 0 is reproduced perfectly, 1 is a pure outlier; 0 for a label of no document."""
         return np.divide(self.norms, self.lengths, out=np.zeros_like(self.norms), where=self.lengths > 0)
 
-    def objective(self, alpha: float) -> float:
-        """‖Z‖₁ + α ‖E‖₂,₁"""
+    def compute_objective(self, alpha: float) -> float:
+        """Return ‖Z‖₁ + α ‖E‖₂,₁."""
         return float(np.abs(self.Z.data).sum() + alpha * self.norms.sum())
 
 
-def cooccurrences(Y: sparse.csr_array, others: sparse.csr_array | None = None) -> sparse.csr_array:
-    """How many documents carry each pair of labels, (n_labels, n_labels) or (n_labels, n_others) of `others`."""
+def count_cooccurrences(Y: sparse.csr_array, others: sparse.csr_array | None = None) -> sparse.csr_array:
+    """Return how many documents have each pair of labels, (n_labels, n_labels) or (n_labels, n_others) of `others`."""
     left = sparse.csr_array(Y.T, dtype=np.float32)
     return sort_entries(sparse.csr_array(left @ sparse.csr_array(Y if others is None else others, dtype=np.float32)))
 
 
-def pure_outliers(
+def find_pure_outliers(
     together: sparse.csr_array, documents: np.ndarray, alpha: float, own: np.ndarray | None = None
 ) -> np.ndarray:
-    """Which labels no candidate helps to reproduce, (n_labels,) bool, by counting alone.
+    """Return which labels no candidate helps to reproduce, (n_labels,) bool, by counting alone.
 
     `together` (n_labels, n_candidates) counts shared documents; `own` names the candidate that is the label itself.
     """
@@ -86,41 +87,36 @@ def pure_outliers(
     return alpha * most <= np.sqrt(documents)
 
 
-def self_affinity(
+def relate_labels(
     Y: sparse.csr_array, alpha: float, *, tolerance: float = 1e-5, max_pairs: int = MAX_PAIRS, seed: int = 0
 ) -> Combination:
-    """Every label as a combination of all others (zero diagonal)."""
-    Y = _affordable(Y, max_pairs, seed)
+    """Return every label as a combination of all others (zero diagonal)."""
+    Y = _sample_documents(Y, max_pairs, seed)
     documents = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.float64)  # (n_labels,)
     usable = np.flatnonzero(documents * alpha**2 > 1)
-    counts = cooccurrences(Y[:, usable])
-    own = np.arange(len(usable))
-    solved = _solve(counts, counts, documents[usable], documents[usable], own, alpha, tolerance, "relating labels")
-    return _placed(solved, usable, usable, documents)
+    counts = count_cooccurrences(Y[:, usable])
+    problem = AffinityProblem.from_counts(counts, documents[usable], alpha, tolerance)
+    solved = problem.solve(counts, documents[usable], np.arange(len(usable)), "relating labels")
+    return _spread_solution(solved, usable, usable, documents)
 
 
-def reconstruction(Y: sparse.csr_array, landmarks: np.ndarray, alpha: float, *, tolerance: float = 1e-5) -> Combination:
-    """Every label as a combination of the landmarks; a landmark is itself."""
+def reconstruct_labels(
+    Y: sparse.csr_array, landmarks: np.ndarray, alpha: float, *, tolerance: float = 1e-5
+) -> Combination:
+    """Return every label as a combination of the landmarks; a landmark is itself."""
     n_labels = Y.shape[1]
     documents = np.bincount(Y.indices, minlength=n_labels).astype(np.float64)
     chosen = Y[:, landmarks]
     others = np.setdiff1d(np.flatnonzero(documents), landmarks)
-    solved = _solve(
-        cooccurrences(chosen),
-        cooccurrences(Y[:, others], chosen),
-        documents[landmarks],
-        documents[others],
-        np.full(len(others), -1),
-        alpha,
-        tolerance,
-        "decoding labels",
-    )
-    placed = _placed(solved, np.arange(len(landmarks)), others, documents, n_candidates=len(landmarks))
-    return with_landmarks(placed, landmarks)
+    problem = AffinityProblem.from_counts(count_cooccurrences(chosen), documents[landmarks], alpha, tolerance)
+    together = count_cooccurrences(Y[:, others], chosen)
+    solved = problem.solve(together, documents[others], np.full(len(others), NO_CANDIDATE), "decoding labels")
+    placed = _spread_solution(solved, np.arange(len(landmarks)), others, documents, n_candidates=len(landmarks))
+    return fix_landmarks(placed, landmarks)
 
 
-def with_landmarks(combination: Combination, landmarks: np.ndarray) -> Combination:
-    """The combination in which every landmark is exactly itself."""
+def fix_landmarks(combination: Combination, landmarks: np.ndarray) -> Combination:
+    """Return the combination in which every landmark is exactly itself."""
     n_labels = combination.Z.shape[1]
     identity = sparse.csc_array(
         (np.ones(len(landmarks)), (np.arange(len(landmarks)), landmarks)), shape=(len(landmarks), n_labels)
@@ -131,8 +127,8 @@ def with_landmarks(combination: Combination, landmarks: np.ndarray) -> Combinati
     return Combination(Z, combination.norms * others, combination.lengths, combination.gaps * others)
 
 
-def _affordable(Y: sparse.csr_array, max_pairs: int, seed: int) -> sparse.csr_array:
-    """`Y`, or as many random rows of it as have at most `max_pairs` pairs of labels."""
+def _sample_documents(Y: sparse.csr_array, max_pairs: int, seed: int) -> sparse.csr_array:
+    """Return `Y`, or as many random rows of it as have at most `max_pairs` pairs of labels."""
     pairs = np.diff(Y.indptr).astype(np.int64) ** 2
     if pairs.sum() <= max_pairs:
         return Y
@@ -148,76 +144,78 @@ def _affordable(Y: sparse.csr_array, max_pairs: int, seed: int) -> sparse.csr_ar
     return Y[kept]
 
 
-def _solve(
-    counts: sparse.csr_array,
-    together: sparse.csr_array,
-    candidate_documents: np.ndarray,
-    documents: np.ndarray,
-    own: np.ndarray,
-    alpha: float,
-    tolerance: float,
-    phase: str,
-) -> Combination:
-    """The columns for the targets that are the rows of `together`: pure outliers by counting, the others by blocks."""
-    hopeless = pure_outliers(together, documents, alpha, own)
-    if hopeless.any():
-        log.info("%s: %d of %d labels are pure outliers", phase, int(hopeless.sum()), len(documents))
-        solvable = np.flatnonzero(~hopeless)
-        solved = _solve(
-            counts, together[solvable], candidate_documents, documents[solvable], own[solvable], alpha, tolerance, phase
-        )
-        return _placed(solved, np.arange(counts.shape[0]), solvable, documents, n_candidates=counts.shape[0])
-    gram = Counts(counts.data, counts.indices, counts.indptr, candidate_documents)
-    problem = _Problem(gram, min(WIDTH, counts.shape[0]), alpha, tolerance)
-    targets = [
-        Targets(rows.data, rows.indices, rows.indptr, documents[block], own[block].astype(np.int64))
-        for block in (slice(start, start + BLOCK) for start in range(0, len(documents), BLOCK))
-        for rows in (together[block],)
-    ]
-    parts = list(block_map(_solve_block, problem, targets, phase, n_jobs=1))
-    if not parts:
-        return Combination(sparse.csc_array((counts.shape[0], 0)), np.zeros(0), np.zeros(0), np.zeros(0))
-    support, values, sizes, norms, gaps = (np.concatenate(part) for part in zip(*parts, strict=True))
-    Z = sparse.csc_array((values, support, np.concatenate([[0], np.cumsum(sizes)])), (counts.shape[0], len(documents)))
-    return Combination(sort_entries(Z), norms, np.sqrt(documents), gaps)
-
-
 @dataclass(frozen=True, eq=False)
-class _Problem:
-    """What all blocks of labels share."""
+class AffinityProblem:
+    """Candidates that labels are to be combined from."""
 
-    gram: Counts
-    width: int
+    gram: Counts  # of documents that candidates share
+    max_coefficients: int  # of a label
     alpha: float
     tolerance: float
 
+    @classmethod
+    def from_counts(
+        cls, counts: sparse.csr_array, documents: np.ndarray, alpha: float, tolerance: float
+    ) -> AffinityProblem:
+        """Read the candidates' shared documents (n_candidates, n_candidates) and own ones (n_candidates,)."""
+        gram = Counts(counts.data, counts.indices, counts.indptr, documents)
+        return cls(gram, min(MAX_COEFFICIENTS, len(documents)), alpha, tolerance)
 
-def _solve_block(problem: _Problem, targets: Targets) -> tuple[np.ndarray, ...]:
-    """Candidates and coefficients of all targets, one after the other; sizes, residuals and gaps of each."""
-    n_targets, width = len(targets.squares), problem.width
-    columns = Columns(
-        np.zeros((n_targets, width), np.int32),
-        np.zeros((n_targets, width)),
-        np.zeros(n_targets, np.int64),
-        np.zeros(n_targets),
-        np.zeros(n_targets),
-    )
-    with one_at_a_time:
-        solve_columns(problem.gram, targets, problem.alpha, problem.tolerance, columns)
-    filled = np.arange(width) < columns.sizes[:, None]
-    return columns.support[filled], columns.values[filled], columns.sizes, columns.norms, columns.gaps
+    def solve(self, together: sparse.csr_array, documents: np.ndarray, own: np.ndarray, phase: str) -> Combination:
+        """Return the labels that are the rows of `together`: pure outliers by counting, the others by blocks.
+
+        `together` (n_labels, n_candidates) counts shared documents, `documents` (n_labels,) those of each label, and
+        `own` (n_labels,) names the candidate that is the label itself.
+        """
+        n_candidates = together.shape[1]
+        hopeless = find_pure_outliers(together, documents, self.alpha, own)
+        if hopeless.any():
+            log.info("%s: %d of %d labels are pure outliers", phase, int(hopeless.sum()), len(documents))
+            left = np.flatnonzero(~hopeless)
+            solved = self.solve(together[left], documents[left], own[left], phase)
+            return _spread_solution(solved, np.arange(n_candidates), left, documents, n_candidates=n_candidates)
+        targets = []
+        for start in range(0, len(documents), LABELS_PER_BLOCK):
+            block = slice(start, start + LABELS_PER_BLOCK)
+            rows = together[block]
+            targets.append(Targets(rows.data, rows.indices, rows.indptr, documents[block], own[block].astype(np.int64)))
+        parts = list(block_map(AffinityProblem.solve_block, self, targets, phase, n_jobs=1))
+        if not parts:
+            return Combination(sparse.csc_array((n_candidates, 0)), np.zeros(0), np.zeros(0), np.zeros(0))
+        support, values, sizes, norms, gaps = (np.concatenate(part) for part in zip(*parts, strict=True))
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        Z = sparse.csc_array((values, support, starts), (n_candidates, len(documents)))
+        return Combination(sort_entries(Z), norms, np.sqrt(documents), gaps)
+
+    def solve_block(self, targets: Targets) -> tuple[np.ndarray, ...]:
+        """Return candidates and coefficients of all targets, one after the other; sizes, residuals and gaps of each."""
+        n_targets = len(targets.squares)
+        width = self.max_coefficients
+        columns = Columns(
+            np.zeros((n_targets, width), np.int32),
+            np.zeros((n_targets, width)),
+            np.zeros(n_targets, np.int64),
+            np.zeros(n_targets),
+            np.zeros(n_targets),
+        )
+        with one_at_a_time:
+            solve_columns(self.gram, targets, self.alpha, self.tolerance, columns)
+        filled = np.arange(width) < columns.sizes[:, None]
+        return columns.support[filled], columns.values[filled], columns.sizes, columns.norms, columns.gaps
 
 
-def _placed(
+def _spread_solution(
     solved: Combination, rows: np.ndarray, columns: np.ndarray, documents: np.ndarray, n_candidates: int | None = None
 ) -> Combination:
-    """A solution for some labels as one for all: a label that was left out is an outlier."""
+    """Return a solution for some labels as one for all: a label that was left out is an outlier."""
     n_labels = len(documents)
     entries = solved.Z.tocoo()
     Z = sparse.csc_array(
         (entries.data, (rows[entries.row], columns[entries.col])), shape=(n_candidates or n_labels, n_labels)
     )
     lengths = np.sqrt(documents)
-    norms, gaps = lengths.copy(), np.zeros(n_labels)
-    norms[columns], gaps[columns] = solved.norms, solved.gaps
+    norms = lengths.copy()
+    norms[columns] = solved.norms
+    gaps = np.zeros(n_labels)
+    gaps[columns] = solved.gaps
     return Combination(Z, norms, lengths, gaps)

@@ -1,16 +1,16 @@
-"""Linear predictors from documents to labels: ridge regression or a support vector machine a label.
+"""Linear predictors from documents to labels: ridge regression or one support vector machine per label.
 
 Both end up as rows of weights over the features plus a constant, so that a document x (unit length) has
 
-    p_l(x) = Σ_t x_t B[t, l] + B[bias, l]      ≈ 1 when it carries label l, ≈ 0 when it does not.
+    p_l(x) = Σ_t x_t B[t, l] + B[bias, l]      ≈ 1 when it has label l, ≈ 0 when it does not.
 
 Ridge regresses on 0 and 1 directly. A support vector machine separates with margins m ≈ -1 and +1, so p = (m + 1) / 2:
 the same scale, still linear, and therefore still decodable and exactly explainable.
 
 How well a label is learned is its training R² = 1 - Σ(y - p)² / Σ(y - ȳ)².
 
-Memory: labels are trained in blocks. All weights stay while there is room for MOST_WEIGHTS in total, which covers data
-of moderate size exactly. Beyond that a label keeps its share of the room at most, and no weight below SMALL_WEIGHT: a
+Memory: labels are trained in blocks. All weights stay while there is room for MAX_WEIGHTS in total, which covers data
+of moderate size exactly. Beyond that a label keeps its share of the room at most, and no weight below MIN_WEIGHT: a
 document of unit length is hardly moved by those, and they are nearly all of a ridge solution. What is explained is what
 was kept, so explanations stay exact.
 """
@@ -18,7 +18,6 @@ was kept, so explanations stay exact.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -28,17 +27,16 @@ from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.sqrt_lasso import largest_of_columns
-from xcwork.methods.common.checkpoints import Blocks, Progress
+from xcwork.methods.common.checkpoints import Checkpoint, TrainedBlocks, TrainingProgress
 from xcwork.methods.common.one_vs_all_svm import SvmSettings, train_one_vs_all
 from xcwork.methods.landmarks.ridge import Ridge
+from xcwork.methods.model import Params
 from xcwork.progress import track
 from xcwork.sparse import normalise_rows
 
-if TYPE_CHECKING:
-    from xcwork.methods.common.checkpoints import Checkpoint
-
-MOST_WEIGHTS = 16_000_000  # about 128 MB
-SMALL_WEIGHT = 0.005  # dropped where not all weights fit
+MAX_WEIGHTS = 16_000_000  # about 128 MB
+MIN_WEIGHT = 0.005  # smaller ones are dropped where not all weights fit
+LABELS_PER_BLOCK = 128  # rated together
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +47,12 @@ class Regressors:
     weights: sparse.csr_array  # (n, n_features + 1), the constant last
     errors: np.ndarray  # (n,): Σ(y - p)² over the training documents
 
-    def of(self, labels: np.ndarray) -> sparse.csr_array:
-        """The weights of `labels` by feature, (n_features + 1, len(labels))."""
+    def select_weights(self, labels: np.ndarray) -> sparse.csr_array:
+        """Return the weights of `labels` by feature, (n_features + 1, len(labels))."""
         return sparse.csr_array(self.weights[np.searchsorted(self.labels, labels)].T)
 
-    def r2(self, documents: np.ndarray, n_documents: int) -> np.ndarray:
-        """Training R² of all labels, (n_labels,): 0 for those without a regressor or without variance."""
+    def compute_r2(self, documents: np.ndarray, n_documents: int) -> np.ndarray:
+        """Return the training R² of all labels, (n_labels,): 0 for those without a regressor or without variance."""
         scores = np.zeros(len(documents))
         variance = (documents - documents**2 / n_documents)[self.labels]
         unexplained = np.divide(self.errors, variance, out=np.ones_like(self.errors), where=variance > 0)
@@ -62,21 +60,22 @@ class Regressors:
         return scores
 
 
-def with_bias(X: sparse.csr_array) -> sparse.csr_array:
-    """Unit rows with a column of ones behind them, (n_documents, n_features + 1)."""
+def append_bias(X: sparse.csr_array) -> sparse.csr_array:
+    """Return unit rows with a column of ones behind them, (n_documents, n_features + 1)."""
     rows = normalise_rows(X)
     return sparse.csr_array(sparse.hstack([rows, np.ones((rows.shape[0], 1), np.float32)]))
 
 
-def largest(columns: np.ndarray, keep: int, smallest: float = 0.0) -> sparse.csr_array:
-    """The `keep` entries of largest size of every column of a dense matrix, as sparse rows.
+def keep_largest(columns: np.ndarray, keep: int, smallest: float = 0.0) -> sparse.csr_array:
+    """Return the `keep` entries of largest size of every column of a dense matrix, as sparse rows.
 
     When all are kept they keep their precision too; otherwise they become float32, and none is below `smallest`.
     """
     n_rows, n_columns = columns.shape
     if keep >= n_rows:
         return sparse.csr_array(columns.T)
-    ids, values = np.empty((n_columns, keep), np.int32), np.empty((n_columns, keep), np.float32)
+    ids = np.empty((n_columns, keep), np.int32)
+    values = np.empty((n_columns, keep), np.float32)
     with one_at_a_time:
         largest_of_columns(np.ascontiguousarray(columns, np.float32), ids, values)
     stay = (np.abs(values) >= smallest) & (values != 0)  # (n_columns, keep)
@@ -84,32 +83,58 @@ def largest(columns: np.ndarray, keep: int, smallest: float = 0.0) -> sparse.csr
     return sparse.csr_array((values[stay], ids[stay], starts), shape=(n_columns, n_rows))
 
 
-def weights_kept(n_features: int, n_labels: int, wanted: int | None) -> int:
-    """Weights a label may keep: what is wanted, or what fits."""
-    return min(n_features, wanted or max(1, MOST_WEIGHTS // max(1, n_labels)))
+def count_kept_weights(n_features: int, n_labels: int, wanted: int | None) -> int:
+    """Return how many weights a label may keep: what is wanted, or what fits."""
+    return min(n_features, wanted or max(1, MAX_WEIGHTS // max(1, n_labels)))
+
+
+@dataclass(frozen=True)
+class RidgeSettings:
+    """How ridge regression is solved."""
+
+    strength: float  # γ
+    solver: str  # one of RIDGE_SOLVERS
+    tolerance: float  # relative residual of conjugate gradients
+    device: str
+    seed: int
+
+    @classmethod
+    def from_params(cls, params: Params) -> RidgeSettings:
+        return cls(params.gamma, params.ridge_solver, params.tolerance, params.device, params.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeBlockSolver:
+    """Solves blocks of labels and keeps the largest weights."""
+
+    ridge: Ridge
+    keep: int
+
+    def solve(self, Y: sparse.csc_array) -> tuple[sparse.csr_array, np.ndarray]:
+        weights, errors = self.ridge.solve(Y)
+        return keep_largest(weights, self.keep, MIN_WEIGHT), errors
 
 
 def train_ridge(
-    X: sparse.csr_array,
-    Y: sparse.csr_array,
-    labels: np.ndarray,
-    *,
-    strength: float,
-    solver: str,
-    tolerance: float,
-    keep: int,
-    device: str,
-    seed: int,
-    progress: Progress,
+    train: Split, labels: np.ndarray, settings: RidgeSettings, keep: int, progress: TrainingProgress
 ) -> Regressors:
-    """Ridge regressors of `labels` on `X` (with its bias column), going on from what `progress` remembers."""
-    ridge = Ridge(X, strength, len(labels), solver=solver, device=device, tolerance=tolerance, seed=seed)
-    columns, trained = sparse.csc_array(Y, dtype=np.float64), Blocks(progress, "predictors")
-    starts = range(0, len(labels), ridge.block)
-    left = [columns[:, labels[start : start + ridge.block]] for start in starts if start >= len(trained)]
+    """Return ridge regressors of `labels` with at most `keep` weights each, resuming from what `progress` remembers."""
+    ridge = Ridge(
+        append_bias(train.X),
+        settings.strength,
+        len(labels),
+        solver=settings.solver,
+        device=settings.device,
+        tolerance=settings.tolerance,
+        seed=settings.seed,
+    )
+    columns = sparse.csc_array(train.Y, dtype=np.float64)
+    trained = TrainedBlocks(progress, "predictors")
+    starts = range(0, len(labels), ridge.block_size)
+    left = [columns[:, labels[start : start + ridge.block_size]] for start in starts if start >= len(trained)]
     blocks = block_map(
-        _solve_block,
-        _RidgeWork(ridge, keep),
+        RidgeBlockSolver.solve,
+        RidgeBlockSolver(ridge, keep),
         left,
         "training predictors",
         n_jobs=1,
@@ -118,35 +143,24 @@ def train_ridge(
     )
     for rows, errors in blocks:
         trained.add(rows, errors)
-    return Regressors(labels, *trained.joined())
-
-
-@dataclass(frozen=True, eq=False)
-class _RidgeWork:
-    """What all blocks of labels share."""
-
-    ridge: Ridge
-    keep: int
-
-
-def _solve_block(work: _RidgeWork, Y: sparse.csc_array) -> tuple[sparse.csr_array, np.ndarray]:
-    weights, errors = work.ridge.solve(Y)
-    return largest(weights, work.keep, SMALL_WEIGHT), errors
+    return Regressors(labels, *trained.join())
 
 
 def train_svm(
     train: Split, labels: np.ndarray, *, C: float, keep: int, seed: int, checkpoint: Checkpoint | None
 ) -> Regressors:
-    """Support vector machines of `labels`, rescaled to predict 0 and 1."""
+    """Return support vector machines of `labels`, rescaled to predict 0 and 1."""
     names = LabelSpace([train.labels.names[label] for label in labels])
     part = replace(train, Y=sparse.csr_array(train.Y[:, labels]), labels=names, filter_pairs=None)
-    prune = 0.0 if keep > train.X.shape[1] else SMALL_WEIGHT
+    prune = 0.0 if keep > train.X.shape[1] else MIN_WEIGHT
     weights, bias = train_one_vs_all(part, SvmSettings(C=C, prune=prune, seed=seed), checkpoint)
-    X, Y = with_bias(train.X), sparse.csc_array(part.Y)
-    rows, errors = [], []
-    for start in track(range(0, len(labels), 128), "rating predictors"):
-        block = slice(start, start + 128)
+    X = append_bias(train.X)
+    Y = sparse.csc_array(part.Y)
+    rows = []
+    errors = []
+    for start in track(range(0, len(labels), LABELS_PER_BLOCK), "rating predictors"):
+        block = slice(start, start + LABELS_PER_BLOCK)
         margins = np.vstack([weights[:, block].toarray(), bias[None, block] + 1]) / 2
-        rows.append(largest(margins, keep, SMALL_WEIGHT))
+        rows.append(keep_largest(margins, keep, MIN_WEIGHT))
         errors.append(np.square(Y[:, block].toarray() - X @ margins).sum(axis=0))
     return Regressors(labels, sparse.csr_array(sparse.vstack(rows)), np.concatenate(errors))

@@ -1,9 +1,9 @@
-"""Ridge regression for many labels at once: one system, thousands of right-hand sides.
+"""Ridge regression for many labels together: one system, thousands of right-hand sides.
 
     B = argmin ‖X B - Y‖² + γ ‖B‖²  =  (XᵀX + γI)⁻¹ Xᵀ Y  =  Xᵀ (XXᵀ + γI)⁻¹ Y
 
-The first form (primal) has as many unknowns a label as there are features, the second (dual) as many as documents; the
-smaller one is solved. Write A = Xᵀ or A = X for it, M = AAᵀ + γI, and C = XᵀY or C = Y. Two ways to M⁻¹C:
+The first form (primal) has as many unknowns per label as there are features, the second (dual) as many as documents;
+the smaller one is solved. Write A = Xᵀ or A = X for it, M = AAᵀ + γI, and C = XᵀY or C = Y. Two ways to M⁻¹C:
 
 - *Cholesky*: M as a dense matrix. Exact; O(size³) once. With more labels than unknowns M⁻¹ itself is worth forming,
   since a sparse C then costs only O(size · nnz(C)): the dual form profits most, there C is the label matrix.
@@ -12,7 +12,7 @@ smaller one is solved. Write A = Xᵀ or A = X for it, M = AAᵀ + γI, and C = 
   I + U ((λ_r + γ) / (Λ + γ) - 1) Uᵀ levels it; the rest has a condition number below λ_r/γ + 1. A label is done when
   its residual is below the tolerance relative to the part of its right-hand side outside U.
 
-`auto` takes Cholesky when M fits (MOST_DENSE unknowns) and the estimated work is less. Because ridge is linear in its
+`auto` takes Cholesky when M fits (MAX_DENSE_UNKNOWNS) and the estimated work is less. Because ridge is linear in its
 target, P(Y_S z + e) = P y: predicting a combination of landmarks plus a predicted remainder is predicting the label.
 
 The residual sums of squares that R² needs cost nothing more: y - Xb = γ·(dual solution) + its residual, and in the
@@ -32,21 +32,21 @@ from scipy import sparse
 
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.sqrt_lasso import sparse_gram
-from xcwork.methods.common.sparse_torch import Product, accelerator
+from xcwork.methods.common.sparse_torch import SparseProduct, find_accelerator
 
 if TYPE_CHECKING:
     import torch
 
 log = logging.getLogger(__name__)
 
-SOLVERS = ("auto", "cholesky", "cg")
-MOST_DENSE = 15_000  # unknowns: M is then 1.8 GB, and there are two of that size for a moment
-COLUMNS = 1024  # of M⁻¹ found together
-MOST_DEFLATED = 400  # eigenvalues taken out before conjugate gradients
-SPARSE_SLOWER = 15  # a multiplication in a sparse product costs about as much as this many in a dense one
+RIDGE_SOLVERS = ("auto", "cholesky", "cg")
+MAX_DENSE_UNKNOWNS = 15_000  # M is then 1.8 GB, and there are two of that size for a moment
+COLUMNS_PER_BLOCK = 1024  # of M⁻¹, found together
+MAX_DEFLATED_EIGENVALUES = 400  # eigenvalues taken out before conjugate gradients
+SPARSE_TO_DENSE_COST = 15  # a multiplication in a sparse product costs about as much as this many in a dense one
 USUAL_ROUNDS = 12  # of conjugate gradients, for the estimate
-MAX_ROUNDS = 500
-FEW = 0.05  # a right-hand side with a smaller share of entries is multiplied as a sparse one
+MAX_ROUNDS = 500  # of conjugate gradients
+MAX_SPARSE_SHARE = 0.05  # of entries, up to which a right-hand side is multiplied as a sparse one
 
 
 class Ridge:
@@ -64,10 +64,11 @@ class Ridge:
         seed: int = 0,
         kernel: bool | None = None,
     ) -> None:
-        """`n_labels` is how many will be solved for; `kernel=False` uses torch's sparse products on the CPU too."""
+        """Prepare the system for `n_labels` labels; `kernel=False` uses torch's sparse products on the CPU too."""
         import torch
 
-        self.strength, self.tolerance = strength, tolerance
+        self.strength = strength
+        self.tolerance = tolerance
         # Frequent features first while training: what is used most then shares the processor's cache.
         self._rank = np.empty(X.shape[1], np.int64)
         self._rank[np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")] = np.arange(X.shape[1])
@@ -75,68 +76,71 @@ class Ridge:
         self.shape = X.shape
         self.dual = X.shape[0] < X.shape[1]
         self.size = min(X.shape)
-        self.solver = _cheaper(X, n_labels) if solver == "auto" else solver
-        place = accelerator(device)
+        self.solver = choose_solver(X, n_labels) if solver == "auto" else solver
+        place = find_accelerator(device)
         self.device = place or torch.device("cpu")
         self.kernel = place is None if kernel is None else kernel
         precise = self.solver == "cholesky" or tolerance < 1e-4
         self.dtype = torch.float64 if precise else torch.float32
-        self._A = self._product(X if self.dual else X.T)  # (size, the other side)
-        self._At = self._product(X.T if self.dual else X)
+        self._A = self._make_product(X if self.dual else X.T)  # (size, the other side)
+        self._At = self._make_product(X.T if self.dual else X)
         if self.solver == "cholesky":
             self._factorise(explicit=n_labels > self.size)
         else:
-            self._deflate(min(MOST_DEFLATED, self.size // 10, n_labels), seed)
+            self._deflate(min(MAX_DEFLATED_EIGENVALUES, self.size // 10, n_labels), seed)
 
     @property
-    def block(self) -> int:
-        """Labels that are best solved for together."""
+    def block_size(self) -> int:
+        """The number of labels that are best solved for together."""
         # More columns would no longer fit into the processor's cache together with the sparse matrix.
         return int(np.clip(2**24 // max(self.shape), 16, 64))
 
     def solve(self, Y: sparse.csc_array) -> tuple[np.ndarray, np.ndarray]:
-        """Weights (n_features, n_labels) and residual sums of squares (n_labels,) for the labels in Y's columns."""
+        """Return weights (n_features, n_labels) and residual sums of squares (n_labels,) for the columns of `Y`."""
         C = sparse.csc_array(Y if self.dual else self._A.matrix @ Y)
         if self.solver == "cholesky":
-            solution, left = self._times_inverse(C), 0.0
+            solution = self._apply_inverse(C)
+            left: torch.Tensor | float = 0.0
         else:
-            solution, left = self._conjugate_gradients(self._dense(C))
+            solution, left = self._run_conjugate_gradients(self._make_dense(C))
         if self.dual:
             weights = self._At @ solution
             errors = (self.strength * solution + left).square().sum(dim=0)
         else:
             weights = solution
-            explained = (weights * (self._dense(C) + self.strength * weights + left)).sum(dim=0)
-            errors = self._dense(Y).square().sum(dim=0) - explained
+            explained = (weights * (self._make_dense(C) + self.strength * weights + left)).sum(dim=0)
+            errors = self._make_dense(Y).square().sum(dim=0) - explained
         return weights.cpu().numpy()[self._rank], errors.cpu().numpy().astype(np.float64)
 
-    def _product(self, matrix: sparse.sparray) -> Product:
-        return Product(matrix, self.dtype, self.device, kernel=self.kernel)
+    def _make_product(self, matrix: sparse.sparray) -> SparseProduct:
+        return SparseProduct(matrix, self.dtype, self.device, kernel=self.kernel)
 
-    def _dense(self, matrix: sparse.sparray) -> torch.Tensor:
+    def _make_dense(self, matrix: sparse.sparray) -> torch.Tensor:
         import torch
 
         return torch.as_tensor(matrix.toarray(), dtype=self.dtype, device=self.device)
 
     def _factorise(self, *, explicit: bool) -> None:
-        """The Cholesky factor of M, or M⁻¹."""
+        """Prepare the Cholesky factor of M, or M⁻¹."""
         import torch
 
-        M = self._gram()
+        M = self._compute_gram()
         M.diagonal().add_(self.strength)
         self._factor = torch.linalg.cholesky(M)
         del M
         if explicit:
             # Its columns, found a block at a time, are stored as its rows, which are the same.
             self._inverse = torch.empty((self.size, self.size), dtype=self.dtype, device=self.device)
-            for start in range(0, self.size, COLUMNS):
-                unit = torch.zeros(self.size, min(COLUMNS, self.size - start), dtype=self.dtype, device=self.device)
-                unit[start : start + COLUMNS].fill_diagonal_(1)
-                self._inverse[start : start + COLUMNS] = torch.cholesky_solve(unit, self._factor).T
+            for start in range(0, self.size, COLUMNS_PER_BLOCK):
+                unit = torch.zeros(
+                    self.size, min(COLUMNS_PER_BLOCK, self.size - start), dtype=self.dtype, device=self.device
+                )
+                unit[start : start + COLUMNS_PER_BLOCK].fill_diagonal_(1)
+                self._inverse[start : start + COLUMNS_PER_BLOCK] = torch.cholesky_solve(unit, self._factor).T
             self._factor = None
 
-    def _gram(self) -> torch.Tensor:
-        """AAᵀ, (size, size)."""
+    def _compute_gram(self) -> torch.Tensor:
+        """Return AAᵀ, (size, size)."""
         import torch
 
         if self.kernel:
@@ -145,23 +149,23 @@ class Ridge:
             with one_at_a_time:
                 sparse_gram(A.data, A.indices, A.indptr, At.data, At.indices, At.indptr, out)
             return torch.from_numpy(out)
-        rows = range(0, self.size, self.block)
-        return torch.hstack([self._A @ self._dense(self._A.matrix[i : i + self.block].T) for i in rows])
+        rows = range(0, self.size, self.block_size)
+        return torch.hstack([self._A @ self._make_dense(self._A.matrix[i : i + self.block_size].T) for i in rows])
 
-    def _times_inverse(self, C: sparse.csc_array) -> torch.Tensor:
+    def _apply_inverse(self, C: sparse.csc_array) -> torch.Tensor:
         import torch
 
         if self._factor is not None:
-            return torch.cholesky_solve(self._dense(C), self._factor)
-        if C.nnz < FEW * C.shape[0] * C.shape[1]:
-            return (self._product(C.T) @ self._inverse).T
-        return self._inverse @ self._dense(C)
+            return torch.cholesky_solve(self._make_dense(C), self._factor)
+        if C.nnz < MAX_SPARSE_SHARE * C.shape[0] * C.shape[1]:
+            return (self._make_product(C.T) @ self._inverse).T
+        return self._inverse @ self._make_dense(C)
 
-    def _times_M(self, P: torch.Tensor) -> torch.Tensor:
+    def _apply_M(self, P: torch.Tensor) -> torch.Tensor:
         return (self._A @ (self._At @ P)).add_(P, alpha=self.strength)
 
     def _deflate(self, rank: int, seed: int) -> None:
-        """The space of the largest eigenvalues of AAᵀ, by two rounds of subspace iteration."""
+        """Find the space of the largest eigenvalues of AAᵀ, by two rounds of subspace iteration."""
         import torch
 
         generator = torch.Generator().manual_seed(seed)
@@ -180,14 +184,14 @@ class Ridge:
         levelled = (self._values[0] / self._values - 1) * (self._space.T @ residual)
         return residual + self._space @ levelled
 
-    def _conjugate_gradients(self, C: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(solution, C - M solution), both (size, n_labels)."""
+    def _run_conjugate_gradients(self, C: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return (solution, C - M solution), both (size, n_labels)."""
         import torch
 
         inside = self._space.T @ C
         solution = self._space @ (inside / self._values)
-        residual = C - self._times_M(solution)
-        # The largest eigenvalues carry most of C and are solved at once, so it is the rest that must become small.
+        residual = C - self._apply_M(solution)
+        # The largest eigenvalues make up most of C and are solved exactly, so it is the rest that must become small.
         rest = (C.square().sum(dim=0) - inside.square().sum(dim=0)).clamp_min(0)
         enough = self.tolerance**2 * rest + torch.finfo(self.dtype).eps ** 1.5 * C.square().sum(dim=0)
         direction = self._precondition(residual)
@@ -196,7 +200,7 @@ class Ridge:
             live = residual.square().sum(dim=0) > enough
             if not bool(live.any()):
                 break
-            image = self._times_M(direction)
+            image = self._apply_M(direction)
             # A column that is done stays as it is; its step would be 0/0 once the residual is exactly zero.
             step = (slope / (direction * image).sum(dim=0)).where(live, 0.0)
             solution.addcmul_(direction, step)
@@ -210,10 +214,10 @@ class Ridge:
         return solution, residual
 
 
-def _cheaper(X: sparse.csr_array, n_labels: int) -> str:
-    """The solver with the smaller estimate of multiplications, among those that fit in memory."""
+def choose_solver(X: sparse.csr_array, n_labels: int) -> str:
+    """Return the solver with the smaller estimate of multiplications, among those that fit in memory."""
     size = min(X.shape)
-    if size > MOST_DENSE:
+    if size > MAX_DENSE_UNKNOWNS:
         return "cg"
     dense = size**3 + 2 * size**2 * n_labels
-    return "cholesky" if dense <= SPARSE_SLOWER * USUAL_ROUNDS * 4 * X.nnz * n_labels + 10**10 else "cg"
+    return "cholesky" if dense <= SPARSE_TO_DENSE_COST * USUAL_ROUNDS * 4 * X.nnz * n_labels + 10**10 else "cg"

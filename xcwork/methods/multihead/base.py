@@ -27,7 +27,7 @@ from xcwork.core.split import Split
 from xcwork.data.groups import find_groups_sharing_labels
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, Part, TopK, param
-from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP, train_epochs
 from xcwork.methods.inputs import Documents, read_documents
 from xcwork.methods.layout import Check, Misfit, array, arrays, history, listing, text, whole
@@ -118,7 +118,7 @@ class MultiHead(Method):
             self._schedule(len(kept)),
             lambda: self._measured(network, X[held], train.Y[held]),
         )
-        progress = Progress(self._checkpoint, train, self.get_params())
+        progress = TrainingProgress(self._checkpoint, train, self.get_params())
         epochs = training.schedule.epochs
         self.curve_ = train_epochs(training, "training", progress, epochs=epochs, patience=self.patience)
         self.weights_ = training.weights()  # the average, if there is one; with ranks, all of it on the first

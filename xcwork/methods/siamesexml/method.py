@@ -42,7 +42,7 @@ from xcwork.compute.device import CHOICES
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
-from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.layout import Check, array, arrays, history, listing, matrix, number, record, stored
 from xcwork.methods.siamesexml import initial
@@ -155,7 +155,7 @@ class SiameseXML(Method):
         self.Y_ = train.Y
         from xcwork.methods.siamesexml.training import train_members
 
-        progress = Progress(self._checkpoint, train, self.get_params())
+        progress = TrainingProgress(self._checkpoint, train, self.get_params())
         trained = train_members(self, self.tokens, train, self.Z_, progress)
         self.members_ = [member.state() for member in trained.members]
         self.terms_, self.terms_bias_ = trained.terms.weights, trained.terms.bias

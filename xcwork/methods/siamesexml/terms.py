@@ -21,7 +21,7 @@ from scipy import sparse
 from xcwork.core.topk import TopK
 from xcwork.kernels import cores_for
 from xcwork.kernels.pair_scores import pair_products
-from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.pair_svm import OwnProblem
 from xcwork.methods.common.training_pairs import training_pairs
 from xcwork.sparse import enlarge
@@ -58,7 +58,7 @@ class Terms:
 
 
 def learn_terms(
-    X: sparse.csr_array, Y: sparse.csr_array, near: np.ndarray, settings: Any, progress: Progress, name: str
+    X: sparse.csr_array, Y: sparse.csr_array, near: np.ndarray, settings: Any, progress: TrainingProgress, name: str
 ) -> Terms:
     """Classifiers from documents X (n_documents, n_tokens), their labels Y and labels `near` them, -1 for none.
 

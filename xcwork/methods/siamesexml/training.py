@@ -25,7 +25,7 @@ from xcwork.core.propensity import Propensity
 from xcwork.core.split import Split
 from xcwork.core.topk import MISSING
 from xcwork.data.groups import find_groups_sharing_labels
-from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import Curve, train_epochs
 from xcwork.methods.siamesexml import fusion
 from xcwork.methods.siamesexml.classifiers import Classifiers, ClassifierTraining
@@ -90,7 +90,9 @@ class Trained:
     curves: dict[str, Curve]
 
 
-def train_members(settings: Any, tokens: Tokens, train: Split, Z: sparse.csr_array, progress: Progress) -> Trained:
+def train_members(
+    settings: Any, tokens: Tokens, train: Split, Z: sparse.csr_array, progress: TrainingProgress
+) -> Trained:
     """Train every member and choose the weights of their scores."""
     whole = Corpus.of(train, tokens, Z)
     _log_what_is_left_out(whole)
@@ -112,7 +114,7 @@ def train_members(settings: Any, tokens: Tokens, train: Split, Z: sparse.csr_arr
     return Trained(members, terms, chosen, curves)
 
 
-def _terms(member: Member, corpus: Corpus, settings: Any, progress: Progress, whose: str) -> Terms:
+def _terms(member: Member, corpus: Corpus, settings: Any, progress: TrainingProgress, whose: str) -> Terms:
     """Classifiers over words from the documents of `corpus`, which `member` has placed; none if nothing uses them."""
     if not settings.terms or settings.alpha is not None or not corpus.is_useful.any():
         return Terms.none(*corpus.Z.shape)
@@ -189,7 +191,9 @@ def _neighbourhood(encoder: Encoder, corpus: Corpus, settings: Any, seed: int) -
 class _MemberTraining:
     """The four modules of one member."""
 
-    def __init__(self, settings: Any, corpus: Corpus, validation: Corpus, progress: Progress, number: int) -> None:
+    def __init__(
+        self, settings: Any, corpus: Corpus, validation: Corpus, progress: TrainingProgress, number: int
+    ) -> None:
         self.settings, self.corpus, self.progress = settings, corpus, progress
         self.seed = settings.seed + number
         self.suffix = "" if settings.members == 1 else f" {number + 1}"

@@ -43,7 +43,7 @@ from xcwork.compute.device import CHOICES, resolve_kind
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
-from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.layout import Check, Misfit, array, matrix, number
 from xcwork.methods.zestxml.borrow import borrowed_terms, typical_terms
@@ -153,7 +153,7 @@ class ZestXML(Method):
         votes = self._count_pairs(X, Y, roles)
         if self.variant == "xhtp":
             return
-        progress = Progress(self._checkpoint, train, self.get_params())
+        progress = TrainingProgress(self._checkpoint, train, self.get_params())
         borrowed = self._borrow(X, Y, roles)
         tuning = Tuning(self, X, Y, train.filter_pairs, features, borrowed, roles, progress)
         try:

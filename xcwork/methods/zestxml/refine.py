@@ -24,7 +24,7 @@ from scipy import sparse
 
 from xcwork.compute.parallel import on_all_threads
 from xcwork.kernels.bilinear_training import Pairs, Shared, shared_slopes, shared_step
-from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import train_epochs
 from xcwork.sparse import Rows, replace_values, to_rows
 
@@ -46,7 +46,9 @@ class SharedProblem:
     batch: int
     seed: int
 
-    def refine(self, start: sparse.csr_array, epochs: int, patience: int, progress: Progress) -> sparse.csr_array:
+    def refine(
+        self, start: sparse.csr_array, epochs: int, patience: int, progress: TrainingProgress
+    ) -> sparse.csr_array:
         """Train `start` (n_features, n_label_features) for up to `epochs` epochs, on the same support."""
         training = SharedTraining(self, start)
         train_epochs(training, PHASE, progress, epochs=epochs, patience=patience, smaller_is_better=True)

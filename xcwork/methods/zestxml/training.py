@@ -22,7 +22,7 @@ from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.split import Split
 from xcwork.data.groups import find_groups_sharing_labels
 from xcwork.kernels.bilinear_training import Pairs
-from xcwork.methods.common.checkpoints import Progress
+from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.pair_svm import OwnProblem
 from xcwork.methods.common.training_pairs import training_pairs, without_labels
 from xcwork.methods.zestxml.label_features import LabelFeatures
@@ -81,7 +81,7 @@ class Tuning:
     features: LabelFeatures
     borrowed: sparse.csr_array  # (n_labels, n_label_features): what hidden labels have besides, as unseen ones do
     roles: Roles
-    progress: Progress
+    progress: TrainingProgress
 
     def run(self, shortlister: Shortlister, start: sparse.csr_array, voted: Voted) -> Learned:
         """All stages; `start` (n_features, n_label_features) is where shared pairs begin, by the votes of `voted`."""

@@ -18,7 +18,7 @@ from xcwork.core.split import Split
 from xcwork.core.topk import TopK
 from xcwork.kernels import cores_for
 from xcwork.kernels.sqrt_lasso import score_rows
-from xcwork.methods.common.sparse_torch import Product, accelerator
+from xcwork.methods.common.sparse_torch import SparseProduct, find_accelerator
 from xcwork.metrics.ranking import document_ratios, place
 from xcwork.progress import batches
 from xcwork.search import top_k_rows
@@ -27,12 +27,13 @@ from xcwork.sparse import to_rows
 if TYPE_CHECKING:
     import torch
 
-BLOCK_SCORES = 2**24  # scores computed at once, 64 MB
-KS = (1, 3, 5)
+SCORES_PER_BLOCK = 2**24  # 64 MB
+MAX_DOCUMENTS_PER_BLOCK = 1024
+MEASURED_KS = (1, 3, 5)
 
 
 @dataclass(frozen=True, eq=False)
-class Scorer:
+class LandmarkScorer:
     """Everything a prediction needs."""
 
     direct: sparse.csr_array  # (n_features + 1, k): predictors of the landmarks
@@ -42,49 +43,51 @@ class Scorer:
     candidates: np.ndarray  # (n_labels,) bool: labels that may be predicted
     device: str = "auto"
 
-    def top_k(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        """The best labels of every row of `X` (with its bias column), of those in `among` if given."""
+    def rank_labels(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        """Return the best labels of each row of `X` (with its bias column), of those in `among` if given."""
         barred = ~self.candidates
         if among is not None:
             barred |= ~np.isin(np.arange(len(barred)), among)
-        rows = int(np.clip(BLOCK_SCORES // len(self.candidates), 1, 1024))
-        # A CPU needs no start-up and is quick on sparse rows, so `auto` stays there.
-        device = None if self.device in ("auto", "cpu") else accelerator(self.device)
+        n_rows = int(np.clip(SCORES_PER_BLOCK // len(self.candidates), 1, MAX_DOCUMENTS_PER_BLOCK))
+        # A CPU needs no start-up and is fast on sparse rows, so `auto` stays there.
+        device = None if self.device in ("auto", "cpu") else find_accelerator(self.device)
         best = []
-        for x in batches(X, rows, "scoring"):
-            scores = self.scores(x) if device is None else self.torch_scores(x, device)  # (n_rows, n_labels)
+        for x in batches(X, n_rows, "scoring"):
+            scores = self.score(x) if device is None else self.score_with_torch(x, device)  # (n_rows, n_labels)
             scores[:, barred] = -np.inf
             best.append(top_k_rows(scores, k))
         return TopK.concatenate(best)
 
-    def scores(self, X: sparse.csr_array, dtype: type = np.float32) -> np.ndarray:
-        """Scores of all labels, (n_rows, n_labels)."""
+    def score(self, X: sparse.csr_array, dtype: type = np.float32) -> np.ndarray:
+        """Return the scores of all labels, (n_rows, n_labels)."""
         out = np.empty((X.shape[0], self.decoder.shape[1]), dtype)
-        matrices = [to_rows(matrix, dtype) for matrix in (X, self.direct, self.decoder, self.own)]
+        x, direct, decoder, own = (to_rows(matrix, dtype) for matrix in (X, self.direct, self.decoder, self.own))
         with cores_for(out.size):
-            score_rows(*matrices, self.own_labels.astype(np.int64, copy=False), out)
+            score_rows(x, direct, decoder, own, self.own_labels.astype(np.int64, copy=False), out)
         return out
 
-    def torch_scores(self, X: sparse.csr_array, device: torch.device) -> np.ndarray:
-        """The same by torch on `device`."""
+    def score_with_torch(self, X: sparse.csr_array, device: torch.device) -> np.ndarray:
+        """Return the same scores, computed by torch on `device`."""
         import torch
 
-        def product(matrix: sparse.sparray) -> Product:
-            return Product(matrix.T, torch.float32, device, kernel=False)
+        def transpose(matrix: sparse.csr_array) -> SparseProduct:
+            return SparseProduct(matrix.T, torch.float32, device, kernel=False)
 
         documents = torch.as_tensor(X.T.toarray(), dtype=torch.float32, device=device)  # (n_features + 1, n_rows)
-        scores = product(self.decoder) @ (product(self.direct) @ documents)  # (n_labels, n_rows)
+        scores = transpose(self.decoder) @ (transpose(self.direct) @ documents)  # (n_labels, n_rows)
         if len(self.own_labels):
-            scores[torch.as_tensor(self.own_labels, device=device)] = product(self.own) @ documents
+            scores[torch.as_tensor(self.own_labels, device=device)] = transpose(self.own) @ documents
         return scores.T.contiguous().cpu().numpy()
 
     def measure(self, split: Split, X: sparse.csr_array, name: str) -> dict[str, float]:
-        """P@k and nDCG@k of these scores on `split`, whose features with bias column are `X`, keyed by `name`."""
+        """Return P@k and nDCG@k on `split`, whose features with bias column are `X`; names start with `name`."""
         pairs = split.filter_pairs
-        spare = 0 if pairs is None or len(pairs) == 0 else int(np.bincount(pairs[:, 0]).max())
-        best = self.top_k(X, max(KS) + spare)
-        best = best.without(pairs) if spare else best
-        ratios = document_ratios(place(best.head(max(KS)), split.Y), np.ones(split.n_labels), KS)
+        most = max(MEASURED_KS)
+        if pairs is None or len(pairs) == 0:
+            best = self.rank_labels(X, most)
+        else:
+            best = self.rank_labels(X, most + int(np.bincount(pairs[:, 0]).max())).without(pairs)
+        ratios = document_ratios(place(best.head(most), split.Y), np.ones(split.n_labels), MEASURED_KS)
         return {
             f"{name}_{metric}": ratio.percent()
             for metric, ratio in ratios.items()

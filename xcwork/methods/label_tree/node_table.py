@@ -1,4 +1,4 @@
-"""A tree as a table, one row a node: what the dashboard and notebooks draw it from."""
+"""A tree as a table, one row per node: what the dashboard and notebooks draw it from."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xcwork.core.features import Features
-from xcwork.core.labels import LabelSpace
-from xcwork.methods.label_tree.forest import Forest, labels_below
+from xcwork.methods.label_tree.forest import Forest
+from xcwork.methods.label_tree.model import LabelTreeModel
+from xcwork.methods.label_tree.shape import find_labels_below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,18 +17,18 @@ if TYPE_CHECKING:
 NO_PARENT = -1
 
 
-def tree_frame(
-    forest: Forest, tree: int, features: Features, labels: LabelSpace, frequencies: np.ndarray, terms: int, names: int
-) -> pd.DataFrame:
-    """The nodes of one tree from the root on.
+def tabulate_nodes(model: LabelTreeModel, tree: int, *, n_terms: int, n_names: int) -> pd.DataFrame:
+    """Return the nodes of one tree from the root on.
 
     Columns: node, parent (-1 at the root), level, slots, labels (how many are below), documents (how often those labels
     occur in training), terms (with the largest weights on the way in), some_labels (the most frequent ones below).
     """
     import pandas as pd
 
+    forest = model.forest
+    frequencies = model.label_frequencies
     nodes = forest.nodes_of_tree(tree)
-    below = labels_below(forest.first_slot, forest.targets, nodes)
+    below = find_labels_below(forest.first_slot, forest.targets, nodes)
     rows: list[dict[str, Any]] = []
     levels: dict[int, int] = {}
     for node in nodes:
@@ -35,7 +36,7 @@ def tree_frame(
         parent = NO_PARENT if way_in is None else forest.node_of(way_in)
         levels[node] = 0 if way_in is None else levels[parent] + 1
         members = below[node]
-        frequent = members[np.lexsort((members, -frequencies[members]))][:names]
+        frequent = members[np.lexsort((members, -frequencies[members]))][:n_names]
         rows.append(
             {
                 "node": node,
@@ -44,15 +45,15 @@ def tree_frame(
                 "slots": int(forest.first_slot[node + 1] - forest.first_slot[node]),
                 "labels": len(members),
                 "documents": int(frequencies[members].sum()),
-                "terms": [] if way_in is None else _terms(forest, way_in, features, terms),
-                "some_labels": [labels.names[label] for label in frequent.tolist()],
+                "terms": [] if way_in is None else name_best_terms(forest, way_in, model.features, n_terms),
+                "some_labels": [model.labels.names[label] for label in frequent.tolist()],
             }
         )
     return pd.DataFrame(rows)
 
 
-def _terms(forest: Forest, slot: int, features: Features, count: int) -> list[str]:
-    """The terms that speak most for a slot."""
+def name_best_terms(forest: Forest, slot: int, features: Features, n_terms: int) -> list[str]:
+    """Return the terms that are the strongest evidence for a slot."""
     found, weights = forest.classifier(slot)
-    best = np.argsort(-weights, kind="stable")[:count]
+    best = np.argsort(-weights, kind="stable")[:n_terms]
     return [features.name(int(found[at])) for at in best if weights[at] > 0]

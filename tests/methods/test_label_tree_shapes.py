@@ -13,32 +13,33 @@ from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.errors import DataError
 from xcwork.methods.label_tree import LabelTree
-from xcwork.methods.label_tree.forest import Shape, labels_below
-from xcwork.methods.label_tree.growing import Clustering, given_tree
+from xcwork.methods.label_tree.clustering import LabelClustering
+from xcwork.methods.label_tree.hierarchy import read_given_tree
+from xcwork.methods.label_tree.shape import TreeShape, find_labels_below
 from xcwork.sparse import Rows
 
 
-def clustering(n_labels: int = 64, **options) -> Clustering:
+def clustering(n_labels: int = 64, **options) -> LabelClustering:
     """Labels whose centroids lie at four corners, sixteen at each."""
     rng = np.random.default_rng(0)
     V = np.repeat(np.eye(4, dtype=np.float32), n_labels // 4, axis=0) + rng.random((n_labels, 4), np.float32) / 20
     csr = sparse.csr_array(V / np.linalg.norm(V, axis=1, keepdims=True))
     rows = Rows(csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int64))
     usual = {"centroids": rows, "n_features": 4, "branching": 2, "balanced": True, "leaf_size": 4, "max_depth": 100}
-    return Clustering(**usual | options)
+    return LabelClustering(**usual | options)
 
 
-def sizes(shape: Shape) -> list[int]:
-    below = labels_below(shape.first_slot, shape.targets, range(shape.n_nodes))
+def sizes(shape: TreeShape) -> list[int]:
+    below = find_labels_below(shape.first_slot, shape.targets, range(shape.n_nodes))
     return [len(below[node]) for node in range(shape.n_nodes)]
 
 
-def nested(shape: Shape, node: int = 0) -> list:
+def nested(shape: TreeShape, node: int = 0) -> list:
     return [~t if t < 0 else nested(shape, t) for t in shape.targets[shape.slots(node)].tolist()]
 
 
-def grown(**options) -> Shape:
-    return clustering(**options).grow(np.arange(64, dtype=np.int32), (0, 0), "growing")
+def grown(**options) -> TreeShape:
+    return clustering(**options).grow_tree(np.arange(64, dtype=np.int32), (0, 0), "growing")
 
 
 def test_halves_of_halves():
@@ -47,6 +48,12 @@ def test_halves_of_halves():
 
 def test_wider_branches_skip_levels():
     assert sizes(grown(branching=4)) == [64, *[16] * 4, *[4] * 16]
+
+
+def test_fewer_labels_than_branches_are_split_into_single_ones():
+    shape = clustering(branching=8, leaf_size=1).grow_tree(np.arange(11, dtype=np.int32), (0, 0), "growing")
+    assert sizes(shape)[0] == 11
+    assert sorted(~shape.targets[shape.targets < 0]) == list(range(11))
 
 
 def test_the_greatest_depth_ends_it():
@@ -71,14 +78,14 @@ def test_clusters_as_they_come_keep_corners_together():
 def test_labels_that_cannot_be_told_apart_stay_together():
     same = sparse.csr_array(np.ones((30, 4), np.float32) / 2)
     rows = Rows(same.data, same.indices.astype(np.int32), same.indptr.astype(np.int64))
-    shape = clustering(centroids=rows, balanced=False).grow(np.arange(30, dtype=np.int32), (0, 0), "growing")
+    shape = clustering(centroids=rows, balanced=False).grow_tree(np.arange(30, dtype=np.int32), (0, 0), "growing")
     assert sizes(shape) == [30]
 
 
 def tree_of(parents: dict[str, list[str]], trained: list[str] | None = None) -> list:
     labels = LabelSpace(list(parents), uids=list(parents), parents=list(parents.values()))
     chosen = list(parents) if trained is None else trained
-    shape = given_tree(labels, np.array([labels.id_of(name) for name in chosen]))
+    shape = read_given_tree(labels, np.array([labels.id_of(name) for name in chosen]))
 
     def named(slots: list) -> list:
         return [named(slot) if isinstance(slot, list) else labels.names[slot] for slot in slots]
