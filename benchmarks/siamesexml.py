@@ -33,12 +33,12 @@ GROWTH = {
     "dimension": 64,
     "epochs": 1,
     "classifier_epochs": 0,
-    "batch": 2048,
+    "batch_size": 2048,
     "search": "hnsw",
     "start": "random",
     "shortlist": 200,
     "terms": False,
-    "held_out": 0.0,
+    "validation": 0.0,
 }
 COMPARED, TIMED = 200, 2000  # documents
 
@@ -126,19 +126,20 @@ def changed(model: Any, params: dict[str, Any]) -> Any:
     from xcwork.methods.base import Method
 
     state = model.to_state()
-    members = [member | {"indices": {}} for member in state["learned"]["members_"]]
-    learned = state["learned"] | {"members_": members}
+    members = [member | {"indices": {}} for member in state["learned"]["members"]]
+    learned = state["learned"] | {"members": members}
     return Method.from_state(state | {"params": state["params"] | params, "learned": learned})
 
 
 def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Seconds of a step, ours and plain, in turns."""
     from benchmarks._plain_siamese import PlainClassifiers, PlainEncoder, trainers
+    from xcwork.methods.model import Params
     from xcwork.methods.siamesexml.method import SiameseXML
 
     method = SiameseXML(**parsed("siamesexml", options.set))
     dataset = load(options.data, options.text)
-    encoder, classifiers = trainers(method, dataset.train)
+    encoder, classifiers = trainers(Params(method.get_params()), dataset.train)
     rows = []
     for name, ours, plain in (
         ("module I", encoder, PlainEncoder(encoder)),

@@ -29,7 +29,7 @@ from benchmarks._common import conditions, described, folder_bytes, markdown_tab
 VECTORIZER = {"stem": True, "max_features": 50_000}
 VARIANTS = ("xhtp", "tuned")
 WARM_UP = 200  # documents
-GROWTH_PARAMS = {"pairs": 20, "shortlist": 100, "own_weights": 100, "passes": 8, "epsilon": 0.003, "borrow": False}
+GROWTH_PARAMS = {"pairs": 20, "shortlist": 100, "max_weights": 100, "max_passes": 8, "epsilon": 0.003, "borrow": False}
 GROWTH_TEST_SHARE = 0.01
 COLUMNS = (
     "system",

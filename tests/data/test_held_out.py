@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,9 +14,10 @@ from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.data.groups import aggregate_labels, draw_random_groups, find_groups_sharing_labels
 from xcwork.data.hashing import hash_documents
+from xcwork.methods.model import Params
 from xcwork.methods.registry import create
 from xcwork.methods.siamesexml import fusion, training
-from xcwork.methods.siamesexml.training import Corpus
+from xcwork.methods.siamesexml.training import TokenCorpus
 from xcwork.methods.zestxml.training import Roles
 
 
@@ -73,9 +73,9 @@ def test_a_split_holds_out_whole_bags(bags):
 
 
 def test_zestxml_validates_on_whole_bags(bags):
-    roles = Roles.of(bags, bags.label_frequencies, create("zestxml", held_out=0.2))
-    assert roles.held_out.sum() == 40
-    assert not torn(bags, np.flatnonzero(roles.held_out))
+    roles = Roles.from_split(bags, Params(create("zestxml", validation=0.2).get_params()))
+    assert roles.validates.sum() == 40
+    assert not torn(bags, np.flatnonzero(roles.validates))
 
 
 def test_multihead_validates_on_whole_bags(bags):
@@ -87,8 +87,8 @@ def test_multihead_validates_on_whole_bags(bags):
 
 def test_siamesexml_validates_on_whole_bags(bags):
     nothing = sparse.csr_array(bags.Y.shape, dtype=np.float32)
-    corpus = Corpus(bags.X, bags.Y, nothing, bags.labels.Z, find_groups_sharing_labels(bags))
-    kept, held = training._parts(corpus, SimpleNamespace(held_out=0.2, seed=0))
+    corpus = TokenCorpus(bags.X, bags.Y, nothing, bags.labels.Z, find_groups_sharing_labels(bags))
+    kept, held = training.split_validation(corpus, Params({"validation": 0.2, "seed": 0}))
     assert len(held) == 40
     assert not torn(bags, held)
     assert sorted([*kept, *held]) == list(range(200))
@@ -98,13 +98,13 @@ def test_siamesexml_validates_on_whole_bags(bags):
 def test_siamesexml_chooses_weights_on_whole_bags(bags, monkeypatch):
     """Cross-validation learns from all but one fold; no bag may lie in two of them."""
     learned_from = []
-    ascent = fusion._Ascent.run
-    monkeypatch.setattr(fusion._Ascent, "run", lambda self: learned_from.append(self.documents) or ascent(self))
+    ascent = fusion.FactorAscent.run
+    monkeypatch.setattr(fusion.FactorAscent, "run", lambda self: learned_from.append(self.documents) or ascent(self))
     ids = np.tile(np.arange(9, dtype=np.int32), (200, 1))
     values = np.random.default_rng(0).random((len(fusion.NAMES), 200, 9), np.float32)
     places = list(range(len(fusion.NAMES)))
     group_of = find_groups_sharing_labels(bags)
-    fusion.choose(fusion.Scored(ids, values), bags.Y, bags.label_frequencies, places, group_of)
+    fusion.choose_weights(fusion.ScoredCandidates(ids, values), bags.Y, bags.label_frequencies, places, group_of)
     folds = [np.flatnonzero(~documents) for documents in learned_from if not documents.all()]
     assert len(folds) >= fusion.FOLDS
     assert not any(torn(bags, fold) for fold in folds)

@@ -27,7 +27,7 @@ from xcwork.progress import Callback
 
 pytestmark = pytest.mark.slow
 
-QUICK = {"dimension": 16, "epochs": 4, "classifier_epochs": 3, "batch": 128}
+QUICK = {"dimension": 16, "epochs": 4, "classifier_epochs": 3, "batch_size": 128}
 
 
 @functools.cache
@@ -61,7 +61,7 @@ def test_it_learns_and_finds_unseen_labels_by_their_text():
     tfidf = xcwork.evaluate(xcwork.create("tfidf").fit(data().train), data())
     assert report.metrics["P@1"] > tfidf.metrics["P@1"] - 1
     assert report.unseen["P@1"] > 30
-    assert set(model.curves_) == {"training the encoder", "training the classifiers"}
+    assert set(model.model_.curves) == {"training the encoder", "training the classifiers"}
 
 
 def test_training_beats_the_start():
@@ -73,13 +73,14 @@ def test_training_beats_the_start():
 def test_the_limits_of_alpha(alpha):
     """α = 1 ranks by the classifiers alone; α = 0 ranks without them."""
     model = fitted(alpha=alpha)
-    runtime, X = model.runtime, data().test.X[:20]
-    member, f = runtime.members[0], runtime.members[0].encoder.encode(model.tokens.of_documents(X))
+    ranker, X = model.model_.ranker, data().test.X[:20]
+    member = ranker.members[0]
+    f = member.encoder.encode(model.model_.tokens.map_documents(X))
     cosines = member.encoder.finish(f) @ member.classifiers.T
     best = model.predict(X, k=50)
     if alpha == 1:
         np.testing.assert_allclose(best.scores, np.take_along_axis(cosines, best.ids, axis=1), atol=1e-5)
-        assert runtime.weights.needs == [True, False, False, False, False, False]
+        assert ranker.weights.needs == [True, False, False, False, False, False]
     else:
         member.classifiers[:] = 0
         again = model.predict(X, k=50)
@@ -88,13 +89,13 @@ def test_the_limits_of_alpha(alpha):
 
 def test_classifiers_over_words_are_those_of_a_linear_machine():
     """With every label on every shortlist they solve one-vs-all's problem: the same signs, nearly the same margins."""
-    model = fitted(held_out=0.0, shortlist=50)
+    model = fitted(validation=0.0, shortlist=50)
     reference = xcwork.create("one_vs_all", prune=0.0, tolerance=0.01).fit(data().train)
     X = data().test.X[:100]
-    found = model.runtime.scored(X, 50)
+    found = model.model_.ranker.score(X, 50)
     ids, margins = found.ids, found.values[NAMES.index("terms")]
     assert (ids == np.arange(50)).all()
-    exact = (X @ reference.weights_).toarray() + reference.bias_
+    exact = (X @ reference.model_.weights).toarray() + reference.model_.bias
     seen = np.flatnonzero(model.label_frequencies_)
     assert np.abs(margins - exact)[:, seen].max() < 0.25
     assert np.corrcoef(margins[:, seen].ravel(), exact[:, seen].ravel())[0, 1] > 0.99
@@ -103,8 +104,8 @@ def test_classifiers_over_words_are_those_of_a_linear_machine():
 
 def test_they_can_be_left_out():
     model = fitted(terms=False)
-    assert not model.runtime.weights.needs[NAMES.index("terms")]
-    assert model.terms_.nnz == 0
+    assert not model.model_.ranker.weights.needs[NAMES.index("terms")]
+    assert model.model_.word_weights.nnz == 0
 
 
 def test_the_tail_knob_prefers_rarer_labels():
@@ -112,7 +113,7 @@ def test_the_tail_knob_prefers_rarer_labels():
     frequencies = plain.label_frequencies_
     means = [frequencies[model.predict(data().test, k=3).ids].mean() for model in (plain, tail)]
     assert means[1] < means[0]
-    difference = plain.runtime.weights.constant - tail.runtime.weights.constant
+    difference = plain.model_.ranker.weights.constant - tail.model_.ranker.weights.constant
     np.testing.assert_allclose(difference, np.log1p(frequencies), atol=1e-5)
 
 
@@ -124,17 +125,17 @@ def test_graphs_give_what_exact_search_gives(tmp_path):
     assert min(recalls.values()) == 100
     graph.save(tmp_path / "model")
     loaded = xcwork.load_method(tmp_path / "model")
-    assert "text_index" in loaded.runtime.members[0].around.__dict__, "the graph is loaded, not built again"
+    assert "text_index" in loaded.model_.ranker.members[0].around.__dict__, "the graph is loaded, not built again"
     loaded.add_labels(["t0_w1 t0_w2"], ["new"])
     assert loaded.predict("t0_w1 t0_w2", k=1).named()[0]["label"] == "new"
 
 
 def test_an_ensemble_is_the_mean_of_its_members():
     # Without held-out documents all weights are the usual ones, and terms, which all members share, are left out.
-    alike = {"held_out": 0.0, "terms": False}
+    alike = {"validation": 0.0, "terms": False}
     models = [fitted(**alike), fitted(**alike, seed=1), fitted(**alike, members=2)]
-    assert len(models[2].members_) == 2
-    assert len(models[2].curves_) == 4
+    assert len(models[2].model_.members) == 2
+    assert len(models[2].model_.curves) == 4
     X = data().test.X[:10]
     scores = [model.predict(X, k=50).to_csr(50).toarray() for model in models]
     np.testing.assert_allclose(scores[2], (scores[0] + scores[1]) / 2, atol=1e-5)
@@ -148,7 +149,7 @@ def test_an_ensemble_is_the_mean_of_its_members():
         {"activation": "identity"},
         {"nu": 0.2},
         {"plus": False},
-        {"members": 2, "held_out": 0.0},
+        {"members": 2, "validation": 0.0},
     ],
     ids=str,
 )
@@ -179,9 +180,9 @@ def test_an_explanation_names_tokens_documents_and_words():
 
 def test_the_supplements_variant_trains():
     model = supplement(**QUICK, search="exact").fit(data().train)
-    assert model.members_[0]["text"].shape[1] == 17
-    assert model.members_[0]["classifiers"].shape[1] == 18
-    assert not model.runtime.weights.needs[NAMES.index("documents")]
+    assert model.model_.members[0]["text"].shape[1] == 17
+    assert model.model_.members[0]["classifiers"].shape[1] == 18
+    assert not model.model_.ranker.weights.needs[NAMES.index("documents")]
     assert p1(model) > 20
 
 
@@ -194,7 +195,7 @@ def test_curves_are_reported_and_continued_after_a_stop(tmp_path):
     resumed = SiameseXML(**QUICK).fit(data().train, callbacks=[second], checkpoint=checkpoint)
     assert len(first.values) == 3
     assert first.values + second.values == whole.values
-    assert resumed.curves_ == expected.curves_
+    assert resumed.model_.curves == expected.model_.curves
     assert set(whole.values[0][1]) == {"epoch", "nDCG@5", "P@1", "PSP@1"}  # the start
     assert set(whole.values[1][1]) == {"epoch", "loss", "nDCG@5", "P@1", "PSP@1"}
     a, b = (model.predict(data().test, k=5) for model in (expected, resumed))
@@ -204,10 +205,10 @@ def test_curves_are_reported_and_continued_after_a_stop(tmp_path):
 
 def test_it_stops_when_validation_gets_no_better():
     recorder = Recorder()
-    params = QUICK | {"epochs": 60, "start": "random", "rate": 0.3, "patience": 2, "classifier_epochs": 0}
+    params = QUICK | {"epochs": 60, "start": "random", "learning_rate": 0.3, "patience": 2, "classifier_epochs": 0}
     model = SiameseXML(**params).fit(data().train, callbacks=[recorder])
     values = [values["nDCG@5"] for phase, values in recorder.values if phase == "training the encoder"]
-    (curve,) = model.curves_.values()
+    (curve,) = model.model_.curves.values()
     assert values[1:] == [entry["nDCG@5"] for entry in curve]
     assert 0 < np.argmax(values) == len(curve) - 2 < 58
 
@@ -218,13 +219,13 @@ def test_lemma_one_holds_and_norms_are_those_of_the_model():
     assert found["Lemma 1: labels within the bound"] == 100
     assert 0 < found["Lemma 1: largest movement measured, mean"] <= found["Lemma 1: bound on a score's movement, mean"]
     assert found["candidate recall"] == 100
-    table = model.members_[0]["encoder"]["table"].astype(np.float64)
+    table = model.model_.members[0]["encoder"]["table"].astype(np.float64)
     assert found["‖E‖₁,₁"] == pytest.approx(np.abs(table).sum(), rel=1e-5)
     assert found["‖E‖∞,₁"] == pytest.approx(sum(np.abs(table[:, i]).max() for i in range(16)), rel=1e-5)
-    residual = model.members_[0]["encoder"]["residual"]
+    residual = model.model_.members[0]["encoder"]["residual"]
     assert found["‖R‖σ"] == pytest.approx(abs(residual["radius"][0]), rel=1e-4)
-    member, test = model.runtime.members[0], data().test
-    rest = sparse.csr_array((len(test), model.tokens.size - test.X.shape[1]), dtype=np.float32)
+    member, test = model.model_.ranker.members[0], data().test
+    rest = sparse.csr_array((len(test), model.model_.tokens.size - test.X.shape[1]), dtype=np.float32)
     X = sparse.csr_array(sparse.hstack([test.X, rest]))
     cosines = member.encoder.finish(member.encoder.encode(X)) @ member.classifiers.T  # (n_documents, n_labels)
     is_relevant = test.Y.toarray() > 0
@@ -245,7 +246,7 @@ def test_word_vectors_set_the_dimension(checkerboard, tmp_path):
     lines = [" ".join([word, *map(str, np.eye(30, dtype=int)[i])]) for i, word in enumerate(words)]
     (tmp_path / "words.vec").write_text("\n".join(lines), "utf-8")
     model = SiameseXML(vectors=str(tmp_path / "words.vec"), epochs=2, classifier_epochs=1).fit(checkerboard.train)
-    assert model.members_[0]["text"].shape == (9, 30)
+    assert model.model_.members[0]["text"].shape == (9, 30)
     assert set(model.predict("red", k=4).ids[0].tolist()) == {0, 2, 4, 6}
 
 
@@ -268,7 +269,7 @@ def test_awkward_data_neither_crash_nor_make_nan(jumble, trait, search):
     elif trait == "one pair":
         train = train.take([0])
     elif trait == "batch of one":
-        params |= {"batch": 1, "classifier_batch": 1, "negatives": 1}
+        params |= {"batch_size": 1, "classifier_batch_size": 1, "negatives": 1}
     else:  # labels with text have no documents, labels with documents no text
         Z = train.labels.Z.toarray()
         Z[train.label_frequencies > 0] = 0
@@ -289,7 +290,7 @@ def test_label_features_of_their_own_vocabulary(jumble):
     labels = LabelSpace(jumble.labels.names, Z=sparse.csr_array(Z), features=theirs)
     train = Split(jumble.train.X, jumble.train.Y, labels, jumble.train.features)
     model = SiameseXML(epochs=2, classifier_epochs=1).fit(train)
-    assert model.members_[0]["encoder"]["table"].shape[0] == 26
+    assert model.model_.members[0]["encoder"]["table"].shape[0] == 26
     terms = {part.label_term for part in model.explain(jumble.test.X[[0]], 0)}
     assert {"t3", "elsewhere"} <= terms
 
@@ -300,7 +301,7 @@ def test_bad_parameters_are_refused(jumble):
     with pytest.raises(ConfigError, match="graphs must name"):
         xcwork.create("siamesexml", graphs="")
     bare = replace(jumble.train, Y=sparse.csr_array(jumble.train.Y.shape, dtype=np.float32))
-    with pytest.raises(DataError, match="no training document carries a label"):
+    with pytest.raises(DataError, match="no training document has a label"):
         SiameseXML().fit(bare)
 
 
@@ -321,10 +322,12 @@ def test_a_model_in_double_precision_predicts_the_same():
             return sparse.csr_array(arrays, shape=value.shape)
         return value
 
-    learned = state["learned"] | {name: doubled(state["learned"][name]) for name in ("members_", "Z_", "terms_", "Y_")}
+    learned = state["learned"] | {
+        name: doubled(state["learned"][name]) for name in ("members", "Z", "word_weights", "Y")
+    }
     again = Method.from_state(state | {"learned": learned})
     expected, found = (m.predict(data().test, k=5) for m in (model, again))
     np.testing.assert_array_equal(expected.ids, found.ids)
-    runtime = again.runtime
-    assert (runtime.terms.weights.dtype, runtime.terms.weights.indices.dtype) == (np.float32, np.int32)
-    assert runtime.members[0].around.centroids.dtype == np.float32
+    ranker = again.model_.ranker
+    assert (ranker.words.weights.dtype, ranker.words.weights.indices.dtype) == (np.float32, np.int32)
+    assert ranker.members[0].around.centroids.dtype == np.float32

@@ -15,12 +15,17 @@ from scipy import sparse
 from xcwork.core.features import Features
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.common.row_adam import RowAdam
-from xcwork.methods.common.token_bags import Bags
-from xcwork.methods.siamesexml.encoder import Encoder, Residual, normalised
-from xcwork.methods.siamesexml.initial import decomposed, initial_table, recognisable, table_from_file
-from xcwork.methods.siamesexml.likelihood import CLASSIFIERS, ENCODER, Likelihood
-from xcwork.methods.siamesexml.module_one import EncoderTraining, Sampler, contrast, rate_at
-from xcwork.methods.siamesexml.tokens import Tokens
+from xcwork.methods.common.token_bags import TokenBags
+from xcwork.methods.siamesexml.encoder import Encoder, Residual, normalise
+from xcwork.methods.siamesexml.encoder_training import EncoderTraining, LabelSampler, decay_learning_rate
+from xcwork.methods.siamesexml.initial_embeddings import decompose, make_initial_table, mix_with_random, read_table
+from xcwork.methods.siamesexml.loss import (
+    CLASSIFIER_LIKELIHOOD,
+    ENCODER_LIKELIHOOD,
+    Likelihood,
+    compute_encoder_loss,
+)
+from xcwork.methods.siamesexml.token_map import TokenMap
 from xcwork.sparse import normalise_rows
 
 CPU = torch.device("cpu")
@@ -36,38 +41,38 @@ def random_texts(n: int, n_tokens: int, seed: int = 0) -> sparse.csr_array:
 @pytest.mark.parametrize(
     ("likelihood", "v", "positive", "negative"),
     [
-        (CLASSIFIERS, 1.0, 0.2876820724517809, 1.3862943611198906),
-        (CLASSIFIERS, 0.4388, 1.9712820724517809, 0.15000),
-        (CLASSIFIERS, 0.0, 3.2876820724517809, 0.03805531),
-        (CLASSIFIERS, -1.0, 6.2876820724517809, 0.0018607995),
-        (ENCODER, 1.0, 0.1053605156578263, 2.3025850929940455),
-        (ENCODER, -1.0, 3.1053605156578263, 0.04584329),
+        (CLASSIFIER_LIKELIHOOD, 1.0, 0.2876820724517809, 1.3862943611198906),
+        (CLASSIFIER_LIKELIHOOD, 0.4388, 1.9712820724517809, 0.15000),
+        (CLASSIFIER_LIKELIHOOD, 0.0, 3.2876820724517809, 0.03805531),
+        (CLASSIFIER_LIKELIHOOD, -1.0, 6.2876820724517809, 0.0018607995),
+        (ENCODER_LIKELIHOOD, 1.0, 0.1053605156578263, 2.3025850929940455),
+        (ENCODER_LIKELIHOOD, -1.0, 3.1053605156578263, 0.04584329),
     ],
 )
 def test_losses_and_slopes_at_the_ends_and_between(likelihood, v, positive, negative):
     at = torch.tensor(v, dtype=torch.float64, requires_grad=True)
-    assert likelihood.positive(at).item() == pytest.approx(positive, rel=1e-12)
-    assert likelihood.negative(at).item() == pytest.approx(negative, rel=2e-4)
-    (slope,) = torch.autograd.grad(likelihood.positive(at), at)
+    assert likelihood.compute_positive_loss(at).item() == pytest.approx(positive, rel=1e-12)
+    assert likelihood.compute_negative_loss(at).item() == pytest.approx(negative, rel=2e-4)
+    (slope,) = torch.autograd.grad(likelihood.compute_positive_loss(at), at)
     assert slope.item() == -likelihood.d
-    (slope,) = torch.autograd.grad(likelihood.negative(at), at)
+    (slope,) = torch.autograd.grad(likelihood.compute_negative_loss(at), at)
     p = likelihood.c * math.exp(likelihood.d * (v - 1))
     assert slope.item() == pytest.approx(likelihood.d * p / (1 - p), rel=1e-12)
-    single = likelihood.negative(torch.tensor(v, dtype=torch.float32)).item()
-    assert single == pytest.approx(likelihood.negative(at).item(), rel=2e-6)
+    single = likelihood.compute_negative_loss(torch.tensor(v, dtype=torch.float32)).item()
+    assert single == pytest.approx(likelihood.compute_negative_loss(at).item(), rel=2e-6)
 
 
 def test_the_margin_of_negatives_and_the_lipschitz_constants():
-    assert CLASSIFIERS.cosine_at(0.05 * CLASSIFIERS.d) == pytest.approx(0.4388, abs=1e-4)
-    assert CLASSIFIERS.lipschitz == 9.0
-    assert CLASSIFIERS.inverse_lipschitz == pytest.approx(math.exp(6) / 2.25)
+    assert CLASSIFIER_LIKELIHOOD.find_cosine(0.05 * CLASSIFIER_LIKELIHOOD.d) == pytest.approx(0.4388, abs=1e-4)
+    assert CLASSIFIER_LIKELIHOOD.lipschitz == 9.0
+    assert CLASSIFIER_LIKELIHOOD.inverse_lipschitz == pytest.approx(math.exp(6) / 2.25)
 
 
 @given(c=st.floats(0.01, 0.999), d=st.floats(0.1, 50), a=st.floats(-1.5, 1.5), b=st.floats(-1.5, 1.5))
 def test_losses_are_finite_and_monotone(c, d, a, b):
     v = torch.tensor(sorted((a, b)), dtype=torch.float64)
     model = Likelihood(c, d)
-    for loss in (model.positive(v), -model.negative(v)):
+    for loss in (model.compute_positive_loss(v), -model.compute_negative_loss(v)):
         assert torch.isfinite(loss).all()
         assert loss[0] >= loss[1]
 
@@ -86,13 +91,13 @@ def test_the_encoder_is_its_formula_and_rows_outside_the_batch_have_no_gradient(
     f = encoder.encode(X)
     np.testing.assert_allclose(f, expected.numpy(), atol=1e-6)
     assert encoder.finish(f).shape == (8, 5 + 2 * (nu > 0))
-    bags, sums = encoder.sums(X[:2])
-    encoder.intermediate(sums).sum().backward()
+    bags, sums = encoder.sum_bags(X[:2])
+    encoder.activate(sums).sum().backward()
     assert bags.tokens.tolist() == sorted(set(X[:2].indices.tolist()))
     whole = table.clone().requires_grad_()
     dense = torch.nn.functional.gelu(torch.from_numpy(X[:2].toarray()) @ whole)
-    normalised(dense, nu).sum().backward()
-    np.testing.assert_allclose(bags.gradient_of_tokens(sums.grad), whole.grad[bags.tokens], atol=1e-5)
+    normalise(dense, nu).sum().backward()
+    np.testing.assert_allclose(bags.sum_gradients(sums.grad), whole.grad[bags.tokens], atol=1e-5)
     assert not np.delete(whole.grad.numpy(), bags.tokens.numpy(), axis=0).any()
 
 
@@ -110,23 +115,23 @@ def test_an_embedding_does_not_depend_on_the_batch():
 def test_n_nu_gives_unit_vectors_even_of_zero_and_is_lipschitz(nu):
     a, b = torch.randn(2, 50, 6, generator=torch.Generator().manual_seed(0))
     a[0] = 0
-    assert normalised(a, nu).norm(dim=1).numpy() == pytest.approx(np.ones(50), rel=1e-5)
-    moved = (normalised(a, nu) - normalised(b, nu)).norm(dim=1)
+    assert normalise(a, nu).norm(dim=1).numpy() == pytest.approx(np.ones(50), rel=1e-5)
+    moved = (normalise(a, nu) - normalise(b, nu)).norm(dim=1)
     assert (moved <= 2 / nu * (a - b).norm(dim=1)).all()
 
 
 def test_the_residual_block_starts_as_the_identity_and_follows_the_spectral_norm():
     block = Residual(6, "gelu", 0.0, CPU)
-    v = normalised(torch.randn(9, 6, generator=torch.Generator().manual_seed(1)), 0.0)
+    v = normalise(torch.randn(9, 6, generator=torch.Generator().manual_seed(1)), 0.0)
     np.testing.assert_allclose(block(v), v, atol=1e-6)
     block.R.copy_(torch.from_numpy(np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)))
     for _ in range(200):
         block.improve_spectrum()
-    assert block.spectral_norm(block.R).item() == pytest.approx(np.linalg.norm(block.R.numpy(), 2), rel=1e-4)
+    assert block.estimate_norm(block.R).item() == pytest.approx(np.linalg.norm(block.R.numpy(), 2), rel=1e-4)
     block.radius += 2.0
     R = block.R.numpy() / np.linalg.norm(block.R.numpy(), 2)
     expected = v + 2 * torch.nn.functional.gelu(v @ torch.from_numpy(R).T)
-    np.testing.assert_allclose(block(v), normalised(expected, 0.0), atol=1e-4)
+    np.testing.assert_allclose(block(v), normalise(expected, 0.0), atol=1e-4)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -160,7 +165,7 @@ def test_compiled_steps_of_tokens_are_those_of_torch(n_texts):
         adam = RowAdam(table, compiled=compiled)
         for step in range(3):
             gradient = torch.randn(n_texts, 7, generator=torch.Generator().manual_seed(step))
-            adam.step_bags(Bags(X, CPU), gradient, 0.1)
+            adam.step_bags(TokenBags(X, CPU), gradient, 0.1)
     np.testing.assert_allclose(*tables, atol=1e-5)
     untouched = np.setdiff1d(np.arange(150), X.indices)
     assert (tables[1][untouched] == 1).all()
@@ -171,7 +176,7 @@ def test_similar_texts_start_similar_and_equal_words_more_so():
     texts = np.zeros((40, 5), np.float32)
     texts[:20, [0, 1]], texts[20:, [2, 3]] = 1, 1  # token 4 never occurs
     for source in ("svd", "pmi"):
-        tables = [initial_table(normalise_rows(sparse.csr_array(texts)), source, 2, seed) for seed in range(100)]
+        tables = [make_initial_table(normalise_rows(sparse.csr_array(texts)), source, 2, seed) for seed in range(100)]
         assert np.linalg.norm(tables[0], axis=1) == pytest.approx(np.ones(5), rel=1e-5)
         cosines = np.mean([table @ table.T for table in tables], axis=0)
         assert cosines[0, 1] > 0.3
@@ -183,7 +188,7 @@ def test_similar_texts_start_similar_and_equal_words_more_so():
 def test_large_and_small_data_are_decomposed_alike():
     X = random_texts(300, 60, seed=5)
     wide = sparse.csr_array(sparse.hstack([X, sparse.csr_array((300, 1200), dtype=np.float32)]))
-    small, large = (decomposed(M, 60, 0, root=False) for M in (X, wide))
+    small, large = (decompose(M, 60, 0, root=False) for M in (X, wide))
     np.testing.assert_allclose(X @ small @ small.T @ X.T, X @ X.T.toarray(), atol=1e-4)
     np.testing.assert_allclose(wide @ large @ large.T @ wide.T, X @ X.T.toarray(), atol=1e-3)
 
@@ -192,11 +197,11 @@ def test_word_vectors_come_from_a_file(tmp_path):
     file = tmp_path / "words.vec"
     file.write_text("3 2\nred 1 0\nsquare 0 2\nblue 5 5\n", "utf-8")
     names = ["red", "square", "red square", "unknown"]
-    table = table_from_file(str(file), names, 4)
+    table = read_table(str(file), names, 4)
     assert table.tolist() == [[1, 0], [0, 2], [1, 2], [0, 0]]
-    assert (recognisable(table, seed=0)[:3] * normalise_rows(table[:3])).sum(axis=1).min() > 0
+    assert (mix_with_random(table, seed=0)[:3] * normalise_rows(table[:3])).sum(axis=1).min() > 0
     file.write_text("red 1 0\nsquare 0 2\n", "utf-8")
-    assert table_from_file(str(file), ["red"], 1).shape == (1, 2)
+    assert read_table(str(file), ["red"], 1).shape == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -210,27 +215,27 @@ def test_word_vectors_come_from_a_file(tmp_path):
 def test_a_bad_file_of_word_vectors_is_refused(tmp_path, content, message):
     (tmp_path / "words.vec").write_text(content, "utf-8")
     with pytest.raises(DataError, match=message):
-        table_from_file(str(tmp_path / "words.vec"), ["red", "square"], 2)
+        read_table(str(tmp_path / "words.vec"), ["red", "square"], 2)
 
 
 def test_word_vectors_need_a_file_and_words(tmp_path):
     with pytest.raises(DataError, match="cannot be read"):
-        table_from_file(str(tmp_path / "none.vec"), ["red"], 1)
+        read_table(str(tmp_path / "none.vec"), ["red"], 1)
     with pytest.raises(ConfigError, match="no names"):
-        table_from_file(str(tmp_path / "none.vec"), None, 1)
+        read_table(str(tmp_path / "none.vec"), None, 1)
 
 
 def test_label_features_share_tokens_by_column_or_by_name():
     ours = Features(3, ["a", "b", "c"])
-    assert Tokens.of(ours, ours, 3).of_label_feature.tolist() == [0, 1, 2]
-    assert Tokens.of(ours, None, 3).size == 3
+    assert TokenMap.from_features(ours, ours, 3).of_label_feature.tolist() == [0, 1, 2]
+    assert TokenMap.from_features(ours, None, 3).size == 3
     theirs = Features(3, ["c", "x", "a"])
-    tokens = Tokens.of(ours, theirs, 3)
+    tokens = TokenMap.from_features(ours, theirs, 3)
     assert tokens.of_label_feature.tolist() == [2, 3, 0]
-    assert [tokens.name(token, ours, theirs) for token in range(4)] == ["a", "b", "c", "x"]
-    Z = tokens.of_labels(sparse.csr_array(np.array([[3.0, 0, 4.0]], np.float32)))
+    assert [tokens.name_token(token, ours, theirs) for token in range(4)] == ["a", "b", "c", "x"]
+    Z = tokens.map_labels(sparse.csr_array(np.array([[3.0, 0, 4.0]], np.float32)))
     np.testing.assert_allclose(Z.toarray(), [[0.8, 0, 0.6, 0]])
-    assert Tokens.of(ours, Features(2), 2).of_label_feature.tolist() == [3, 4]
+    assert TokenMap.from_features(ours, Features(2), 2).of_label_feature.tolist() == [3, 4]
 
 
 def random_labels(n_documents: int = 30, n_labels: int = 8, seed: int = 0) -> sparse.csr_array:
@@ -243,9 +248,9 @@ def random_labels(n_documents: int = 30, n_labels: int = 8, seed: int = 0) -> sp
 def test_targets_mark_accidental_positives_and_filter_pairs():
     Y = random_labels()
     filtered = (np.random.default_rng(9).random((30, 8)) < 0.2).astype(np.float32)
-    sampler = Sampler(Y, sparse.csr_array(filtered), np.arange(8), 0.45)
+    sampler = LabelSampler(Y, sparse.csr_array(filtered), np.arange(8), 0.45)
     drawn = sampler.draw(np.random.default_rng(1), 50)
-    batch = sampler.batch(drawn)
+    batch = sampler.make_batch(drawn)
     dense = Y.toarray()
     assert all(dense[i, label] and dense[j, label] for label, i, j in drawn)
     np.testing.assert_array_equal(batch.targets, dense[batch.first][:, batch.labels].T > 0)
@@ -256,7 +261,7 @@ def test_targets_mark_accidental_positives_and_filter_pairs():
 def test_labels_are_drawn_by_a_power_of_their_frequency():
     Y = np.zeros((100, 2), np.float32)
     Y[:, 0], Y[0, 1] = 1, 1
-    drawn = Sampler(sparse.csr_array(Y), sparse.csr_array((100, 2)), np.arange(2), 0.45).draw(
+    drawn = LabelSampler(sparse.csr_array(Y), sparse.csr_array((100, 2)), np.arange(2), 0.45).draw(
         np.random.default_rng(0), 20_000
     )
     assert (drawn[:, 0] == 0).mean() == pytest.approx(100**0.45 / (1 + 100**0.45), abs=0.01)
@@ -271,24 +276,31 @@ def test_the_contrast_is_the_mean_of_positives_and_the_hardest_negatives():
     for hardest in (0, 1, 3):
         expected = 0.0
         for row, positive, skip in zip(v, targets, ignored, strict=True):
-            expected += float(ENCODER.positive(row[positive]).mean()) if positive.any() else 0.0
+            expected += float(ENCODER_LIKELIHOOD.compute_positive_loss(row[positive]).mean()) if positive.any() else 0.0
             rivals = sorted(row[~positive & ~skip].tolist(), reverse=True)[:hardest]
-            expected += float(ENCODER.negative(torch.tensor(rivals, dtype=torch.float64)).sum())
-        assert contrast(v, targets, ignored, hardest, ENCODER).item() == pytest.approx(expected / 5, rel=1e-9)
+            expected += float(ENCODER_LIKELIHOOD.compute_negative_loss(torch.tensor(rivals, dtype=torch.float64)).sum())
+        assert compute_encoder_loss(v, targets, ignored, hardest, ENCODER_LIKELIHOOD).item() == pytest.approx(
+            expected / 5, rel=1e-9
+        )
 
 
 def test_the_rate_falls_as_in_the_paper():
-    rates = [rate_at(0.01, epoch, 50) / 0.01 for epoch in (0, 29, 30, 44, 45, 49)]
+    rates = [decay_learning_rate(0.01, epoch, 50) / 0.01 for epoch in (0, 29, 30, 44, 45, 49)]
     assert rates == pytest.approx([1, 1, 0.75, 0.75, 0.5625, 0.5625])
 
 
-def training(offline: bool = False, batch: int = 16) -> EncoderTraining:
+def training(offline: bool = False, batch_size: int = 16) -> EncoderTraining:
     X, Z, Y = random_texts(30, 40, seed=1), random_texts(8, 40, seed=2), random_labels()
     settings = SimpleNamespace(
-        batch=batch, rate=0.01, epochs=10, offline_negatives=offline, hard_negatives=2, search="exact"
+        batch_size=batch_size,
+        learning_rate=0.01,
+        epochs=10,
+        offline_negatives=offline,
+        hard_negatives=2,
+        search="exact",
     )
-    encoder = Encoder(torch.from_numpy(initial_table(X, "svd", 10, 0)))
-    return EncoderTraining(encoder, X, Z, Sampler(Y, NOTHING, np.arange(8), 0.45), settings, 0, dict)
+    encoder = Encoder(torch.from_numpy(make_initial_table(X, "svd", 10, 0)))
+    return EncoderTraining(encoder, X, Z, LabelSampler(Y, NOTHING, np.arange(8), 0.45), settings, 0, dict)
 
 
 @pytest.mark.parametrize("offline", [False, True])
@@ -316,7 +328,7 @@ def test_offline_negatives_are_near_and_never_carry_the_label():
 
 
 def test_a_batch_of_one_has_no_negatives_and_no_nan():
-    trainer = training(batch=1)
+    trainer = training(batch_size=1)
     trainer.begin(0)
     losses = [trainer.step(number) for number in range(trainer.steps)]
     assert trainer.steps == 30

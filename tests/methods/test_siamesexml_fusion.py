@@ -9,27 +9,29 @@ import pytest
 from scipy import sparse
 
 from xcwork.methods.siamesexml import fusion
-from xcwork.methods.siamesexml.scores import NAMES, LabelWeights, Scored
+from xcwork.methods.siamesexml.scores import NAMES, LabelWeights, ScoredCandidates
 
 N_DOCUMENTS, N_LABELS = 200, 12
 EVERY = list(range(len(NAMES)))
 
 
-def scored_with(informative: np.ndarray, seed: int = 0) -> tuple[Scored, sparse.csr_array]:
+def scored_with(informative: np.ndarray, seed: int = 0) -> tuple[ScoredCandidates, sparse.csr_array]:
     """Random scores, of which that of place informative[l] is high where label l is relevant."""
     rng = np.random.default_rng(seed)
     truth = (rng.random((N_DOCUMENTS, N_LABELS)) < 0.2).astype(np.float32)
     values = rng.random((len(NAMES), N_DOCUMENTS, N_LABELS), np.float32)
     for label, place in enumerate(informative):
         values[place, :, label] = 0.5 * truth[:, label] + 0.5 * values[place, :, label]
-    return Scored(np.tile(np.arange(N_LABELS, dtype=np.int32), (N_DOCUMENTS, 1)), values), sparse.csr_array(truth)
+    return ScoredCandidates(np.tile(np.arange(N_LABELS, dtype=np.int32), (N_DOCUMENTS, 1)), values), sparse.csr_array(
+        truth
+    )
 
 
 @pytest.mark.parametrize("informative", EVERY)
 def test_the_informative_score_gets_the_weight(informative):
     frequencies = np.full(N_LABELS, 50)
     scored, truth = scored_with(np.full(N_LABELS, informative))
-    weights = fusion.choose(scored, truth, frequencies, EVERY).of_labels(frequencies).of_scores[:, 0]
+    weights = fusion.choose_weights(scored, truth, frequencies, EVERY).weigh_labels(frequencies).of_scores[:, 0]
     assert np.argmax(weights) == informative
     assert weights[informative] > 3 * np.sort(np.abs(weights))[-2]
 
@@ -38,33 +40,35 @@ def test_weights_follow_the_frequency_of_a_label():
     """Rare labels are told by one score, frequent ones by another: each gets the weight where it is right."""
     frequencies = np.where(np.arange(N_LABELS) < 6, 1, 3000)
     scored, truth = scored_with(np.where(frequencies == 1, 1, 0))
-    weights = fusion.choose(scored, truth, frequencies, EVERY).of_labels(np.array([1, 3000])).of_scores
+    weights = fusion.choose_weights(scored, truth, frequencies, EVERY).weigh_labels(np.array([1, 3000])).of_scores
     assert np.argmax(weights, axis=0).tolist() == [1, 0]
 
 
 def test_scores_that_are_not_available_count_nothing():
     frequencies = np.full(N_LABELS, 50)
     scored, truth = scored_with(np.full(N_LABELS, 0))
-    chosen = fusion.choose(scored, truth, frequencies, [1, 4])
-    assert np.flatnonzero(chosen.of_labels(frequencies).needs).tolist() in ([1, 4], [1], [4])
+    chosen = fusion.choose_weights(scored, truth, frequencies, [1, 4])
+    assert np.flatnonzero(chosen.weigh_labels(frequencies).needs).tolist() in ([1, 4], [1], [4])
     settings = SimpleNamespace(classifier_epochs=0, terms=False, graphs="text")
-    assert [NAMES[place] for place in fusion.available(settings)] == ["text", "words"]
+    assert [NAMES[place] for place in fusion.list_available(settings)] == ["text", "words"]
 
 
 def test_without_anything_to_learn_from_the_usual_weights_stay():
     frequencies = np.full(N_LABELS, 50)
     scored, truth = scored_with(np.zeros(N_LABELS, int))
     nothing = sparse.csr_array(truth.shape, dtype=np.float32)
-    np.testing.assert_array_equal(fusion.choose(scored, nothing, frequencies, EVERY).table, fusion.usual(EVERY).table)
+    np.testing.assert_array_equal(
+        fusion.choose_weights(scored, nothing, frequencies, EVERY).table, fusion.make_usual_weights(EVERY).table
+    )
     settings = SimpleNamespace(alpha=None, classifier_epochs=3, terms=True, graphs="text,centroids,documents", tail=0.2)
-    chosen = fusion.learned(None, truth, frequencies, settings)
+    chosen = fusion.learn_weights(None, truth, frequencies, settings)
     assert chosen.tail == 0.2
-    np.testing.assert_array_equal(chosen.table, fusion.usual(EVERY).table)
+    np.testing.assert_array_equal(chosen.table, fusion.make_usual_weights(EVERY).table)
 
 
 def test_alpha_is_the_sum_of_the_paper():
     settings = SimpleNamespace(alpha=0.8, tail=0.5)
-    weights = fusion.learned(None, sparse.csr_array((0, 2)), np.zeros(2), settings).of_labels(np.array([0, 9]))
+    weights = fusion.learn_weights(None, sparse.csr_array((0, 2)), np.zeros(2), settings).weigh_labels(np.array([0, 9]))
     np.testing.assert_allclose(weights.of_scores.T, [[0.8, 0.1, 0.1, 0, 0, 0]] * 2, rtol=1e-6)
     assert not weights.constant.any()
 
@@ -73,14 +77,14 @@ def test_unseen_labels_get_a_constant_of_their_own_when_enough_is_known_of_them(
     scored, truth = scored_with(np.zeros(N_LABELS, int))
     frequencies = np.where(np.arange(N_LABELS) < 4, 0, 50)
     scored.values[0][:, :4] -= 2.0  # their scores are too low by the same amount
-    assert fusion.choose(scored, truth, frequencies, EVERY).unseen_bonus > 0
+    assert fusion.choose_weights(scored, truth, frequencies, EVERY).unseen_bonus > 0
     few = sparse.csr_array(truth.toarray() * (frequencies > 0))
-    assert fusion.choose(scored, few, frequencies, EVERY).unseen_bonus == 0
+    assert fusion.choose_weights(scored, few, frequencies, EVERY).unseen_bonus == 0
 
 
 def test_missing_candidates_never_win():
-    scored = Scored(np.array([[2, -1]], np.int32), np.full((len(NAMES), 1, 2), -1, np.float32))
+    scored = ScoredCandidates(np.array([[2, -1]], np.int32), np.full((len(NAMES), 1, 2), -1, np.float32))
     weights = LabelWeights(np.eye(len(NAMES), 3, dtype=np.float32)[::-1], np.zeros(3, np.float32))
-    total = scored.total(weights)
+    total = scored.add_up(weights)
     assert np.isfinite(total[0, 0])
     assert total[0, 1] == -np.inf

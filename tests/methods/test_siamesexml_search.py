@@ -11,12 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.methods.siamesexml.classifiers import Classifiers, ClassifierTraining
+from xcwork.methods.siamesexml.classifier_training import ClassifierTraining, LabelClassifiers
 from xcwork.methods.siamesexml.encoder import Encoder
-from xcwork.methods.siamesexml.graphs import GRAPHS, Neighbourhood, label_correlation, label_vectors, united
-from xcwork.methods.siamesexml.likelihood import CLASSIFIERS, Logistic
-from xcwork.methods.siamesexml.scores import Member, lookup, score, without
-from xcwork.methods.siamesexml.terms import Terms
+from xcwork.methods.siamesexml.loss import CLASSIFIER_LIKELIHOOD, LogisticLikelihood, compute_classifier_loss
+from xcwork.methods.siamesexml.neighbourhood import (
+    GRAPHS,
+    Neighbourhood,
+    correlate_labels,
+    embed_labels,
+    unite_ids,
+)
+from xcwork.methods.siamesexml.scores import Member, drop_pairs, look_up, score_candidates
+from xcwork.methods.siamesexml.word_classifiers import WordClassifiers
 from xcwork.sparse import normalise_rows
 
 CPU = torch.device("cpu")
@@ -49,15 +55,15 @@ def around(encoder, Y) -> Neighbourhood:
 def neighbourhood(encoder, Y, search: str = "exact", graphs: tuple[str, ...] = GRAPHS) -> Neighbourhood:
     X, Z = texts(N_DOCUMENTS, 2), texts(N_LABELS, 3)
     f = encoder.encode(X)
-    correlation = label_correlation(Y, 3, seed=0)
-    text, centroids = label_vectors(encoder.encode(Z), f, Y, correlation)
+    correlation = correlate_labels(Y, 3, seed=0)
+    text, centroids = embed_labels(encoder.encode(Z), f, Y, correlation)
     return Neighbourhood(text, centroids, f, Y, correlation, graphs, search, 0)
 
 
 def test_correlation_has_the_label_itself_and_what_it_occurs_with():
     Y = np.zeros((8, 5), np.float32)
     Y[:4, :2], Y[4:, 2:4] = 1, 1
-    M = label_correlation(sparse.csr_array(Y), 10, seed=0).toarray()
+    M = correlate_labels(sparse.csr_array(Y), 10, seed=0).toarray()
     assert (M > 0).tolist() == [
         [True, True, False, False, False],
         [True, True, False, False, False],
@@ -67,7 +73,7 @@ def test_correlation_has_the_label_itself_and_what_it_occurs_with():
     ]
     assert M[4, 4] == 1
     assert (np.diag(M)[:4] > M[[0, 1, 2, 3], [1, 0, 3, 2]]).all()
-    np.testing.assert_array_equal(label_correlation(sparse.csr_array(Y), 0, seed=0).toarray(), np.eye(5))
+    np.testing.assert_array_equal(correlate_labels(sparse.csr_array(Y), 0, seed=0).toarray(), np.eye(5))
 
 
 def test_centroids_are_means_and_stand_in_for_missing_texts(encoder, Y):
@@ -75,7 +81,7 @@ def test_centroids_are_means_and_stand_in_for_missing_texts(encoder, Y):
     Z[5] = 0
     f_labels = encoder.encode(sparse.csr_array(Z))
     identity = sparse.csr_array(sparse.eye_array(N_LABELS, dtype=np.float32))
-    text, centroids = label_vectors(f_labels, f, Y, identity)
+    text, centroids = embed_labels(f_labels, f, Y, identity)
     for label in range(N_LABELS):
         own = f[Y.toarray()[:, label] > 0]
         expected = own.mean(axis=0) / np.linalg.norm(own.mean(axis=0)) if len(own) else f_labels[label]
@@ -86,7 +92,7 @@ def test_centroids_are_means_and_stand_in_for_missing_texts(encoder, Y):
 
 @given(st.lists(st.lists(st.integers(-1, 6), min_size=5, max_size=5), min_size=1, max_size=6))
 def test_united_rows_have_every_id_once(rows):
-    result = united(np.array(rows, np.int32))
+    result = unite_ids(np.array(rows, np.int32))
     for row, found in zip(rows, result.tolist(), strict=True):
         expected = sorted(set(row) - {-1})
         assert found == expected + [-1] * (len(found) - len(expected))
@@ -94,8 +100,8 @@ def test_united_rows_have_every_id_once(rows):
 
 def test_candidates_are_the_union_of_the_three_searches(encoder, around):
     f = encoder.encode(texts(9, 4))
-    votes = around.votes(f, 5)
-    found = around.candidates(f, 4, votes)
+    votes = around.cast_votes(f, 5)
+    found = around.find_candidates(f, 4, votes)
     for row, vector in zip(found, f, strict=True):
         near = np.argsort(-(around.documents @ vector))[:5]
         voted = around.Y.toarray()[near].T @ (around.documents[near] @ vector)
@@ -104,85 +110,85 @@ def test_candidates_are_the_union_of_the_three_searches(encoder, around):
         }
         best = [label for label in np.argsort(-voted, kind="stable")[:4].tolist() if voted[label] > 0]
         assert set(row[row >= 0].tolist()) == expected | set(best)
-    everything = around.candidates(f, N_LABELS, votes)
+    everything = around.find_candidates(f, N_LABELS, votes)
     assert (everything == np.arange(N_LABELS)).all()
-    few = around.candidates(f, 2, votes, among=np.array([3, 7, 8, 30]))
+    few = around.find_candidates(f, 2, votes, among=np.array([3, 7, 8, 30]))
     assert set(np.unique(few)) <= {-1, 3, 7, 8, 30}
 
 
 def test_a_restricted_search_finds_voted_labels_however_many_others_have_more_votes(encoder, Y):
     around = neighbourhood(encoder, Y, graphs=("documents",))
     f = encoder.encode(texts(9, 4))
-    votes = around.votes(f, 20)
+    votes = around.cast_votes(f, 20)
     for row in range(9):
         voted = votes[[row]].indices[np.argsort(-votes[[row]].data, kind="stable")]
         among = np.sort(np.append(voted[2:], np.setdiff1d(np.arange(N_LABELS), voted)[:2]))
         assert len(voted) > 4
-        found = around.candidates(f[[row]], 2, votes[[row]], among=among)
+        found = around.find_candidates(f[[row]], 2, votes[[row]], among=among)
         assert set(found[found >= 0].tolist()) <= set(voted[2:].tolist())
         assert (found >= 0).sum() == 2
 
 
 def test_votes_are_shares_of_similarity(encoder, around):
     f = encoder.encode(texts(6, 5))
-    votes = around.votes(f, 7).toarray()
+    votes = around.cast_votes(f, 7).toarray()
     for row, vector in zip(votes, f, strict=True):
         similarity = np.sort(around.documents @ vector)[::-1][:7]
         near = np.argsort(-(around.documents @ vector))[:7]
         shares = np.maximum(similarity, 0) / np.maximum(similarity, 0).sum() * similarity[0]
         np.testing.assert_allclose(row, shares @ around.Y.toarray()[near], atol=1e-5)
-    nothing = around.votes(np.zeros((1, DIMENSION), np.float32), 3)
+    nothing = around.cast_votes(np.zeros((1, DIMENSION), np.float32), 3)
     assert not nothing.toarray().any()
 
 
 def test_a_graph_finds_what_exact_search_finds_and_survives_as_bytes(encoder, Y, around):
     graph = neighbourhood(encoder, Y, search="hnsw")
     f = encoder.encode(texts(20, 6))
-    np.testing.assert_allclose(graph.votes(f, 5).toarray(), around.votes(f, 5).toarray(), atol=1e-6)
+    np.testing.assert_allclose(graph.cast_votes(f, 5).toarray(), around.cast_votes(f, 5).toarray(), atol=1e-6)
     np.testing.assert_array_equal(
-        graph.candidates(f, 5, graph.votes(f, 5)), around.candidates(f, 5, around.votes(f, 5))
+        graph.find_candidates(f, 5, graph.cast_votes(f, 5)), around.find_candidates(f, 5, around.cast_votes(f, 5))
     )
     graph.build()
-    stored = graph.indices()
+    stored = graph.pack_indices()
     assert set(stored) == {"text_index", "centroid_index", "document_index"}
     again = neighbourhood(encoder, Y, search="hnsw")
-    again.set_indices(stored)
+    again.unpack_indices(stored)
     np.testing.assert_array_equal(again.text_index.query(f, 5).ids, graph.text_index.query(f, 5).ids)
-    assert around.indices() == {}
+    assert around.pack_indices() == {}
 
 
 def test_labels_added_after_the_index_was_built_are_found(encoder, Y, around):
     f = encoder.encode(texts(4, 7))
     around.build()
     around.text, around.centroids = (np.vstack([old, f]) for old in (around.text, around.centroids))
-    found = around.candidates(f, 3, around.votes(f, 5))
+    found = around.find_candidates(f, 3, around.cast_votes(f, 5))
     assert all(N_LABELS + row in found[row] for row in range(4))
-    only = around.candidates(f, 1, around.votes(f, 5), among=np.array([2, N_LABELS + 1]))
+    only = around.find_candidates(f, 1, around.cast_votes(f, 5), among=np.array([2, N_LABELS + 1]))
     assert set(np.unique(only)) <= {-1, 2, N_LABELS + 1}
 
 
 def test_classifiers_start_as_the_ranking_by_text(encoder, around):
     """At η = 0, cos(E(x), w) is cos(f(x), z̃): the classifiers begin where the encoder stopped."""
-    classifiers = Classifiers(encoder.finish(around.text), 0.0, CPU)
+    classifiers = LabelClassifiers(encoder.finish(around.text), 0.0, CPU)
     f = encoder.encode(texts(15, 8))
-    np.testing.assert_allclose(encoder.finish(f) @ classifiers.all().T, f @ around.text.T, atol=1e-6)
+    np.testing.assert_allclose(encoder.finish(f) @ classifiers.compute_all().T, f @ around.text.T, atol=1e-6)
 
 
 def test_barred_pairs_are_left_out(Y):
     ranked = np.tile(np.arange(N_LABELS, dtype=np.int32), (N_DOCUMENTS, 1))
     ranked[:, -1] = -1
-    rest = without(ranked, Y)
+    rest = drop_pairs(ranked, Y)
     np.testing.assert_array_equal(rest == -1, (Y.toarray() > 0) | (ranked == -1))
     assert (rest[rest >= 0] == ranked[rest >= 0]).all()
 
 
 def classifier_training(encoder, around, Y, **changes) -> ClassifierTraining:
-    values = {"classifier_batch": 16, "classifier_rate": 0.01, "classifier_epochs": 6, "plus": False}
-    values |= {"token_rate": 1.0, "dropout": 0.0, "token_dropout": 0.0}
+    values = {"classifier_batch_size": 16, "classifier_learning_rate": 0.01, "classifier_epochs": 6, "plus": False}
+    values |= {"token_learning_rate": 1.0, "dropout": 0.0, "token_dropout": 0.0}
     X = texts(N_DOCUMENTS, 2)
-    near = without(np.argsort(-(around.documents @ (around.text + around.centroids).T))[:, :20], Y)
-    classifiers = Classifiers(encoder.finish(around.text), 0.0, CPU)
-    likelihood = changes.pop("likelihood", CLASSIFIERS)
+    near = drop_pairs(np.argsort(-(around.documents @ (around.text + around.centroids).T))[:, :20], Y)
+    classifiers = LabelClassifiers(encoder.finish(around.text), 0.0, CPU)
+    likelihood = changes.pop("likelihood", CLASSIFIER_LIKELIHOOD)
     settings = SimpleNamespace(**values | changes)
     return ClassifierTraining(encoder, classifiers, X, Y, near, likelihood, settings, 0, dict)
 
@@ -191,7 +197,7 @@ def test_a_batch_has_its_labels_and_its_negatives_in_place(encoder, around, Y):
     trainer = classifier_training(encoder, around, Y)
     trainer.begin(0)
     documents = trainer.order[:16]
-    labels, place, is_positive = trainer._pairs(documents)
+    labels, place, is_positive = trainer._collect_pairs(documents)
     for row, document in enumerate(documents):
         own = set(Y.indices[Y.indptr[document] : Y.indptr[document + 1]].tolist())
         chosen = place[row] >= 0
@@ -200,7 +206,7 @@ def test_a_batch_has_its_labels_and_its_negatives_in_place(encoder, around, Y):
         assert set(labels[place[row, chosen & ~is_positive[row]]].tolist()) == set(negatives[negatives >= 0].tolist())
 
 
-@pytest.mark.parametrize("likelihood", [CLASSIFIERS, Logistic()], ids=["exponential", "logistic"])
+@pytest.mark.parametrize("likelihood", [CLASSIFIER_LIKELIHOOD, LogisticLikelihood()], ids=["exponential", "logistic"])
 @pytest.mark.parametrize("plus", [False, True])
 def test_module_four_lowers_its_loss_and_moves_tokens_only_with_plus(encoder, around, Y, plus, likelihood):
     before = encoder.table.clone()
@@ -212,7 +218,7 @@ def test_module_four_lowers_its_loss_and_moves_tokens_only_with_plus(encoder, ar
     assert losses[-1] < losses[0]
     assert torch.equal(before, encoder.table) == (not plus)
     assert encoder.residual.radius.item() != 0
-    assert np.linalg.norm(trainer.classifiers.all(), axis=1) == pytest.approx(np.ones(N_LABELS), rel=1e-5)
+    assert np.linalg.norm(trainer.classifiers.compute_all(), axis=1) == pytest.approx(np.ones(N_LABELS), rel=1e-5)
 
 
 def test_the_rate_of_module_four_falls_to_zero_in_a_line(encoder, around, Y):
@@ -220,15 +226,15 @@ def test_the_rate_of_module_four_falls_to_zero_in_a_line(encoder, around, Y):
     rates = []
     for epoch in range(6):
         trainer.begin(epoch)
-        rates += [trainer._rate(number) for number in range(trainer.steps)]
+        rates += [trainer._decay_learning_rate(number) for number in range(trainer.steps)]
     n = 6 * trainer.steps
     np.testing.assert_allclose(rates, 0.01 * (1 - np.arange(n) / n))
 
 
-def test_a_far_negative_has_no_gradient(encoder, around, Y):
-    trainer = classifier_training(encoder, around, Y)
+def test_a_far_negative_has_no_gradient():
     v = torch.tensor([[0.9, 0.438, 0.439]], requires_grad=True)
-    trainer._loss(v, torch.tensor([[True, False, False]]), torch.tensor([[True, True, True]])).backward()
+    is_positive, is_present = torch.tensor([[True, False, False]]), torch.tensor([[True, True, True]])
+    compute_classifier_loss(v, is_positive, is_present, CLASSIFIER_LIKELIHOOD).backward()
     assert v.grad[0, 0] == -1
     assert v.grad[0, 1] == 0
     assert v.grad[0, 2] > 0
@@ -237,14 +243,14 @@ def test_a_far_negative_has_no_gradient(encoder, around, Y):
 def test_scores_of_members_are_averaged_over_united_candidates(encoder, Y, around):
     other = Encoder(torch.from_numpy(np.random.default_rng(9).standard_normal((N_TOKENS, DIMENSION), np.float32)))
     members = [
-        Member(e, n, Classifiers(e.finish(n.text), 0.0, CPU).all(), np.zeros(2))
+        Member(e, n, LabelClassifiers(e.finish(n.text), 0.0, CPU).compute_all(), np.zeros(2))
         for e, n in ((encoder, around), (other, neighbourhood(other, Y)))
     ]
     x, Z = texts(5, 10), texts(N_LABELS, 3)
-    terms = Terms(sparse.csr_array(texts(N_LABELS, 11).T), np.linspace(-1, 0, N_LABELS, dtype=np.float32))
-    both = score(members, x, Z, terms, size=4, neighbours=5)
-    alone = [score([member], x, Z, terms, size=N_LABELS, neighbours=5) for member in members]
-    small = [score([member], x, Z, terms, size=4, neighbours=5).ids for member in members]
+    terms = WordClassifiers(sparse.csr_array(texts(N_LABELS, 11).T), np.linspace(-1, 0, N_LABELS, dtype=np.float32))
+    both = score_candidates(members, x, Z, terms, size=4, neighbours=5)
+    alone = [score_candidates([member], x, Z, terms, size=N_LABELS, neighbours=5) for member in members]
+    small = [score_candidates([member], x, Z, terms, size=4, neighbours=5).ids for member in members]
     for row in range(5):
         ids = both.ids[row][both.ids[row] >= 0]
         assert set(ids.tolist()) == {label for part in small for label in part[row].tolist()} - {-1}
@@ -257,5 +263,5 @@ def test_scores_of_members_are_averaged_over_united_candidates(encoder, Y, aroun
 def test_lookup_is_indexing(Y):
     ids = np.random.default_rng(0).integers(-1, N_LABELS, (N_DOCUMENTS, 7))
     expected = np.where(ids < 0, 0, np.take_along_axis(Y.toarray(), np.maximum(ids, 0), axis=1))
-    np.testing.assert_array_equal(lookup(Y, ids), expected)
-    assert not lookup(sparse.csr_array(Y.shape, dtype=np.float32), ids).any()
+    np.testing.assert_array_equal(look_up(Y, ids), expected)
+    assert not look_up(sparse.csr_array(Y.shape, dtype=np.float32), ids).any()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,10 +10,11 @@ from scipy import sparse
 
 from xcwork.data.synthetic import make_synthetic
 from xcwork.methods.base import Method
+from xcwork.methods.zestxml.explanation import PairReader
 from xcwork.methods.zestxml.method import ZestXML
-from xcwork.methods.zestxml.shortlist import Shortlister, damped
-from xcwork.methods.zestxml.xhtp import Sides, best_numba, find_pairs
-from xcwork.methods.zestxml.xhtp_torch import best_partners
+from xcwork.methods.zestxml.shortlist import Shortlister, prepare_documents
+from xcwork.methods.zestxml.xhtp import CountedSides, find_pairs, find_partners, stack_blocks
+from xcwork.methods.zestxml.xhtp_torch import find_partners_torch
 
 N, C, L, D = 12, 6, 7, 5
 
@@ -61,14 +60,14 @@ def test_the_plain_form_is_the_theorem_on_real_values(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("plain", [False, True])
 def test_torch_finds_the_pairs_that_numba_finds(seed: int, plain: bool) -> None:
-    sides = Sides.of(*map(sparse.csr_array, matrices(seed)), plain)
+    sides = CountedSides.from_matrices(*map(sparse.csr_array, matrices(seed)), plain)
     for a, b, of_a, of_b in (
         (sides.X, sides.T, sides.of_features, sides.of_label_features),
         (sides.T, sides.X, sides.of_label_features, sides.of_features),
     ):
-        for ours, theirs in zip(
-            best_numba(a, b, of_a, of_b, 3, 0.02, "cpu"), best_partners(a, b, of_a, of_b, 3, 0.02, "cpu"), strict=True
-        ):
+        by_numba = stack_blocks(find_partners(a, b, of_a, of_b, 3, 0.02))
+        by_torch = stack_blocks(find_partners_torch(a, b, of_a, of_b, 3, 0.02, "cpu"))
+        for ours, theirs in zip(by_numba, by_torch, strict=True):
             np.testing.assert_array_equal(ours.indices, theirs.indices)
             np.testing.assert_allclose(ours.toarray(), theirs.toarray(), rtol=1e-6)
 
@@ -108,7 +107,9 @@ def test_the_exact_shortlist_is_the_product_and_the_lazy_one_recalls_no_more(see
     weights = find_pairs(X, Y, Z, keep=D + C, blend=0.02).voters
     nothing = sparse.csr_array((C, D), dtype=np.float32)
     lists = {
-        kind: Shortlister.of(weights, nothing, Z, np.arange(L), kind, overfetch=1).best(damped(X), 3)
+        kind: Shortlister.from_weights(weights, nothing, Z, np.arange(L), kind, overfetch=1).find(
+            prepare_documents(X), 3
+        )
         for kind in ("exact", "lazy")
     }
     scores = (X @ weights @ Z.T).toarray()
@@ -187,7 +188,8 @@ def test_a_model_of_the_closed_form_stays_one_until_it_is_trained_again(fitted, 
     for same in (model, Method.load(tmp_path / "model")):
         assert same.predict(data.test, k=5).scores.tobytes() == expected.scores.tobytes()
         assert same.explain(data.test.X[[0]], int(expected.ids[0, 0])).exact
-    assert hasattr(model.fit(data.train), "own_")
+    assert model.model_.refined is None
+    assert model.fit(data.train).model_.refined is not None
 
 
 @pytest.mark.parametrize("variant", ["tuned", "xhtp"])
@@ -197,8 +199,7 @@ def test_an_explanation_that_lacks_something_is_not_exact(fitted, variant, monke
     best, x = model.predict(data.test.X[[0]], k=1), data.test.X[[0]]
     label, score = best.row(0)[0]
     assert model.explain(x, label).exact
-    explaining = sys.modules["xcwork.methods.zestxml.explanation"]  # by its path it would be the function of that name
-    monkeypatch.setattr(explaining, "_joint_parts", lambda *arguments: [])
+    monkeypatch.setattr(PairReader, "explain_pairs", lambda *arguments: [])
     reasons = model.explain(x, label)
     assert not reasons.exact
     assert reasons.score == pytest.approx(score)

@@ -9,9 +9,9 @@ from scipy import sparse
 from xcwork.data.build import build_dataset
 from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.methods.zestxml import borrow
-from xcwork.methods.zestxml.borrow import borrowed_terms, typical_terms
+from xcwork.methods.zestxml.borrow import find_borrowed_terms, find_typical_terms
 from xcwork.methods.zestxml.method import ZestXML
-from xcwork.methods.zestxml.unseen import Sample, borrowing_share
+from xcwork.methods.zestxml.unseen import CalibrationSample, fit_borrowing_share
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -30,7 +30,7 @@ def largest(rows: np.ndarray, k: int) -> np.ndarray:
 def test_the_products_are_those_of_dense_matrices(seed: int, monkeypatch) -> None:
     monkeypatch.setattr(borrow, "LENDERS", 2)
     monkeypatch.setattr(borrow, "TERMS", 3)
-    monkeypatch.setattr(borrow, "ROWS_A_BLOCK", 4)
+    monkeypatch.setattr(borrow, "ROWS_PER_BLOCK", 4)
     rng = np.random.default_rng(seed)
     X, Z = (rng.random(shape) * (rng.random(shape) < 0.5) for shape in ((15, 6), (9, 7)))
     Y = (rng.random((15, 9)) < 0.3) * 1.0
@@ -39,11 +39,11 @@ def test_the_products_are_those_of_dense_matrices(seed: int, monkeypatch) -> Non
     matches = np.zeros((6, 7))  # document feature c is label feature c + 1; the first label feature is in no document
     matches[np.arange(6), np.arange(6) + 1] = rng.random(6) + 1
 
-    typical = typical_terms(*map(sparse.csr_array, (X, Y, matches)))
+    typical = find_typical_terms(*map(sparse.csr_array, (X, Y, matches)))
     expected = unit(largest(Y.T @ X @ (matches > 0), 3))
     np.testing.assert_allclose(typical.toarray(), expected, rtol=1e-5)
 
-    found = borrowed_terms(sparse.csr_array(Z), borrowers, typical).toarray()
+    found = find_borrowed_terms(sparse.csr_array(Z), borrowers, typical).toarray()
     alike = Z @ Z.T * (Y.sum(axis=0) > 0)
     alike = largest(alike, 2)
     for label in range(9):
@@ -96,7 +96,7 @@ def test_a_label_added_later_borrows_as_one_that_was_there(kitchen, tmp_path) ->
 def test_a_label_unlike_any_other_borrows_nothing(kitchen) -> None:
     model = ZestXML().fit(kitchen.train)
     (new,) = model.add_labels(["sack jug"])
-    assert model.borrowed_[[int(new)]].nnz == 0
+    assert model.model_.refined.borrowed[[int(new)]].nnz == 0
     assert np.isfinite(model.predict(["sack", "milk"], k=7).scores[0, 0])
 
 
@@ -115,11 +115,13 @@ def test_the_share_to_borrow_is_found_where_it_is_planted(share: float) -> None:
     odds = 2 * features[:, 0] + 2 * share * features[:, 1] - 12  # relevant pairs are as rare as in real data
     relevant = rng.random(len(odds)) < 1 / (1 + np.exp(-odds))
     assert 100 < relevant.sum() < 4000
-    assert borrowing_share(Sample(features, relevant, np.ones(len(odds)))) == pytest.approx(share, abs=0.1)
+    assert fit_borrowing_share(CalibrationSample(features, relevant, np.ones(len(odds)))) == pytest.approx(
+        share, abs=0.1
+    )
 
 
 def test_labels_that_are_opposites_do_not_lend() -> None:
     Z = sparse.csr_array(np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 1.0]], np.float32))
     typical = sparse.csr_array(np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]], np.float32))
-    found = borrowed_terms(Z, np.array([1, 2]), typical).toarray()
+    found = find_borrowed_terms(Z, np.array([1, 2]), typical).toarray()
     np.testing.assert_allclose(found, [[0, 0], [0, 0], [0, 1]])

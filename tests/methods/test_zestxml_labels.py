@@ -104,7 +104,7 @@ def test_without_label_text_the_error_names_the_methods_that_need_none() -> None
 
 
 def test_training_documents_without_any_label_are_refused() -> None:
-    with pytest.raises(DataError, match="no training document carries a label"):
+    with pytest.raises(DataError, match="no training document has a label"):
         ZestXML().fit(awkward(train_labels=[[]] * 22).train)
 
 
@@ -176,8 +176,8 @@ def test_the_view_of_a_document_term_lists_its_strongest_pairs(variant: str) -> 
     sizes = [abs(pair["weight"]) for pair in pairs]
     assert sizes == sorted(sizes, reverse=True)
     assert {pair["document_term"] for pair in pairs} == {"apple"}
-    n_pairs = (model.voters_ if variant == "xhtp" else model.shared_)[[row]].nnz
-    n_memorised = 0 if variant == "xhtp" else model.own_[[row]].nnz
+    n_pairs = (model.model_.voters if variant == "xhtp" else model.model_.refined.shared)[[row]].nnz
+    n_memorised = 0 if variant == "xhtp" else model.model_.refined.own[[row]].nnz
     assert len(pairs) == n_pairs + n_memorised + 1  # and the direct match
     assert [pair["label_term"] for pair in pairs if pair["kind"] == "direct match"] == ["apple"]
     memorised = {pair["label_term"]: pair["weight"] for pair in pairs if pair["kind"] == "memorised"}
@@ -191,8 +191,8 @@ def test_the_view_of_a_label_term_is_a_column_of_the_weights(variant: str) -> No
     model = ZestXML(variant=variant).fit(data.train)
     pairs = model.pairs_of(label_term="pear", k=100)
     assert {pair["label_term"] for pair in pairs} == {"pear"}
-    weights = sparse.csr_array(model.voters_ if variant == "xhtp" else model.shared_)
-    column = len(model.identities_) + model.terms_.tolist().index(data.features.names.index("pear"))
+    weights = sparse.csr_array(model.model_.voters if variant == "xhtp" else model.model_.refined.shared)
+    column = len(model.model_.identities) + model.model_.terms.tolist().index(data.features.names.index("pear"))
     learned = {pair["document_term"]: pair["weight"] for pair in pairs if pair["kind"] == "learned pair"}
     dense = weights[:, [column]].toarray().ravel()
     assert learned == {data.features.names[row]: pytest.approx(dense[row]) for row in np.flatnonzero(dense)}

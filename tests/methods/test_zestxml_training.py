@@ -14,7 +14,7 @@ from xcwork.errors import Cancelled
 from xcwork.kernels.bilinear_training import Pairs, loss_and_slope
 from xcwork.methods.common import checkpoints, pair_svm
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
-from xcwork.methods.common.pair_svm import OwnProblem
+from xcwork.methods.common.pair_svm import PairBlockSolver, PairSVM, PairSvmSettings
 from xcwork.methods.zestxml.method import ZestXML
 from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.progress import Callback, listening
@@ -53,18 +53,10 @@ def test_own_weights_are_those_of_a_dense_solver(seed: int, C: float, logistic: 
     signs = rng.choice([-1, 0, 1], (n, n_labels), p=[0.4, 0.2, 0.4])
     offsets = rng.normal(size=(n, n_labels)) * (signs != 0)
     pairs = sparse.csr_array(signs.astype(np.int8))
-    problem = OwnProblem(
-        sparse.csr_array(X.astype(np.float32)),
-        pairs,
-        offsets[signs != 0].astype(np.float32),
-        logistic,
-        C=C,
-        passes=5000,
-        tolerance=1e-6,
-        smallest=0.0,
-        keep=n_features,
-        seed=0,
+    settings = PairSvmSettings(
+        C=C, max_passes=5000, tolerance=1e-6, prune=0.0, max_weights=n_features, seed=0, logistic=logistic
     )
+    problem = PairSVM(sparse.csr_array(X.astype(np.float32)), pairs, offsets[signs != 0].astype(np.float32), settings)
     weights, bias = problem.solve(np.array([0, 2]), no_checkpoint(), "own")
     for label in (0, 2):
         here = signs[:, label] != 0
@@ -84,11 +76,17 @@ def test_small_own_weights_are_dropped_and_only_the_largest_kept(logistic: bool)
     rng = np.random.default_rng(1)
     X = sparse.csr_array(rng.random((40, 8)).astype(np.float32))
     pairs = sparse.csr_array(rng.choice([-1, 1], (40, 1)).astype(np.int8))
-    settings = {"C": 1.0, "passes": 200, "tolerance": 1e-4, "seed": 0}
 
     def solve(smallest: float, keep: int) -> np.ndarray:
-        problem = OwnProblem(X, pairs, np.zeros(40, np.float32), logistic, smallest=smallest, keep=keep, **settings)
-        return problem.solve(np.array([0]), no_checkpoint(), "own")[0].toarray().ravel()
+        settings = PairSvmSettings(
+            C=1.0, max_passes=200, tolerance=1e-4, prune=smallest, max_weights=keep, seed=0, logistic=logistic
+        )
+        return (
+            PairSVM(X, pairs, np.zeros(40, np.float32), settings)
+            .solve(np.array([0]), no_checkpoint(), "own")[0]
+            .toarray()
+            .ravel()
+        )
 
     whole = solve(0.0, 8)
     limit = np.sort(np.abs(whole))[4]
@@ -115,8 +113,8 @@ def shared_problem(seed: int, logistic: bool, stop_by: np.ndarray) -> tuple[Shar
         learn_from=np.setdiff1d(np.arange(n), stop_by),
         stop_by=stop_by,
         logistic=logistic,
-        rate=1.0,
-        batch=n,
+        learning_rate=1.0,
+        batch_size=n,
         seed=0,
     )
     return problem, sparse.csr_array(support.astype(np.float32) * 0.1), (X, Z, signs, offsets, support)
@@ -153,7 +151,7 @@ class HeldOut(Callback):
 def test_refinement_stops_by_held_out_documents_and_keeps_the_best_epoch(patience: int) -> None:
     stop_by = np.arange(40, 60)
     problem, start, (X, Z, signs, offsets, _) = shared_problem(0, False, stop_by)
-    problem = replace(problem, rate=0.2)
+    problem = replace(problem, learning_rate=0.2)
 
     def refined(epochs: int, patience: int) -> tuple[list[float], float]:
         """The held-out loss of the start and of each epoch, and that of the weights that came out."""
@@ -182,7 +180,7 @@ class StopIn(Callback):
         return phase == self.phase and self.steps[phase] >= self.after
 
 
-PARAMS = {"epochs": 3, "patience": 10, "held_out": 0.1}
+PARAMS = {"epochs": 3, "patience": 10, "validation": 0.1}
 PHASES = (
     "counting pairs",
     "borrowing terms",
@@ -202,13 +200,15 @@ def data():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(pair_svm, "FEWEST_LABELS", 8)
+    monkeypatch.setattr(pair_svm, "MIN_LABELS_PER_BLOCK", 8)
     monkeypatch.setattr(pair_svm, "BLOCK_BYTES", 1)
 
 
 def learned(model: ZestXML) -> dict[str, np.ndarray]:
-    names = ("voters_", "shared_", "own_", "bias_", "factors_")
-    return {name: getattr(model, name) for name in names} | {"unseen_bias_": np.array(model.unseen_bias_)}
+    refined = model.model_.refined
+    names = ("shared", "own", "bias", "factors", "typical", "borrowed")
+    numbers = {name: np.array(getattr(refined, name)) for name in ("unseen_bias", "borrowing_share")}
+    return {"voters": model.model_.voters} | {name: getattr(refined, name) for name in names} | numbers
 
 
 def assert_same(model: ZestXML, expected: ZestXML) -> None:
@@ -237,13 +237,13 @@ def test_a_stop_in_any_phase_is_resumed_to_the_same_model(loss, data, tmp_path, 
 def test_own_weights_that_are_done_are_not_learned_again(data, tmp_path, monkeypatch, small_blocks, save_every) -> None:
     monkeypatch.setattr(checkpoints, "SAVE_INTERVAL", save_every)  # however seldom it saves, a stop saves everything
     n_blocks = []
-    solve_block = pair_svm._solve_block
+    solve_block = PairBlockSolver.solve
 
-    def counted(shared, labels):
+    def counted(solver, labels):
         n_blocks.append(len(labels))
-        return solve_block(shared, labels)
+        return solve_block(solver, labels)
 
-    monkeypatch.setattr(pair_svm, "_solve_block", counted)
+    monkeypatch.setattr(PairBlockSolver, "solve", counted)
     for phase, after, still_to_do in (("training own weights", 2, -2), ("calibrating", 0, None)):
         checkpoint = Checkpoint(tmp_path / phase)
         n_blocks.clear()

@@ -42,9 +42,9 @@ TOGETHER: dict[tuple[str, ...], dict[str, Any]] = {
     ("mhs", "sampled"): {"heads": "4,3"},
     ("noise",): {"grouping": "clusters"},
     ("patience",): {"epochs": 3},
-    ("zestxml", "batch"): {"epochs": 2},
+    ("zestxml", "batch_size"): {"epochs": 2},
     ("zestxml", "overfetch"): {"shortlister": "lazy", "shortlist": 2},
-    ("zestxml", "rate"): {"epochs": 2},
+    ("zestxml", "learning_rate"): {"epochs": 2},
 }
 COMBINATIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "eagle": (

@@ -1,6 +1,6 @@
 """Training by epochs: progress, curves, early stopping, and a checkpoint after every epoch.
 
-A `Trainer` knows how to take one step and how to describe itself; `train_epochs` does what is the same for all:
+An `EpochTrainer` knows how to take one step and how to describe itself; `train_epochs` does what is the same for all:
 
     progress = TrainingProgress(checkpoint, train, params)
     curve = train_epochs(trainer, "training the encoder", progress, epochs=30, patience=5)
@@ -10,7 +10,7 @@ state after an epoch decides all that comes, and a resumed training continues th
 
 Early stopping goes by the value that `measure` returns first. The start, before the first epoch, is measured too and is
 a candidate like every epoch; of equal ones the earliest is the best. Training stops after `patience` epochs in a row
-without a new best, and ends with the best weights. Without held-out data it takes all epochs and keeps the last
+without a new best, and ends with the best weights. Without validation data it takes all epochs and keeps the last
 weights. A stage that is finished leaves only its weights and its curve in the checkpoint.
 """
 
@@ -27,11 +27,11 @@ from xcwork.progress import report, track
 
 Curve = list[dict[str, float]]
 PATIENCE_HELP = (
-    "number of epochs in a row without a new best on held-out documents (the start counts) after which training stops"
+    "number of epochs in a row without a new best on validation documents (the start counts) after which training stops"
 )
 
 
-class Trainer(Protocol):
+class EpochTrainer(Protocol):
     """What `train_epochs` asks of a training."""
 
     steps: int  # of an epoch
@@ -40,26 +40,26 @@ class Trainer(Protocol):
         """Draw what the epoch needs."""
 
     def step(self, number: int) -> float:
-        """Take step `number` of the epoch; returns its loss."""
+        """Take step `number` of the epoch and return its loss."""
 
     def measure(self) -> dict[str, float]:
-        """Values on held-out data, the one that counts first; empty without such data. It changes nothing."""
+        """Return values on validation data, the one that counts first; empty without such data. Change nothing."""
 
     def weights(self) -> dict[str, Any]:
-        """What is learned, as new arrays."""
+        """Return what is learned, as new arrays."""
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         """Go back to what `weights` returned."""
 
     def momentum(self) -> dict[str, Any]:
-        """What later steps depend on besides the weights."""
+        """Return what later steps depend on besides the weights."""
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
         """Go back to what `momentum` returned."""
 
 
 def train_epochs(
-    trainer: Trainer,
+    trainer: EpochTrainer,
     name: str,
     progress: TrainingProgress,
     *,
@@ -67,10 +67,12 @@ def train_epochs(
     patience: int,
     smaller_is_better: bool = False,
 ) -> Curve:
-    """Train up to `epochs` epochs, fewer after `patience` in a row without a new best; returns one entry per epoch."""
+    """Train up to `epochs` epochs, fewer after `patience` in a row without a new best; return one entry per epoch."""
     state = progress.state(name) or {"curve": [], "done": False}
     curve: Curve = list(state["curve"])
-    first, losses, stopped = len(curve), list[float](), state["done"]
+    first = len(curve)
+    losses: list[float] = []
+    stopped = state["done"]
     if curve:
         trainer.set_weights(state["weights"])
         best = state.get("best")
@@ -78,7 +80,7 @@ def train_epochs(
             trainer.set_momentum(state["momentum"])
     else:
         values = trainer.measure()
-        best = _candidate(trainer, 0, _counting(values, smaller_is_better)) if values else None
+        best = _remember_weights(trainer, 0, _read_value(values, smaller_is_better)) if values else None
         if values:
             report(name, epoch=0, **values)
     for at in track(range(epochs * trainer.steps), name):
@@ -96,29 +98,29 @@ def train_epochs(
         report(name, epoch=epoch + 1, **curve[-1])
         stopped = epoch == epochs - 1
         if best is not None:
-            value = _counting(values, smaller_is_better)
+            value = _read_value(values, smaller_is_better)
             if value > best["value"]:
-                best = _candidate(trainer, epoch + 1, value)
+                best = _remember_weights(trainer, epoch + 1, value)
             stopped |= epoch + 1 - best["epoch"] >= patience
             if stopped:
                 trainer.set_weights(best["weights"])
-        progress.update(name, partial(_state, trainer, curve, best, stopped))
+        progress.update(name, partial(_describe_training, trainer, curve, best, stopped))
         progress.save()
     return curve
 
 
-def _state(trainer: Trainer, curve: Curve, best: dict[str, Any] | None, done: bool) -> dict[str, Any]:
+def _describe_training(trainer: EpochTrainer, curve: Curve, best: dict[str, Any] | None, done: bool) -> dict[str, Any]:
     """Describe the training after an epoch, for the checkpoint."""
     state = {"curve": curve, "done": done, "weights": trainer.weights()}
     return state if done else state | {"momentum": trainer.momentum(), "best": best}
 
 
-def _candidate(trainer: Trainer, epoch: int, value: float) -> dict[str, Any]:
+def _remember_weights(trainer: EpochTrainer, epoch: int, value: float) -> dict[str, Any]:
     """Remember the weights after `epoch` epochs and the value that counts for them."""
     return {"epoch": epoch, "value": value, "weights": trainer.weights()}
 
 
-def _counting(values: Mapping[str, float], smaller_is_better: bool) -> float:
+def _read_value(values: Mapping[str, float], smaller_is_better: bool) -> float:
     """Return the value that counts, larger when better; not a number is worse than every number."""
     value = next(iter(values.values()))
     return -np.inf if np.isnan(value) else -value if smaller_is_better else value

@@ -16,9 +16,11 @@ import torch
 
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.row_adam import move_bags, move_rows
-from xcwork.methods.common.token_bags import Bags
+from xcwork.methods.common.token_bags import TokenBags
 
-DECAY, SQUARE_DECAY, EPSILON = 0.9, 0.999, 1e-8
+DECAY = 0.9
+SQUARE_DECAY = 0.999
+EPSILON = 1e-8
 
 
 class RowAdam:
@@ -26,35 +28,50 @@ class RowAdam:
 
     def __init__(self, table: torch.Tensor, *, compiled: bool | None = None) -> None:
         self.table = table
-        self.mean, self.square = torch.zeros_like(table), torch.zeros_like(table)
+        self.mean = torch.zeros_like(table)
+        self.square = torch.zeros_like(table)
         self.steps = 0
         self.compiled = table.device.type == "cpu" if compiled is None else compiled
 
     @torch.no_grad()
-    def step(self, gradient: torch.Tensor, rate: float, rows: torch.Tensor | None = None) -> None:
+    def step(self, gradient: torch.Tensor, learning_rate: float, rows: torch.Tensor | None = None) -> None:
         """Move `rows` (all without it) against their `gradient`."""
         self.steps += 1
         if rows is not None and self.compiled:
             with one_at_a_time:
-                move_rows(*self._arrays(), rows.numpy(), gradient.contiguous().numpy(), *self._constants(rate))
+                move_rows(
+                    self.table.numpy(),
+                    self.mean.numpy(),
+                    self.square.numpy(),
+                    rows.numpy(),
+                    gradient.contiguous().numpy(),
+                    *self._list_constants(learning_rate),
+                )
         else:
-            self._step(gradient, rate, rows)
+            self._step_in_torch(gradient, learning_rate, rows)
 
     @torch.no_grad()
-    def step_bags(self, bags: Bags, gradient: torch.Tensor, rate: float) -> None:
+    def step_bags(self, bags: TokenBags, gradient: torch.Tensor, learning_rate: float) -> None:
         """Move the tokens of `bags` against what follows from the `gradient` (n_texts, dimension) of their sums."""
         if not self.compiled:
-            self.step(bags.gradient_of_tokens(gradient), rate, bags.tokens)
+            self.step(bags.sum_gradients(gradient), learning_rate, bags.tokens)
             return
         self.steps += 1
         with one_at_a_time:
-            move_bags(*self._arrays(), *bags.by_token(), gradient.contiguous().numpy(), *self._constants(rate))
+            move_bags(
+                self.table.numpy(),
+                self.mean.numpy(),
+                self.square.numpy(),
+                *bags.group_by_token(),
+                gradient.contiguous().numpy(),
+                *self._list_constants(learning_rate),
+            )
 
-    def _step(self, gradient: torch.Tensor, rate: float, rows: torch.Tensor | None) -> None:
+    def _step_in_torch(self, gradient: torch.Tensor, learning_rate: float, rows: torch.Tensor | None) -> None:
         mean, square = (moment if rows is None else moment[rows] for moment in (self.mean, self.square))
         mean.lerp_(gradient, 1 - DECAY)
         square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1 - SQUARE_DECAY)
-        rate, _, _, scale, _ = map(float, self._constants(rate))
+        rate, _, _, scale, _ = map(float, self._list_constants(learning_rate))
         moved = mean / (square * scale).sqrt_().add_(EPSILON)
         if rows is None:
             self.table.sub_(moved, alpha=rate)
@@ -63,19 +80,24 @@ class RowAdam:
         self.mean.index_copy_(0, rows, mean)
         self.square.index_copy_(0, rows, square)
 
-    def _arrays(self) -> tuple[np.ndarray, ...]:
-        return self.table.numpy(), self.mean.numpy(), self.square.numpy()
-
-    def _constants(self, rate: float) -> tuple[np.float32, ...]:
-        """Rate, decays, the correction of the squares' bias, and ε."""
-        values = (rate / (1 - DECAY**self.steps), DECAY, SQUARE_DECAY, 1 / (1 - SQUARE_DECAY**self.steps), EPSILON)
+    def _list_constants(self, learning_rate: float) -> tuple[np.float32, ...]:
+        """Return step size, decays, the correction of the squares' bias, and ε."""
+        values = (
+            learning_rate / (1 - DECAY**self.steps),
+            DECAY,
+            SQUARE_DECAY,
+            1 / (1 - SQUARE_DECAY**self.steps),
+            EPSILON,
+        )
         return tuple(np.float32(value) for value in values)
 
     def state(self) -> dict[str, Any]:
+        """Return the moments and the number of steps, as new arrays."""
         moments = {"mean": self.mean.cpu().numpy().copy(), "square": self.square.cpu().numpy().copy()}
         return moments | {"steps": self.steps}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go back to what `state` returned."""
         self.mean.copy_(torch.from_numpy(np.asarray(state["mean"])))
         self.square.copy_(torch.from_numpy(np.asarray(state["square"])))
         self.steps = int(state["steps"])

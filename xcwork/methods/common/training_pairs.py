@@ -9,12 +9,12 @@ from xcwork.core.topk import MISSING, TopK
 from xcwork.sparse import keep_entries, pack_rows, replace_values, sort_entries
 
 
-def training_pairs(
+def collect_training_pairs(
     shortlist: TopK, Y: sparse.csr_array, add_missed: bool, forbidden: np.ndarray | None = None
 ) -> sparse.csr_array:
-    """(n_documents, n_labels) int8: +1 for relevant pairs, -1 for the others on the shortlist.
+    """Return +1 for relevant pairs and -1 for the others on the shortlist, (n_documents, n_labels) int8.
 
-    Relevant pairs that the shortlist missed join in when `add_missed`. The (document, label) pairs in `forbidden` (n,
+    Relevant pairs that the shortlist missed join in with `add_missed`. The (document, label) pairs in `forbidden` (n,
     2) are never predicted, often because a document would match itself, so they must not teach anything either.
     """
     if forbidden is not None:
@@ -28,8 +28,8 @@ def training_pairs(
     return replace_values(both, np.where(both.data == 1, -1, 1).astype(np.int8))
 
 
-def without_labels(pairs: sparse.csr_array, labels: np.ndarray) -> np.ndarray:
-    """Which entries of `pairs` are not about `labels`, (nnz,) bool."""
+def find_pairs_without(pairs: sparse.csr_array, labels: np.ndarray) -> np.ndarray:
+    """Tell which entries of `pairs` are not about `labels`, (nnz,) bool."""
     dropped = np.zeros(pairs.shape[1], bool)
     dropped[labels] = True
     return ~dropped[pairs.indices]

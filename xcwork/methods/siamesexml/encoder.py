@@ -10,7 +10,8 @@ N is the plain normalisation, which leaves a zero vector zero, or N_ν(v) = [v, 
 which is Lipschitz and adds a dimension each time it is applied.
 
 Autograd goes down to the sums of the bags and no further: the gradient of a token is the sum of the gradients of the
-texts it occurs in, so the optimiser (`adam`) needs rows for the tokens of a batch only, and touches no others.
+texts it occurs in, so the optimiser (`common.row_adam`) needs rows for the tokens of a batch only and touches no
+others.
 
 Outside of training everything after the bag is computed in double precision and rounded once, so that a document has
 the same embedding alone and in a batch.
@@ -18,7 +19,7 @@ the same embedding alone and in a batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,15 @@ import torch
 from scipy import sparse
 from torch.nn import functional as F
 
-from xcwork.methods.common.token_bags import Bags
+from xcwork.methods.common.token_bags import TokenBags
 
-ACTIVATIONS = {"gelu": F.gelu, "relu": F.relu, "identity": lambda v: v}
-ROWS = 4096  # encoded at once
+Activation = Callable[[torch.Tensor], torch.Tensor]
+ACTIVATIONS: dict[str, Activation] = {"gelu": F.gelu, "relu": F.relu, "identity": lambda v: v}
+ROWS_PER_BLOCK = 4096  # encoded together
 
 
-def normalised(v: torch.Tensor, nu: float) -> torch.Tensor:
-    """N_ν(v), or the plain normalisation where ν is 0."""
+def normalise(v: torch.Tensor, nu: float) -> torch.Tensor:
+    """Return N_ν(v), or the plain normalisation where ν is 0."""
     if nu == 0:
         return F.normalize(v, dim=-1)
     longer = F.pad(v, (0, 1), value=nu)
@@ -50,39 +52,43 @@ class Residual:
         self.bias = torch.zeros(dimension, device=device)
         self.radius = torch.zeros(1, device=device)
         self.left = torch.full((dimension,), dimension**-0.5, device=device)  # estimate of R's first singular vector
-        self.activation, self.nu = activation, nu
+        self.activation = activation
+        self.nu = nu
 
     def parameters(self) -> dict[str, torch.Tensor]:
+        """Return what is trained, by name."""
         return {name: getattr(self, name) for name in self.NAMES}
 
     def improve_spectrum(self) -> None:
-        """One step of the power iteration that follows the largest singular value of R."""
+        """Take one step of the power iteration that follows the largest singular value of R."""
         right = F.normalize(self.R.T @ self.left, dim=0)
         self.left = F.normalize(self.R @ right, dim=0)
 
-    def spectral_norm(self, R: torch.Tensor) -> torch.Tensor:
-        """The estimate of σ(R), differentiable in R."""
+    def estimate_norm(self, R: torch.Tensor) -> torch.Tensor:
+        """Return the estimate of σ(R), differentiable in R."""
         left = self.left.to(R.dtype)
         right = F.normalize(R.detach().T @ left, dim=0)
         return left @ (R @ right)
 
-    def branch(self, v: torch.Tensor, parameters: Mapping[str, torch.Tensor] | None = None) -> torch.Tensor:
-        """R̂ v + b, before the activation."""
+    def compute_branch(self, v: torch.Tensor, parameters: Mapping[str, torch.Tensor] | None = None) -> torch.Tensor:
+        """Return R̂ v + b, before the activation."""
         p = parameters or {name: value.to(v.dtype) for name, value in self.parameters().items()}
-        return v @ (p["R"] / self.spectral_norm(p["R"])).T + p["bias"]
+        return v @ (p["R"] / self.estimate_norm(p["R"])).T + p["bias"]
 
     def __call__(
         self, v: torch.Tensor, parameters: Mapping[str, torch.Tensor] | None = None, keep: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """The final embeddings; `keep` is the mask of dropout on the branch, scaled."""
+        """Return the final embeddings; `keep` is the mask of dropout on the branch, scaled."""
         radius = self.radius.to(v.dtype) if parameters is None else parameters["radius"]
-        added = radius * ACTIVATIONS[self.activation](self.branch(v, parameters))
-        return normalised(v + (added if keep is None else added * keep), self.nu)
+        added = radius * ACTIVATIONS[self.activation](self.compute_branch(v, parameters))
+        return normalise(v + (added if keep is None else added * keep), self.nu)
 
     def state(self) -> dict[str, np.ndarray]:
+        """Return everything as new arrays."""
         return {name: getattr(self, name).cpu().numpy().copy() for name in (*self.NAMES, "left")}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state` returned."""
         for name in (*self.NAMES, "left"):
             getattr(self, name).copy_(torch.from_numpy(np.asarray(state[name])))
 
@@ -91,7 +97,9 @@ class Encoder:
     """Token table and residual block on one device."""
 
     def __init__(self, table: torch.Tensor, activation: str = "gelu", nu: float = 0.0) -> None:
-        self.table, self.activation, self.nu = table, activation, nu
+        self.table = table
+        self.activation = activation
+        self.nu = nu
         self.residual = Residual(self.dimension, activation, nu, table.device)
 
     @property
@@ -103,42 +111,47 @@ class Encoder:
         """Of intermediate embeddings."""
         return self.table.shape[1] + (self.nu > 0)
 
-    def sums(self, X: sparse.csr_array) -> tuple[Bags, torch.Tensor]:
-        """The bags of texts, and their sums as the leaves of a new graph of derivatives."""
-        bags = Bags(X, self.device)
-        return bags, bags.summed(self.table).requires_grad_()
+    def sum_bags(self, X: sparse.csr_array) -> tuple[TokenBags, torch.Tensor]:
+        """Return the bags of texts, and their sums as the leaves of a new graph of derivatives."""
+        bags = TokenBags(X, self.device)
+        return bags, bags.sum_tokens(self.table).requires_grad_()
 
-    def intermediate(self, sums: torch.Tensor) -> torch.Tensor:
-        """f, given the sums of the bags."""
-        return normalised(ACTIVATIONS[self.activation](sums), self.nu)
+    def activate(self, sums: torch.Tensor) -> torch.Tensor:
+        """Return f, given the sums of the bags."""
+        return normalise(ACTIVATIONS[self.activation](sums), self.nu)
 
     @torch.no_grad()
     def encode(self, X: sparse.csr_array) -> np.ndarray:
-        """f of every row of `X` (n, n_tokens), as (n, dimension) float32; zero for a text without tokens."""
+        """Return f of every row of `X` (n, n_tokens), as (n, dimension) float32; zero for a text without tokens."""
         done = np.empty((X.shape[0], self.dimension), np.float32)
-        for start in range(0, X.shape[0], ROWS):
-            sums = Bags(X[start : start + ROWS], self.device).summed(self.table)
-            done[start : start + ROWS] = self.intermediate(self._precise(sums)).cpu()
+        for start in range(0, X.shape[0], ROWS_PER_BLOCK):
+            sums = TokenBags(X[start : start + ROWS_PER_BLOCK], self.device).sum_tokens(self.table)
+            done[start : start + ROWS_PER_BLOCK] = self.activate(self._widen(sums)).cpu()
         done[np.diff(X.indptr) == 0] = 0  # N_ν would give all of them one direction, in which nothing is known
         return done
 
     @torch.no_grad()
     def finish(self, f: np.ndarray) -> np.ndarray:
-        """E of intermediate embeddings, (n, dimension) float32; N_ν adds a dimension."""
+        """Return E of intermediate embeddings, (n, dimension) float32; N_ν adds a dimension."""
         parts = [
-            self.residual(self._precise(torch.from_numpy(f[start : start + ROWS]).to(self.device))).float().cpu()
-            for start in range(0, len(f), ROWS)
+            self.residual(self._widen(torch.from_numpy(f[start : start + ROWS_PER_BLOCK]).to(self.device)))
+            .float()
+            .cpu()
+            for start in range(0, len(f), ROWS_PER_BLOCK)
         ]
         return torch.cat(parts).numpy() if parts else np.empty((0, self.dimension + (self.nu > 0)), np.float32)
 
-    def _precise(self, values: torch.Tensor) -> torch.Tensor:
+    def _widen(self, values: torch.Tensor) -> torch.Tensor:
+        """Return the values in double precision where the device has it."""
         return values.double() if self.device.type == "cpu" else values
 
     def state(self) -> dict[str, Any]:
+        """Return everything as arrays."""
         return {"table": self.table.cpu().numpy(), "residual": self.residual.state()}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], activation: str, nu: float, device: torch.device) -> Encoder:
+        """Return the encoder that `state` described."""
         encoder = cls(torch.from_numpy(state["table"].astype(np.float32, copy=False)).to(device), activation, nu)
         encoder.residual.set_state(state["residual"])
         return encoder

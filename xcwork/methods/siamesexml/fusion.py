@@ -10,8 +10,8 @@ the weights change smoothly. There are two ways to W, and what ranks better in c
 - A logistic regression on the best candidates of the validation documents.
 
 Either is then improved where it counts: one score after the other is multiplied by the factor that gives the best
-nDCG@5, until no change helps. The objective is a step function of few variables, for which this is quick and needs no
-derivative. Labels without training documents get a constant of their own when validation documents carry enough of
+nDCG@5, until no change helps. The objective is a step function of few variables, for which this is fast and needs no
+derivative. Labels without training documents get a constant of their own when validation documents have enough of
 them; otherwise φ(0) continues what was learned from rare labels.
 
 `tail` subtracts tail * ln(1 + n_l): of two labels that are about equally likely, the rarer one comes first. That costs
@@ -23,32 +23,32 @@ next to nothing in precision and gains where rare labels matter.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from xcwork.core.topk import MISSING
-from xcwork.methods.siamesexml.graphs import graphs_of
-from xcwork.methods.siamesexml.scores import NAMES, LabelWeights, Scored, lookup
+from xcwork.methods.model import Params
+from xcwork.methods.siamesexml.neighbourhood import read_graphs
+from xcwork.methods.siamesexml.scores import NAMES, LabelWeights, ScoredCandidates, look_up
 from xcwork.search import top_k_rows
 
-USUAL = dict(zip(NAMES, (0.3, 0.1, 0.1, 0.1, 0.1, 0.3), strict=True))
-SCALE = 12.0  # of the usual weights, so that their sums are about as large as logits
-COLUMNS = 3  # of φ
-CANDIDATES = 100  # best labels of a validation document that are ranked anew
-DECISIVE = 25  # of them, among which the regression learns to decide
-STRENGTH = 1.0  # of the regression's data against the size of its weights
+USUAL_WEIGHTS = dict(zip(NAMES, (0.3, 0.1, 0.1, 0.1, 0.1, 0.3), strict=True))
+USUAL_SCALE = 12.0  # of the usual weights, so that their sums are about as large as logits
+N_TRAITS = 3  # columns of φ
+MAX_CANDIDATES = 100  # best labels of a validation document that are ranked again
+MAX_DECISIVE = 25  # of them, among which the regression learns to decide
+REGRESSION_C = 1.0  # of the regression's data against the size of its weights
 FACTORS = (0.0, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 8.0)
 BONUSES = (-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # added to the constant of unseen labels
-SWEEPS = 4
+MAX_SWEEPS = 4  # over all factors
 FOLDS = 3
-K = 5
-ENOUGH = 10  # positives of unseen labels needed for a constant of their own
+K = 5  # of the nDCG that is improved
+MIN_UNSEEN_POSITIVES = 10  # for a constant of their own
 
 
-def traits(frequencies: np.ndarray) -> np.ndarray:
-    """φ of each label, (n_labels, 3)."""
+def describe_frequencies(frequencies: np.ndarray) -> np.ndarray:
+    """Return φ of each label, (n_labels, 3)."""
     n = np.asarray(frequencies, np.float64)
     return np.column_stack([np.ones_like(n), np.log1p(n) / 5, np.exp(-n / 5)])
 
@@ -61,16 +61,16 @@ class Fusion:
     unseen_bonus: float = 0.0
     tail: float = 0.0
 
-    def of_labels(self, frequencies: np.ndarray) -> LabelWeights:
-        """The weights of labels with so many training documents."""
-        *of_scores, constant = self.table @ traits(frequencies).T  # each (n_labels,)
+    def weigh_labels(self, frequencies: np.ndarray) -> LabelWeights:
+        """Return the weights of labels with so many training documents."""
+        *of_scores, constant = self.table @ describe_frequencies(frequencies).T  # each (n_labels,)
         constant = constant + np.where(frequencies == 0, self.unseen_bonus, 0) - self.tail * np.log1p(frequencies)
         return LabelWeights(np.array(of_scores, np.float32), constant.astype(np.float32))
 
-    def summary(self) -> dict[str, float]:
-        """The weights of a label with two training documents and of one with a thousand."""
+    def summarise(self) -> dict[str, float]:
+        """Return the weights of a label with two training documents and of one with a thousand."""
         kinds = {"rare": 2, "frequent": 1000}
-        weights = self.of_labels(np.array([*kinds.values()])).of_scores
+        weights = self.weigh_labels(np.array([*kinds.values()])).of_scores
         return {
             f"{name} ({kind})": float(weights[place, column])
             for place, name in enumerate(NAMES)
@@ -78,63 +78,66 @@ class Fusion:
         }
 
 
-def available(settings: Any) -> list[int]:
-    """Places of the scores that `settings` provide for."""
+def list_available(params: Params) -> list[int]:
+    """Return the places of the scores that the parameters provide for."""
+    graphs = read_graphs(params.graphs)
     missing = {
-        "classifier": settings.classifier_epochs == 0,
-        "terms": not settings.terms,
-        "documents": "documents" not in graphs_of(settings),
-        "centroid": "centroids" not in graphs_of(settings),
+        "classifier": params.classifier_epochs == 0,
+        "terms": not params.terms,
+        "documents": "documents" not in graphs,
+        "centroid": "centroids" not in graphs,
     }
     return [place for place, name in enumerate(NAMES) if not missing.get(name, False)]
 
 
-def constant_weights(weights: dict[str, float]) -> Fusion:
-    """The same weights for all labels; scores that are not named count nothing."""
-    table = np.zeros((len(NAMES) + 1, COLUMNS))
+def make_constant_weights(weights: dict[str, float]) -> Fusion:
+    """Return the same weights for all labels; scores that are not named count nothing."""
+    table = np.zeros((len(NAMES) + 1, N_TRAITS))
     table[:-1, 0] = [weights.get(name, 0.0) for name in NAMES]
     return Fusion(table)
 
 
-def usual(places: list[int]) -> Fusion:
-    """Weights for want of better ones."""
-    shares = {NAMES[place]: USUAL[NAMES[place]] for place in places}
-    return constant_weights({name: SCALE * share / sum(shares.values()) for name, share in shares.items()})
+def make_usual_weights(places: list[int]) -> Fusion:
+    """Return weights for want of better ones."""
+    shares = {NAMES[place]: USUAL_WEIGHTS[NAMES[place]] for place in places}
+    return make_constant_weights({name: USUAL_SCALE * share / sum(shares.values()) for name, share in shares.items()})
 
 
-def of_paper(alpha: float) -> Fusion:
-    """α classifier + (1 - α)/2 (text + centroid)."""
-    return constant_weights({"classifier": alpha, "text": (1 - alpha) / 2, "centroid": (1 - alpha) / 2})
+def make_paper_weights(alpha: float) -> Fusion:
+    """Return α classifier + (1 - α)/2 (text + centroid)."""
+    return make_constant_weights({"classifier": alpha, "text": (1 - alpha) / 2, "centroid": (1 - alpha) / 2})
 
 
-def choose(
-    scored: Scored,
+def choose_weights(
+    scored: ScoredCandidates,
     truth: sparse.csr_array,
     frequencies: np.ndarray,
     places: list[int],
     group_of: np.ndarray | None = None,
 ) -> Fusion:
-    """What ranks the documents of `truth` (n_documents, n_labels) best, given the scores of their candidates.
+    """Return what ranks the documents of `truth` (n_documents, n_labels) best, given the scores of their candidates.
 
     Documents with the same number in `group_of` share their labels, so cross-validation keeps them together.
     """
-    known = usual(places)
-    scored = _best(scored, known.of_labels(frequencies), CANDIDATES)
-    gain = _Gain.of(scored, truth)
-    regression = _Regression.of(scored, truth, frequencies, places)
+    known = make_usual_weights(places)
+    scored = keep_best(scored, known.weigh_labels(frequencies), MAX_CANDIDATES)
+    gain = RankingGain.from_scores(scored, truth)
+    regression = WeightRegression.from_scores(scored, truth, frequencies, places)
     units = np.arange(len(scored.ids)) if group_of is None else np.unique(group_of, return_inverse=True)[1]
     fold = units % FOLDS
     parts = [np.ones(len(fold), bool), *(fold != number for number in range(FOLDS))]  # all, then all but one fold
-    learned, values = [], []
-    for way in (lambda _: known, regression.solved):
-        starts = [way(part) for part in parts]
-        if None in starts:
+    learned: list[Fusion] = []
+    values: list[float] = []
+    for found in ([known] * len(parts), [regression.solve(part) for part in parts]):
+        starts = [start for start in found if start is not None]
+        if len(starts) < len(parts):  # the regression has nothing to learn from
             continue
         whole, *tried = (
-            _Ascent(start, scored, frequencies, gain, part).run() for start, part in zip(starts, parts, strict=True)
+            FactorAscent(start, scored, frequencies, gain, part).run()
+            for start, part in zip(starts, parts, strict=True)
         )
         left_out = [
-            gain(scored.total(one.of_labels(frequencies)))[~part].sum()
+            gain(scored.add_up(one.weigh_labels(frequencies)))[~part].sum()
             for one, part in zip(tried, parts[1:], strict=True)
         ]
         learned.append(whole)
@@ -142,33 +145,33 @@ def choose(
     return learned[int(np.argmax(values))]
 
 
-def _best(scored: Scored, weights: LabelWeights, n: int) -> Scored:
-    """The n best candidates of each document only."""
-    best = top_k_rows(scored.total(weights), n).ids
+def keep_best(scored: ScoredCandidates, weights: LabelWeights, n: int) -> ScoredCandidates:
+    """Return the n best candidates of each document only."""
+    best = top_k_rows(scored.add_up(weights), n).ids
     ids = np.take_along_axis(scored.ids, np.maximum(best, 0), axis=1)
     values = np.take_along_axis(scored.values, np.maximum(best, 0)[None], axis=2)
-    return Scored(np.where(best == MISSING, MISSING, ids), values)
+    return ScoredCandidates(np.where(best == MISSING, MISSING, ids), values)
 
 
 @dataclass(frozen=True, eq=False)
-class _Ascent:
+class FactorAscent:
     """Improves nDCG@5 of some documents by multiplying the rows of a table."""
 
     start: Fusion
-    scored: Scored
+    scored: ScoredCandidates
     frequencies: np.ndarray  # (n_labels,)
-    gain: _Gain
+    gain: RankingGain
     documents: np.ndarray  # (n_documents,) bool
 
     def run(self) -> Fusion:
-        """The start with the best factors and the best constant of unseen labels."""
+        """Return the start with the best factors and the best constant of unseen labels."""
         ids = self.scored.ids[self.documents]
-        weights = self.start.of_labels(self.frequencies)
+        weights = self.start.weigh_labels(self.frequencies)
         parts = [w[ids] * v[self.documents] for w, v in zip(weights.of_scores, self.scored.values, strict=True)]
         constant = np.where(ids == MISSING, -np.inf, weights.constant[ids])
         is_unseen = (ids != MISSING) & (self.frequencies[ids] == 0)
         gain = self.gain.take(self.documents)
-        with_unseen = np.count_nonzero(is_unseen & gain.is_relevant) >= ENOUGH
+        with_unseen = np.count_nonzero(is_unseen & gain.is_relevant) >= MIN_UNSEEN_POSITIVES
         choices = [FACTORS if part.any() else (1.0,) for part in parts] + [BONUSES if with_unseen else (0.0,)]
         terms = [*parts, is_unseen.astype(np.float32)]
         chosen = np.append(np.ones(len(parts)), 0.0)
@@ -177,7 +180,7 @@ class _Ascent:
             return float(gain(sum((f * t for f, t in zip(trial, terms, strict=True) if f), constant)).sum())
 
         best = value(chosen)
-        for _ in range(SWEEPS):
+        for _ in range(MAX_SWEEPS):
             before = best
             for place, options in enumerate(choices):
                 for option in options:
@@ -192,81 +195,87 @@ class _Ascent:
 
 
 @dataclass(frozen=True, eq=False)
-class _Regression:
+class WeightRegression:
     """The logistic regression on the candidates of some documents."""
 
-    scored: Scored
+    scored: ScoredCandidates
     is_relevant: np.ndarray  # (n_documents, n_candidates) bool
     frequencies: np.ndarray  # (n_labels,)
     places: list[int]
 
     @classmethod
-    def of(cls, scored: Scored, truth: sparse.csr_array, frequencies: np.ndarray, places: list[int]) -> _Regression:
-        decisive = _best(scored, usual(places).of_labels(frequencies), DECISIVE)
-        return cls(decisive, lookup(truth, decisive.ids) > 0, frequencies, places)
+    def from_scores(
+        cls, scored: ScoredCandidates, truth: sparse.csr_array, frequencies: np.ndarray, places: list[int]
+    ) -> WeightRegression:
+        decisive = keep_best(scored, make_usual_weights(places).weigh_labels(frequencies), MAX_DECISIVE)
+        return cls(decisive, look_up(truth, decisive.ids) > 0, frequencies, places)
 
-    def solved(self, documents: np.ndarray) -> Fusion | None:
-        """The table learned from `documents` (n_documents,) bool; none where all candidates are alike."""
+    def solve(self, documents: np.ndarray) -> Fusion | None:
+        """Return the table learned from `documents` (n_documents,) bool; none where all candidates are alike."""
         from sklearn.linear_model import LogisticRegression
 
         used = (self.scored.ids != MISSING) & documents[:, None]
         unseen = used & (self.frequencies[self.scored.ids] == 0)
-        with_unseen = np.count_nonzero(unseen & self.is_relevant) >= ENOUGH
+        with_unseen = np.count_nonzero(unseen & self.is_relevant) >= MIN_UNSEEN_POSITIVES
         if not with_unseen:
             used &= ~unseen
         relevant = self.is_relevant[used]
         if relevant.all() or not relevant.any():
             return None
         # The last input tells unseen labels; it is 0 everywhere, and so is its weight, where they do not take part.
-        inputs = np.column_stack([self._inputs(used), unseen[used]])
-        regression = LogisticRegression(C=STRENGTH, solver="newton-cholesky", fit_intercept=False).fit(inputs, relevant)
+        inputs = np.column_stack([self._make_inputs(used), unseen[used]])
+        regression = LogisticRegression(C=REGRESSION_C, solver="newton-cholesky", fit_intercept=False).fit(
+            inputs, relevant
+        )
         *learned, bonus = regression.coef_[0]
-        table = np.zeros((len(NAMES) + 1, COLUMNS))
-        table[[*self.places, len(NAMES)]] = np.reshape(learned, (-1, COLUMNS))
+        table = np.zeros((len(NAMES) + 1, N_TRAITS))
+        table[[*self.places, len(NAMES)]] = np.reshape(learned, (-1, N_TRAITS))
         return Fusion(table, float(bonus))
 
-    def _inputs(self, used: np.ndarray) -> np.ndarray:
-        """Every score, and 1 for the constant, times every trait of the label: (n_pairs, …)."""
+    def _make_inputs(self, used: np.ndarray) -> np.ndarray:
+        """Return every score, and 1 for the constant, times every trait of the label: (n_pairs, …)."""
         scores = np.array([*(self.scored.values[place][used] for place in self.places), np.ones(used.sum())]).T
-        of_label = traits(self.frequencies)[self.scored.ids[used]]
+        of_label = describe_frequencies(self.frequencies)[self.scored.ids[used]]
         return (scores[:, :, None] * of_label[:, None, :]).reshape(len(scores), -1)
 
 
 @dataclass(frozen=True, eq=False)
-class _Gain:
+class RankingGain:
     """nDCG@5 as a function of the scores of fixed candidates."""
 
     is_relevant: np.ndarray  # (n_documents, n_candidates) bool
     ideal: np.ndarray  # (n_documents,)
 
     @classmethod
-    def of(cls, scored: Scored, truth: sparse.csr_array) -> _Gain:
+    def from_scores(cls, scored: ScoredCandidates, truth: sparse.csr_array) -> RankingGain:
         discounts = 1 / np.log2(np.arange(K) + 2)
         n_relevant = np.minimum(np.diff(truth.indptr), K)
-        return cls(lookup(truth, scored.ids) > 0, np.append(0, np.cumsum(discounts))[n_relevant])
+        return cls(look_up(truth, scored.ids) > 0, np.append(0, np.cumsum(discounts))[n_relevant])
 
-    def take(self, documents: np.ndarray) -> _Gain:
-        """The gain of some documents only."""
-        return _Gain(self.is_relevant[documents], self.ideal[documents])
+    def take(self, documents: np.ndarray) -> RankingGain:
+        """Return the gain of some documents only."""
+        return RankingGain(self.is_relevant[documents], self.ideal[documents])
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
-        """nDCG@5 of each document."""
+        """Return nDCG@5 of each document."""
         best = top_k_rows(scores, K).ids
         hits = np.take_along_axis(self.is_relevant, np.maximum(best, 0), axis=1) & (best >= 0)
         gains = (hits / np.log2(np.arange(best.shape[1]) + 2)).sum(axis=1)
         return np.divide(gains, self.ideal, out=np.zeros_like(gains), where=self.ideal > 0)
 
 
-def learned(
-    scored: Scored | None,
+def learn_weights(
+    scored: ScoredCandidates | None,
     truth: sparse.csr_array,
     frequencies: np.ndarray,
-    settings: Any,
+    params: Params,
     group_of: np.ndarray | None = None,
 ) -> Fusion:
-    """The weights that `settings` ask for: the paper's, or learned on `scored`, or the usual ones without any."""
-    if settings.alpha is not None:
-        return of_paper(settings.alpha)
-    places = available(settings)
-    chosen = usual(places) if scored is None else choose(scored, truth, frequencies, places, group_of)
-    return replace(chosen, tail=settings.tail)
+    """Return the weights that the parameters ask for: the paper's, or learned on `scored`, or the usual ones."""
+    if params.alpha is not None:
+        return make_paper_weights(params.alpha)
+    places = list_available(params)
+    chosen = (
+        make_usual_weights(places) if scored is None else choose_weights(scored, truth, frequencies, places, group_of)
+    )
+    return replace(chosen, tail=params.tail)

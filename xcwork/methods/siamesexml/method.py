@@ -3,24 +3,28 @@
 Short texts with label texts are its home. The encoder (`encoder`) sums token embeddings and normalises; training has
 four modules:
 
-I.   The encoder learns to bring labels and their documents together, against the hardest of a batch (`module_one`).
-II.  Labels get smoothed text embeddings and centroids; searches over them find candidates in about log L (`graphs`).
+I.   The encoder learns to bring labels and their documents together, against the hardest of a batch
+     (`encoder_training`; its loss is `loss.compute_encoder_loss`).
+II.  Labels get smoothed text embeddings and centroids; searches over them find candidates in about log L
+     (`neighbourhood`).
 III. Classifiers w_l = N(z̃_l + η_l) start at η = 0, where they equal the label's text.
-IV.  η and a residual block learn against each document's hard negatives; with `plus` the tokens too (`classifiers`).
+IV.  η and a residual block learn against each document's hard negatives; with `plus` the tokens too
+     (`classifier_training`; its loss is `loss.compute_classifier_loss`).
 
 Prediction searches candidates and adds the scores of each with weights learned on validation documents (`scores`,
-`fusion`). A label added later is known by its text at once. Every score is linear in the tokens once the activations of
-this document are given, therefore explanations add up exactly (`explain`).
+`fusion`). A label added later is known by its text immediately. Every score is linear in the tokens once the
+activations of this document are given, therefore explanations add up exactly (`explanation`).
 
 Cost: encoding O(tokens * D + D²); a batch of module I O(B² D), of module IV O(B D * labels of the batch); prediction
-O(D² + D log L) a document. Memory: three vectors and the weights of some words a label, one
-vector a training document.
+O(D² + D log L) per document. Memory: three vectors and the weights of some words per label, one
+vector per training document.
 
 Differences from the paper (camera-ready; `siamesexml.supplement()` gives the parameters of the earlier variant):
 
 - Candidates of all searches are united and every score is computed exactly; scores add linearly, so that they can be
-  explained; nearest documents, words in common and a second classifier over the words themselves (`terms`) take part.
-  Weights depend on how frequent a label is and come from validation documents taken from the training part, which
+  explained; nearest documents, words in common and a second classifier over the words themselves (`word_classifiers`)
+  take part.
+  Weights depend on how frequent a label is and come from validation documents taken from the training split, which
   afterwards serve in centroids and searches. `alpha` asks for the paper's sum of three instead.
 - `likelihood=logistic` lets module IV let go of pairs that are right already, which helps where labels are frequent.
   Its step size falls in a line rather than by half once, and some tokens are left out at random.
@@ -33,29 +37,21 @@ Reference: Dahiya et al., SiameseXML: siamese networks meet extreme classifiers 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
-from scipy import sparse
+from typing import TYPE_CHECKING, Any
 
 from xcwork.compute.device import CHOICES
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.base import Capabilities, Explanation, Method, TopK, param
-from xcwork.methods.common.checkpoints import TrainingProgress
+from xcwork.methods.base import Capabilities, Method, param
+from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
-from xcwork.methods.layout import Check, array, arrays, history, listing, matrix, number, record, stored
-from xcwork.methods.siamesexml import initial
-from xcwork.methods.siamesexml.graphs import GRAPHS, graphs_of
-from xcwork.methods.siamesexml.tokens import Tokens
-from xcwork.progress import batches
-from xcwork.sparse import enlarge
+from xcwork.methods.siamesexml.initial_embeddings import SOURCES
+from xcwork.methods.siamesexml.model import SiameseXMLModel
+from xcwork.methods.siamesexml.neighbourhood import GRAPHS, read_graphs
+from xcwork.methods.siamesexml.token_map import TokenMap
 
 if TYPE_CHECKING:  # torch takes long to import, and a list of methods does without it
-    from xcwork.methods.siamesexml.diagnostics import Histogram
-    from xcwork.methods.siamesexml.runtime import Runtime
-
-BATCH = 1024  # documents scored between two steps of progress
+    from xcwork.methods.siamesexml.diagnostics import CosineHistogram
 
 
 @dataclass(kw_only=True, eq=False)
@@ -63,33 +59,47 @@ class SiameseXML(Method):
     """Siamese encoder of documents and labels, with a classifier for every label."""
 
     dimension: int = param(256, "length of an embedding", low=1, high=4096)
-    epochs: int = param(30, "most epochs of the encoder (module I)", low=0)
-    classifier_epochs: int = param(20, "most epochs of the classifiers (module IV); 0 leaves them out", low=0)
+    epochs: int = param(30, "maximum number of epochs of the encoder (module I)", low=0)
+    classifier_epochs: int = param(
+        20, "maximum number of epochs of the classifiers (module IV); 0 leaves them out", low=0
+    )
     plus: bool = param(True, "SiameseXML++: classifiers and tokens learn together")
-    members: int = param(1, "encoders trained from different seeds and averaged; 3 is SiameseXML-3", low=1, high=20)
-    shortlist: int = param(300, "candidates from each search", low=1)
-    neighbours: int = param(20, "training documents that vote", low=1, high=10_000)
-    terms: bool = param(True, "classifiers over the words themselves, too")
-    tail: float = param(0.2, "how much rarer labels are preferred among likely ones", low=0.0, high=2.0)
+    members: int = param(
+        1, "number of encoders trained from different seeds and averaged; 3 is SiameseXML-3", low=1, high=20
+    )
+    shortlist: int = param(300, "number of candidates from each search", low=1)
+    neighbours: int = param(20, "number of training documents that vote", low=1, high=10_000)
+    terms: bool = param(True, "whether there are classifiers over the words themselves, too")
+    tail: float = param(0.2, "preference of rarer labels among likely ones", low=0.0, high=2.0)
     alpha: float | None = param(
         None, "the paper's weight of the classifiers; none: weights are learned", low=0.0, high=1.0
     )
-    search: str = param("auto", "search all vectors or a graph of them", choices=("auto", "exact", "hnsw"))
-    start: str = param("svd", "where token embeddings start", choices=initial.CHOICES)
+    search: str = param(
+        "auto", "way to search: all vectors (exact) or a graph of them (hnsw)", choices=("auto", "exact", "hnsw")
+    )
+    start: str = param("svd", "source of the first token embeddings", choices=SOURCES)
     vectors: str | None = param(None, "file of word vectors to start from instead; sets the dimension")
-    batch: int = param(1024, "labels in a batch of module I", low=1, advanced=True)
-    rate: float = param(0.005, "step size of module I", low=1e-7, high=1.0, advanced=True)
-    hard_negatives: int = param(1, "hardest negatives of a row in module I", low=1, advanced=True)
-    frequency_power: float = param(0.45, "labels are drawn by frequency to this", low=0.0, high=1.0, advanced=True)
-    offline_negatives: bool = param(False, "one negative comes from a search of all documents", advanced=True)
+    batch_size: int = param(1024, "number of labels in a batch of module I", low=1, advanced=True, formerly="batch")
+    learning_rate: float = param(0.005, "step size of module I", low=1e-7, high=1.0, advanced=True, formerly="rate")
+    hard_negatives: int = param(1, "number of hardest negatives of a row in module I", low=1, advanced=True)
+    frequency_power: float = param(
+        0.45, "power of its frequency with which a label is drawn", low=0.0, high=1.0, advanced=True
+    )
+    offline_negatives: bool = param(False, "whether one negative comes from a search of all documents", advanced=True)
     activation: str = param("gelu", "activation of the encoder", choices=("gelu", "relu", "identity"), advanced=True)
     nu: float = param(0.0, "ν of the normalisation N_ν; 0 is the plain one", low=0.0, high=1.0, advanced=True)
     graphs: str = param("text,centroids,documents", "searches for candidates", advanced=True)
-    correlated: int = param(10, "labels whose texts smooth a label's own", low=0, high=1000, advanced=True)
-    classifier_batch: int = param(256, "documents in a batch of module IV", low=1, advanced=True)
-    classifier_rate: float = param(0.002, "step size of module IV", low=1e-7, high=1.0, advanced=True)
-    token_rate: float = param(1.0, "step size of tokens in module IV, relative to it", low=0.0, advanced=True)
-    negatives: int = param(500, "hard negatives of a document in module IV", low=1, advanced=True)
+    correlated: int = param(10, "number of labels whose texts smooth a label's own", low=0, high=1000, advanced=True)
+    classifier_batch_size: int = param(
+        256, "number of documents in a batch of module IV", low=1, advanced=True, formerly="classifier_batch"
+    )
+    classifier_learning_rate: float = param(
+        0.002, "step size of module IV", low=1e-7, high=1.0, advanced=True, formerly="classifier_rate"
+    )
+    token_learning_rate: float = param(
+        1.0, "step size of tokens in module IV, relative to it", low=0.0, advanced=True, formerly="token_rate"
+    )
+    negatives: int = param(500, "number of hard negatives of a document in module IV", low=1, advanced=True)
     likelihood: str = param(
         "exponential",
         "likelihood of module IV; logistic suits frequent labels",
@@ -100,122 +110,63 @@ class SiameseXML(Method):
     d: float = param(3.0, "d of the classifiers' likelihood", low=0.1, high=100.0, advanced=True)
     margin: float = param(0.05, "loss over d below which a negative no longer counts", low=0.0, advanced=True)
     dropout: float = param(0.5, "dropout on the residual branch", low=0.0, high=0.95, advanced=True)
-    token_dropout: float = param(0.2, "tokens left out at random in module IV", low=0.0, high=0.95, advanced=True)
+    token_dropout: float = param(
+        0.2, "share of the tokens left out at random in module IV", low=0.0, high=0.95, advanced=True
+    )
     C: float = param(1.0, "weight of the errors of classifiers over words", low=1e-4, high=1e4, advanced=True)
     patience: int = param(6, PATIENCE_HELP, low=1, advanced=True)
-    held_out: float = param(0.05, "share of the documents that validate", low=0.0, high=0.5, advanced=True)
-    device: str = param("auto", "where tensors live", choices=CHOICES, advanced=True, at_prediction=True)
+    validation: float = param(
+        0.05, "share of the documents that validate", low=0.0, high=0.5, advanced=True, formerly="held_out"
+    )
+    device: str = param("auto", "device of the tensors", choices=CHOICES, advanced=True, at_prediction=True)
 
     title = "SiameseXML"
     paper = "Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021"
     capabilities = Capabilities(
         zero_shot=True, exact_explanations=True, gpu=True, resumable=True, needs_label_text=True
     )
-
-    @property
-    def layout(self) -> dict[str, Check]:  # type: ignore[override]
-        """N_ν adds a dimension each time it is applied: once to embeddings, twice to classifiers."""
-        width, finished = ("embedding+1", "embedding+2") if self.nu > 0 else ("embedding", "embedding")
-        residual = record(R=array(width, width), bias=array(width), radius=array(1), left=array(width))
-        member = record(
-            encoder=record(table=array("tokens", "embedding"), residual=residual),
-            classifiers=array("labels", finished),
-            eta_norms=array(2),
-            text=array("labels", width),
-            centroids=array("labels", width),
-            documents=array("documents", width),
-            correlation=matrix("labels", "labels"),
-            indices=arrays,
-        )
-        return stored(
-            Z_=matrix("labels", "tokens"),
-            label_tokens_=array("label_features", kind="i", below="tokens"),
-            Y_=matrix("documents", "labels"),
-            weights_=array(7, 3),
-            unseen_bonus_=number,
-            terms_=matrix("tokens", "labels"),
-            terms_bias_=array("labels"),
-            curves_=history,
-            members_=listing(member, "members"),
-        )
+    model_type = SiameseXMLModel
 
     def validate(self) -> None:
         super().validate()
-        unknown = set(graphs_of(self)) - set(GRAPHS)
-        if unknown or not graphs_of(self):
+        graphs = read_graphs(self.graphs)
+        if not graphs or set(graphs) - set(GRAPHS):
             raise ConfigError(f"graphs must name some of {', '.join(GRAPHS)}, got {self.graphs!r}")
 
-    def _fit(self, train: Split) -> None:
-        if not self.label_frequencies_.any():
-            raise DataError("no training document carries a label, so there is nothing to learn")
-        self._runtime = None
-        labels = train.labels
-        self.label_tokens_ = Tokens.of(train.features, labels.features, labels.Z.shape[1]).of_label_feature
-        self.Z_ = self.tokens.of_labels(labels.Z)
-        self.Y_ = train.Y
+    def _fit(self, train: Split, checkpoint: Checkpoint | None) -> SiameseXMLModel:
         from xcwork.methods.siamesexml.training import train_members
 
-        progress = TrainingProgress(self._checkpoint, train, self.get_params())
-        trained = train_members(self, self.tokens, train, self.Z_, progress)
-        self.members_ = [member.state() for member in trained.members]
-        self.terms_, self.terms_bias_ = trained.terms.weights, trained.terms.bias
-        self.weights_, self.unseen_bonus_ = trained.fusion.table, trained.fusion.unseen_bonus
-        self.curves_ = trained.curves
+        if not train.label_frequencies.any():
+            raise DataError("no training document has a label", remedy="check the label column or the label file")
+        label_rows = train.labels.Z
+        assert label_rows is not None  # `fit` refuses data without label text
+        facts = self._facts(train)
+        tokens = TokenMap.from_features(train.features, train.labels.features, label_rows.shape[1])
+        Z = tokens.map_labels(label_rows)
+        progress = TrainingProgress(checkpoint, train, self.get_params())
+        trained = train_members(facts["params"], tokens, train, Z, progress)
+        return SiameseXMLModel(
+            **facts,
+            Z=Z,
+            label_tokens=tokens.of_label_feature,
+            Y=train.Y,
+            fusion_weights=trained.fusion.table,
+            unseen_bonus=trained.fusion.unseen_bonus,
+            word_weights=trained.words.weights,
+            word_bias=trained.words.bias,
+            members=[member.state() for member in trained.members],
+            curves=trained.curves,
+        )
 
-    @property
-    def tokens(self) -> Tokens:
-        """How features become rows of the token table."""
-        return Tokens(self.features_.size, self.label_tokens_)
-
-    @property
-    def runtime(self) -> Runtime:
-        """The trained model as objects; made from the learned arrays when it is first needed."""
-        self._check_fitted()
-        if self._runtime is None:
-            from xcwork.methods.siamesexml.runtime import Runtime
-
-            self._runtime = Runtime(self)
-        return self._runtime
-
-    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        return TopK.concatenate([self.runtime.best(x, k, among) for x in batches(X, BATCH, "scoring")])
-
-    def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        from xcwork.methods.siamesexml.explanation import explain
-
-        return explain(self, x, label)
-
-    def _add_labels(self, Z: sparse.csr_array) -> None:
-        rows = self.tokens.of_labels(Z)
-        self.members_ = [member.extended(rows) for member in self.runtime.members]
-        terms = self.runtime.terms.extended(rows.shape[0])
-        self.terms_, self.terms_bias_ = terms.weights, terms.bias
-        self.Z_ = sparse.csr_array(sparse.vstack([self.Z_, rows]))
-        self.Y_ = enlarge(self.Y_, (self.Y_.shape[0], self.Z_.shape[0]))
-        self._runtime = None
-
-    def label_embeddings(self) -> np.ndarray:
-        """The classifiers: labels that suit the same documents lie close together."""
-        self._check_fitted()
-        return self.members_[0]["classifiers"]
-
-    def diagnostics(self, split: Split) -> dict[str, float]:
-        """Recall of the candidates, Lemma 1's bound, the norms of theorem 3, cosines of relevant and other pairs."""
-        from xcwork.methods.siamesexml.diagnostics import measurements
-
-        return measurements(self, split)
-
-    def cosine_histogram(self, split: Split, bins: int = 40) -> Histogram:
-        """How the cosines of document and classifier are distributed for relevant pairs and for hard negatives."""
-        from xcwork.methods.siamesexml.diagnostics import cosine_histogram
-
-        return cosine_histogram(self, split, bins)
-
-    _runtime: ClassVar[Any] = None  # a `Runtime`, once it is needed
+    def cosine_histogram(self, split: Split, bins: int = 40) -> CosineHistogram:
+        """Return how the cosines of document and classifier are distributed for relevant pairs and hard negatives."""
+        model = self._current_model()
+        assert isinstance(model, SiameseXMLModel)
+        return model.count_cosines(split, bins)
 
 
 def supplement(**params: Any) -> SiameseXML:
-    """The earlier variant of the paper's supplement: two searches, ReLU, N_ν, offline negatives, frozen tokens."""
+    """Return the variant of the paper's supplement: two searches, ReLU, N_ν, offline negatives, frozen tokens."""
     variant = {
         "graphs": "text,centroids",
         "activation": "relu",

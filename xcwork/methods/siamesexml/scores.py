@@ -1,4 +1,4 @@
-"""What speaks for a label: six scores of a (document, label) pair, and their weighted sum.
+"""The evidence for a label: six scores of a (document, label) pair, and their weighted sum.
 
     s(x, l) = Σ_c weight_c(l) * score_c(x, l) + constant(l)
 
@@ -9,7 +9,7 @@
 | centroid | cos(f(x), v_l), the mean of the label's documents |
 | documents | votes of the nearest training documents, in [0, 1] |
 | words | tf-idf cosine of the two texts themselves: exact matches, which embeddings blur |
-| terms | margin of a linear classifier over the words themselves (`terms`), -1 where there is none |
+| terms | margin of a linear classifier over the words themselves (`word_classifiers`), -1 where there is none |
 
 The sum is linear: so its parts explain it exactly, and an ensemble is the mean over its members. The paper has
 classifier, text and centroid with weights α, (1 - α)/2 and (1 - α)/2 (up to scale); its program adds 2.5 % of the
@@ -31,9 +31,10 @@ from scipy import sparse
 from xcwork.core.topk import MISSING
 from xcwork.kernels import cores_for
 from xcwork.kernels.pair_scores import pair_dots, pair_matches
+from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.encoder import Encoder
-from xcwork.methods.siamesexml.graphs import Neighbourhood, graphs_of, united
-from xcwork.methods.siamesexml.terms import Terms
+from xcwork.methods.siamesexml.neighbourhood import Neighbourhood, read_graphs, unite_ids
+from xcwork.methods.siamesexml.word_classifiers import WordClassifiers
 from xcwork.sparse import sort_entries
 
 NAMES = ("classifier", "text", "centroid", "documents", "words", "terms")
@@ -49,31 +50,32 @@ class Member:
     eta_norms: np.ndarray  # (2,): ‖η‖₁,₁ and ‖η‖₁,∞
 
     def state(self) -> dict[str, Any]:
-        """Arrays that `from_state` understands."""
+        """Return arrays that `from_state` understands."""
         around = {name: getattr(self.around, name) for name in ("text", "centroids", "documents", "correlation")}
         return {
             "encoder": self.encoder.state(),
             "classifiers": self.classifiers,
             "eta_norms": self.eta_norms,
             **around,
-            "indices": self.around.indices(),
+            "indices": self.around.pack_indices(),
         }
 
     @classmethod
     def from_state(
-        cls, state: Mapping[str, Any], Y: sparse.csr_array, settings: Any, seed: int, device: torch.device
+        cls, state: Mapping[str, Any], Y: sparse.csr_array, params: Params, seed: int, device: torch.device
     ) -> Member:
-        encoder = Encoder.from_state(state["encoder"], settings.activation, settings.nu, device)
+        """Return the member that `state` described; its training documents have the labels `Y`."""
+        encoder = Encoder.from_state(state["encoder"], params.activation, params.nu, device)
         names = ("text", "centroids", "documents", "classifiers")
         text, centroids, documents, classifiers = (state[name].astype(np.float32, copy=False) for name in names)
         around = Neighbourhood(
-            text, centroids, documents, Y, state["correlation"], graphs_of(settings), settings.search, seed
+            text, centroids, documents, Y, state["correlation"], read_graphs(params.graphs), params.search, seed
         )
-        around.set_indices(state["indices"])
+        around.unpack_indices(state["indices"])
         return cls(encoder, around, classifiers, state["eta_norms"])
 
-    def extended(self, Z: sparse.csr_array) -> dict[str, Any]:
-        """The state with labels added that are known by their text (n_new, n_tokens) alone."""
+    def extend(self, Z: sparse.csr_array) -> dict[str, Any]:
+        """Return the state with new labels, which are known by their text (n_new, n_tokens) alone."""
         f = self.encoder.encode(Z)
         text, centroids = (np.vstack([old, f]) for old in (self.around.text, self.around.centroids))
         classifiers = np.vstack([self.classifiers, self.encoder.finish(f)])
@@ -97,18 +99,18 @@ class LabelWeights:
     @property
     def needs(self) -> list[bool]:
         """Which scores count at all."""
-        return self.of_scores.any(axis=1).tolist()
+        return [bool(row.any()) for row in self.of_scores]
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class ScoredCandidates:
     """Candidates of some documents and the scores of each."""
 
     ids: np.ndarray  # (n_documents, n_candidates), -1 where there is none
     values: np.ndarray  # (n_scores, n_documents, n_candidates) float32
 
-    def total(self, weights: LabelWeights) -> np.ndarray:
-        """The weighted sum, (n_documents, n_candidates); -inf where there is no candidate."""
+    def add_up(self, weights: LabelWeights) -> np.ndarray:
+        """Return the weighted sum, (n_documents, n_candidates); -inf where there is no candidate."""
         total = weights.constant[self.ids]
         for weight, values in zip(weights.of_scores, self.values, strict=True):
             if weight.any():
@@ -116,41 +118,41 @@ class Scored:
         return np.where(self.ids == MISSING, -np.inf, total).astype(np.float32)
 
 
-def score(
+def score_candidates(
     members: Sequence[Member],
     x: sparse.csr_array,
     Z: sparse.csr_array,
-    terms: Terms,
+    words: WordClassifiers,
     *,
     size: int,
     neighbours: int,
     among: np.ndarray | None = None,
     needs: Sequence[bool] = (True,) * len(NAMES),
-) -> Scored:
-    """Candidates of the rows of `x` (n, n_tokens) and their scores, averaged over `members`.
+) -> ScoredCandidates:
+    """Return candidates of the rows of `x` (n, n_tokens) and their scores, averaged over `members`.
 
     `needs` says which scores will be used; the others are left at 0.
     """
     voters = neighbours if needs[3] or "documents" in members[0].around.graphs else 0
-    views = [_View.of(member, x, voters) for member in members]
-    ids = views[0].candidates(size, among)
+    views = [MemberView.from_member(member, x, voters) for member in members]
+    ids = views[0].find_candidates(size, among)
     if len(views) > 1:
-        ids = united(np.hstack([view.candidates(size, among) for view in views]))
+        ids = unite_ids(np.hstack([view.find_candidates(size, among) for view in views]))
     ids = np.ascontiguousarray(ids)
     values = np.zeros((len(NAMES), *ids.shape), np.float32)
     for view in views:
-        view.add_to(values, ids, needs)
+        view.add_scores(values, ids, needs)
     values /= len(views)
     if needs[4]:
         with cores_for(x.nnz * ids.shape[1]):
             pair_matches(x.data, x.indices, x.indptr, Z.data, Z.indices, Z.indptr, x.shape[1], ids, values[4])
     if needs[5]:
-        values[5] = terms.margins(x, ids)
-    return Scored(ids, values)
+        values[5] = words.compute_margins(x, ids)
+    return ScoredCandidates(ids, values)
 
 
 @dataclass(frozen=True, eq=False)
-class _View:
+class MemberView:
     """Documents as one member sees them."""
 
     member: Member
@@ -158,16 +160,19 @@ class _View:
     votes: sparse.csr_array  # (n, n_labels)
 
     @classmethod
-    def of(cls, member: Member, x: sparse.csr_array, neighbours: int) -> _View:
+    def from_member(cls, member: Member, x: sparse.csr_array, neighbours: int) -> MemberView:
+        """Embed documents and let their neighbours vote."""
         f = member.encoder.encode(x)
-        return cls(member, f, member.around.votes(f, neighbours))
+        return cls(member, f, member.around.cast_votes(f, neighbours))
 
-    def candidates(self, size: int, among: np.ndarray | None) -> np.ndarray:
-        return self.member.around.candidates(self.f, size, self.votes, among)
+    def find_candidates(self, size: int, among: np.ndarray | None) -> np.ndarray:
+        """Return the candidates of this member, (n, n_candidates), -1 for none."""
+        return self.member.around.find_candidates(self.f, size, self.votes, among)
 
-    def add_to(self, values: np.ndarray, ids: np.ndarray, needs: Sequence[bool]) -> None:
+    def add_scores(self, values: np.ndarray, ids: np.ndarray, needs: Sequence[bool]) -> None:
         """Add this member's scores of the pairs to `values`."""
-        around, dots = self.member.around, np.empty(ids.shape, np.float32)
+        around = self.member.around
+        dots = np.empty(ids.shape, np.float32)
         for place, vectors in enumerate((self.member.classifiers, around.text, around.centroids)):
             if needs[place]:
                 rows = self.member.encoder.finish(self.f) if place == 0 else self.f
@@ -175,11 +180,11 @@ class _View:
                     pair_dots(rows, vectors, ids, dots)
                 values[place] += dots
         if needs[3]:
-            values[3] += lookup(self.votes, ids)
+            values[3] += look_up(self.votes, ids)
 
 
-def lookup(matrix: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
-    """matrix[i, ids[i, j]] for every j; 0 where an id is -1."""
+def look_up(matrix: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
+    """Return matrix[i, ids[i, j]] for every j; 0 where an id is -1."""
     matrix = sort_entries(matrix)
     width = matrix.shape[1] + 1
     keys = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr)) * width + matrix.indices
@@ -189,6 +194,6 @@ def lookup(matrix: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
     return np.where(found, np.append(matrix.data, 0)[place], 0).astype(np.float32)
 
 
-def without(ids: np.ndarray, barred: sparse.csr_array) -> np.ndarray:
-    """`ids` (n_documents, k) with -1 in place of the pairs in `barred` (n_documents, n_labels)."""
-    return np.where(lookup(barred, ids) != 0, MISSING, ids).astype(np.int32)
+def drop_pairs(ids: np.ndarray, barred: sparse.csr_array) -> np.ndarray:
+    """Return `ids` (n_documents, k) with -1 instead of the pairs in `barred` (n_documents, n_labels)."""
+    return np.where(look_up(barred, ids) != 0, MISSING, ids).astype(np.int32)

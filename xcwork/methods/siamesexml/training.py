@@ -1,11 +1,11 @@
 """The training of all members, module after module, and the choice of the weights.
 
-Documents without known tokens or without labels teach nothing; labels without text or without documents take no part
-in module I. They keep their ids, and the log says how many they are.
+Documents without known tokens or without labels teach nothing; labels without text or without documents do not take
+part in module I. They keep their ids, and the log says how many they are.
 
-A share of the documents is held out to stop the modules in time and to choose the weights of the scores. A dataset too
-small to spare any trains on everything. In the end the held-out documents join centroids and searches, and classifiers
-over words, which are quickly learned, are learned once more from all documents.
+A share of the documents validates: it stops the modules in time and chooses the weights of the scores. A dataset too
+small to spare any trains on everything. In the end the validation documents join centroids and searches, and
+classifiers over words, which are trained fast, are trained once more on all documents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -26,30 +25,32 @@ from xcwork.core.split import Split
 from xcwork.core.topk import MISSING
 from xcwork.data.groups import find_groups_sharing_labels
 from xcwork.methods.common.checkpoints import TrainingProgress
-from xcwork.methods.common.epochs import Curve, train_epochs
-from xcwork.methods.siamesexml import fusion
-from xcwork.methods.siamesexml.classifiers import Classifiers, ClassifierTraining
+from xcwork.methods.common.epochs import Curve, EpochTrainer, train_epochs
+from xcwork.methods.model import Params
+from xcwork.methods.siamesexml.classifier_training import ClassifierTraining, LabelClassifiers
 from xcwork.methods.siamesexml.encoder import Encoder
-from xcwork.methods.siamesexml.graphs import Neighbourhood, graphs_of, label_correlation, label_vectors
-from xcwork.methods.siamesexml.initial import initial_table, recognisable, table_from_file
-from xcwork.methods.siamesexml.likelihood import Likelihood, Logistic
-from xcwork.methods.siamesexml.module_one import EncoderTraining, Sampler
-from xcwork.methods.siamesexml.scores import Member, score, without
-from xcwork.methods.siamesexml.terms import Terms, learn_terms
-from xcwork.methods.siamesexml.tokens import Tokens
+from xcwork.methods.siamesexml.encoder_training import EncoderTraining, LabelSampler
+from xcwork.methods.siamesexml.fusion import Fusion, learn_weights
+from xcwork.methods.siamesexml.initial_embeddings import make_initial_table, mix_with_random, read_table
+from xcwork.methods.siamesexml.loss import Likelihood, LogisticLikelihood
+from xcwork.methods.siamesexml.neighbourhood import Neighbourhood, correlate_labels, embed_labels, read_graphs
+from xcwork.methods.siamesexml.scores import Member, drop_pairs, score_candidates
+from xcwork.methods.siamesexml.token_map import TokenMap
+from xcwork.methods.siamesexml.word_classifiers import WordClassifiers, train_word_classifiers
 from xcwork.metrics.ranking import evaluate_topk
 from xcwork.progress import batches, report, track
 from xcwork.search import make_index, top_k_rows
 
 log = logging.getLogger(__name__)
 
-FEWEST, MOST = 30, 2000  # validation documents
-MEASURED_SCORES = 20_000_000  # computed for one point of a curve
-DOCUMENTS = 2048  # whose hard negatives are found at once
+MIN_VALIDATION_DOCUMENTS = 30
+MAX_VALIDATION_DOCUMENTS = 2000
+MAX_MEASURED_SCORES = 20_000_000  # computed for one point of a curve
+DOCUMENTS_PER_BATCH = 2048  # whose hard negatives are found together
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class TokenCorpus:
     """What one training sees: rows over tokens, and who belongs to whom."""
 
     X: sparse.csr_array  # (n_documents, n_tokens)
@@ -59,14 +60,16 @@ class Corpus:
     group_of: np.ndarray | None = None  # (n_documents,): the group whose labels a document has, if not its own
 
     @classmethod
-    def of(cls, train: Split, tokens: Tokens, Z: sparse.csr_array) -> Corpus:
+    def from_split(cls, train: Split, tokens: TokenMap, Z: sparse.csr_array) -> TokenCorpus:
+        """Return the documents of a split as rows over tokens."""
         pairs = np.empty((0, 2), np.int64) if train.filter_pairs is None else np.unique(train.filter_pairs, axis=0)
         filtered = sparse.csr_array((np.ones(len(pairs), np.float32), (pairs[:, 0], pairs[:, 1])), train.Y.shape)
-        return cls(tokens.of_documents(train.X), train.Y, filtered, Z, find_groups_sharing_labels(train))
+        return cls(tokens.map_documents(train.X), train.Y, filtered, Z, find_groups_sharing_labels(train))
 
-    def take(self, rows: np.ndarray) -> Corpus:
+    def take(self, rows: np.ndarray) -> TokenCorpus:
+        """Return some of the documents."""
         group_of = None if self.group_of is None else self.group_of[rows]
-        return Corpus(self.X[rows], self.Y[rows], self.filtered[rows], self.Z, group_of)
+        return TokenCorpus(self.X[rows], self.Y[rows], self.filtered[rows], self.Z, group_of)
 
     @property
     def is_useful(self) -> np.ndarray:
@@ -76,168 +79,178 @@ class Corpus:
     @property
     def trainable(self) -> np.ndarray:
         """Ids of the labels that have both text and a useful document."""
-        carried = np.bincount(self.Y[np.flatnonzero(self.is_useful)].indices, minlength=self.Y.shape[1])
-        return np.flatnonzero((carried > 0) & (np.diff(self.Z.indptr) > 0))
+        frequencies = np.bincount(self.Y[np.flatnonzero(self.is_useful)].indices, minlength=self.Y.shape[1])
+        return np.flatnonzero((frequencies > 0) & (np.diff(self.Z.indptr) > 0))
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedMembers:
     """The result of a training."""
 
     members: list[Member]
-    terms: Terms
-    fusion: fusion.Fusion
+    words: WordClassifiers
+    fusion: Fusion
     curves: dict[str, Curve]
 
 
 def train_members(
-    settings: Any, tokens: Tokens, train: Split, Z: sparse.csr_array, progress: TrainingProgress
-) -> Trained:
+    params: Params, tokens: TokenMap, train: Split, Z: sparse.csr_array, progress: TrainingProgress
+) -> TrainedMembers:
     """Train every member and choose the weights of their scores."""
-    whole = Corpus.of(train, tokens, Z)
-    _log_what_is_left_out(whole)
-    rows, held = _parts(whole, settings)
-    fitted, validation = whole.take(rows), whole.take(held)
-    names = _token_names(tokens, train) if settings.vectors else None
-    members, curves = [], {}
-    for number in range(settings.members):
-        training = _MemberTraining(settings, fitted, validation, progress, number)
+    whole = TokenCorpus.from_split(train, tokens, Z)
+    log_what_is_left_out(whole)
+    rows, validation_rows = split_validation(whole, params)
+    fitted = whole.take(rows)
+    validation = whole.take(validation_rows)
+    names = None
+    if params.vectors and train.features.names is not None:
+        names = [tokens.name_token(token, train.features, train.labels.features) for token in range(tokens.size)]
+    members: list[Member] = []
+    curves: dict[str, Curve] = {}
+    for number in range(params.members):
+        training = MemberTraining(params, fitted, validation, progress, number)
         members.append(training.run(names))
         curves |= training.curves
-    terms = _terms(members[0], fitted, settings, progress, "")
-    chosen = _chosen_weights(members, terms, settings, fitted, validation)
+    words = train_words(members[0], fitted, params, progress, "")
+    fusion = choose_weights(members, words, params, fitted, validation)
     for number, member in enumerate(track(members, "placing documents")):
-        member.around = _neighbourhood(member.encoder, whole, settings, settings.seed + number)
+        member.around = place_corpus(member.encoder, whole, params, params.seed + number)
         member.around.build()
-    if len(held):
-        terms = _terms(members[0], whole, settings, progress, " of all documents")
-    return Trained(members, terms, chosen, curves)
+    if len(validation_rows):
+        words = train_words(members[0], whole, params, progress, " of all documents")
+    return TrainedMembers(members, words, fusion, curves)
 
 
-def _terms(member: Member, corpus: Corpus, settings: Any, progress: TrainingProgress, whose: str) -> Terms:
-    """Classifiers over words from the documents of `corpus`, which `member` has placed; none if nothing uses them."""
-    if not settings.terms or settings.alpha is not None or not corpus.is_useful.any():
-        return Terms.none(*corpus.Z.shape)
-    near = _near(member.around, corpus, settings.shortlist, settings, f"finding rivals{whose}")
-    return learn_terms(corpus.X, corpus.Y, near, settings, progress, f"terms{whose}")
+def train_words(
+    member: Member, corpus: TokenCorpus, params: Params, progress: TrainingProgress, whose: str
+) -> WordClassifiers:
+    """Return classifiers over words from the documents that `member` has placed; none if nothing uses them."""
+    if not params.terms or params.alpha is not None or not corpus.is_useful.any():
+        return WordClassifiers.make_empty(*corpus.Z.shape)
+    near = find_near_labels(member.around, corpus, params.shortlist, params.search, f"finding rivals{whose}")
+    return train_word_classifiers(corpus.X, corpus.Y, near, params, progress, f"terms{whose}")
 
 
-def _chosen_weights(
-    members: list[Member], terms: Terms, settings: Any, fitted: Corpus, validation: Corpus
-) -> fusion.Fusion:
-    frequencies, scored = np.bincount(fitted.Y.indices, minlength=fitted.Y.shape[1]), None
+def choose_weights(
+    members: list[Member], words: WordClassifiers, params: Params, fitted: TokenCorpus, validation: TokenCorpus
+) -> Fusion:
+    """Return the weights of the scores, learned on the validation documents where there are some."""
+    frequencies = np.bincount(fitted.Y.indices, minlength=fitted.Y.shape[1])
+    scored = None
     for _ in track(range(1), "choosing weights"):
         if validation.X.shape[0]:
-            scored = score(
-                members, validation.X, fitted.Z, terms, size=settings.shortlist, neighbours=settings.neighbours
+            scored = score_candidates(
+                members, validation.X, fitted.Z, words, size=params.shortlist, neighbours=params.neighbours
             )
-            scored = replace(scored, ids=without(scored.ids, validation.filtered))
-        chosen = fusion.learned(scored, validation.Y, frequencies, settings, validation.group_of)
-    report("choosing weights", **chosen.summary())
+            scored = replace(scored, ids=drop_pairs(scored.ids, validation.filtered))
+        chosen = learn_weights(scored, validation.Y, frequencies, params, validation.group_of)
+    report("choosing weights", **chosen.summarise())
     return chosen
 
 
-def _near(around: Neighbourhood, corpus: Corpus, size: int, settings: Any, phase: str) -> np.ndarray:
-    """Labels near each document that are not its own, (n_documents, ≤ size), -1 for none."""
+def find_near_labels(around: Neighbourhood, corpus: TokenCorpus, size: int, search: str, phase: str) -> np.ndarray:
+    """Return labels near each document that are not its own, (n_documents, ≤ size), -1 for none."""
     # cos(f, z̃) + cos(f, v) = f · (z̃ + v): one search ranks by both.
-    index = make_index(around.text + around.centroids, settings.search, space="ip", seed=around.seed)
-    found = [index.query(f, size).ids for f in batches(around.documents, DOCUMENTS, phase)]
-    near = without(np.vstack(found), corpus.Y + corpus.filtered)
+    index = make_index(around.text + around.centroids, search, space="ip", seed=around.seed)
+    found = [index.query(f, size).ids for f in batches(around.documents, DOCUMENTS_PER_BATCH, phase)]
+    near = drop_pairs(np.vstack(found), corpus.Y + corpus.filtered)
     # A label that is nobody's positive would only be pushed away; it stays where its text puts it.
     near[np.bincount(corpus.Y.indices, minlength=corpus.Y.shape[1])[near] == 0] = MISSING
     return near
 
 
-def _parts(whole: Corpus, settings: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(rows to train on, rows to validate on, perhaps none)."""
+def split_validation(whole: TokenCorpus, params: Params) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to train on and the rows to validate on, perhaps none."""
     useful = np.flatnonzero(whole.is_useful)
-    n_held = min(MOST, round(settings.held_out * len(useful)))
-    if n_held < FEWEST:
+    n_wanted = min(MAX_VALIDATION_DOCUMENTS, round(params.validation * len(useful)))
+    if n_wanted < MIN_VALIDATION_DOCUMENTS:
         return np.arange(whole.X.shape[0]), np.empty(0, np.int64)
-    drawn = np.random.default_rng((settings.seed, 0)).choice(useful, n_held, replace=False)
-    held = np.sort(keep_groups_whole(drawn, whole.group_of))
-    return np.setdiff1d(np.arange(whole.X.shape[0]), held), held
+    drawn = np.random.default_rng((params.seed, 0)).choice(useful, n_wanted, replace=False)
+    validation = np.sort(keep_groups_whole(drawn, whole.group_of))
+    return np.setdiff1d(np.arange(whole.X.shape[0]), validation), validation
 
 
-def _log_what_is_left_out(corpus: Corpus) -> None:
-    n_useless = np.count_nonzero(~corpus.is_useful)
-    frequencies, lengths = np.bincount(corpus.Y.indices, minlength=corpus.Y.shape[1]), np.diff(corpus.Z.indptr)
-    n_mute, n_unseen = np.count_nonzero((lengths == 0) & (frequencies > 0)), np.count_nonzero(frequencies == 0)
-    n_unknown = np.count_nonzero((lengths == 0) & (frequencies == 0))
-    for count, what in (
-        (n_useless, "documents have no known token or no label and are left out of training"),
-        (n_mute, "labels have no known token and are known by their documents alone"),
-        (n_unseen, "labels have no training document and are known by their text alone"),
-        (n_unknown, "of them have no known token either, so nothing speaks for them"),
+def log_what_is_left_out(corpus: TokenCorpus) -> None:
+    """Warn about documents and labels of which training knows less than it could."""
+    is_unseen = np.bincount(corpus.Y.indices, minlength=corpus.Y.shape[1]) == 0
+    has_text = np.diff(corpus.Z.indptr) > 0
+    for is_concerned, what in (
+        (~corpus.is_useful, "documents have no known token or no label and are left out of training"),
+        (~has_text & ~is_unseen, "labels have no known token and are known by their documents alone"),
+        (is_unseen, "labels have no training document and are known by their text alone"),
+        (~has_text & is_unseen, "of them have no known token either, so there is no evidence for them"),
     ):
-        if count:
+        if count := np.count_nonzero(is_concerned):
             log.warning("%d %s", count, what)
 
 
-def _token_names(tokens: Tokens, train: Split) -> list[str] | None:
-    if train.features.names is None:
-        return None
-    return [tokens.name(token, train.features, train.labels.features) for token in range(tokens.size)]
-
-
-def _neighbourhood(encoder: Encoder, corpus: Corpus, settings: Any, seed: int) -> Neighbourhood:
-    """Module II for the documents of `corpus`."""
+def place_corpus(encoder: Encoder, corpus: TokenCorpus, params: Params, seed: int) -> Neighbourhood:
+    """Return what module II makes of the documents of `corpus`."""
     f = encoder.encode(corpus.X)
-    correlation = label_correlation(corpus.Y, settings.correlated, seed)
-    text, centroids = label_vectors(encoder.encode(corpus.Z), f, corpus.Y, correlation)
-    return Neighbourhood(text, centroids, f, corpus.Y, correlation, graphs_of(settings), settings.search, seed)
+    correlation = correlate_labels(corpus.Y, params.correlated, seed)
+    text, centroids = embed_labels(encoder.encode(corpus.Z), f, corpus.Y, correlation)
+    return Neighbourhood(text, centroids, f, corpus.Y, correlation, read_graphs(params.graphs), params.search, seed)
 
 
-class _MemberTraining:
+class MemberTraining:
     """The four modules of one member."""
 
     def __init__(
-        self, settings: Any, corpus: Corpus, validation: Corpus, progress: TrainingProgress, number: int
+        self, params: Params, corpus: TokenCorpus, validation: TokenCorpus, progress: TrainingProgress, number: int
     ) -> None:
-        self.settings, self.corpus, self.progress = settings, corpus, progress
-        self.seed = settings.seed + number
-        self.suffix = "" if settings.members == 1 else f" {number + 1}"
-        self.device = resolve(settings.device)
-        most = max(1, MEASURED_SCORES // corpus.Z.shape[0])
-        self.validation = validation.take(np.arange(min(validation.X.shape[0], most)))
+        self.params = params
+        self.corpus = corpus
+        self.progress = progress
+        self.seed = params.seed + number
+        self.suffix = "" if params.members == 1 else f" {number + 1}"
+        self.device = resolve(params.device)
+        max_documents = max(1, MAX_MEASURED_SCORES // corpus.Z.shape[0])
+        self.validation = validation.take(np.arange(min(validation.X.shape[0], max_documents)))
         self.curves: dict[str, Curve] = {}
 
     def run(self, names: list[str] | None) -> Member:
-        encoder = self._start(names)
+        """Train all modules; `names` of the tokens are needed for word vectors from a file."""
+        encoder = self._make_encoder(names)
         self._train_encoder(encoder)
-        around = _neighbourhood(encoder, self.corpus, self.settings, self.seed)
-        classifiers = Classifiers(encoder.finish(around.text), self.settings.nu, self.device)
-        if self.settings.classifier_epochs:
+        around = place_corpus(encoder, self.corpus, self.params, self.seed)
+        classifiers = LabelClassifiers(encoder.finish(around.text), self.params.nu, self.device)
+        if self.params.classifier_epochs:
             self._train_classifiers(encoder, around, classifiers)
-            if self.settings.plus:
-                around = _neighbourhood(encoder, self.corpus, self.settings, self.seed)
-        return Member(encoder, around, self._completed(encoder, classifiers), classifiers.eta_norms())
+            if self.params.plus:
+                around = place_corpus(encoder, self.corpus, self.params, self.seed)
+        return Member(encoder, around, self._complete(encoder, classifiers), classifiers.measure_eta())
 
-    def _start(self, names: list[str] | None) -> Encoder:
-        s = self.settings
+    def _make_encoder(self, names: list[str] | None) -> Encoder:
+        """Return an encoder with the first token embeddings."""
+        params = self.params
         for _ in track(range(1), f"first embeddings{self.suffix}"):
-            if s.vectors:
-                table = recognisable(table_from_file(s.vectors, names, self.corpus.Z.shape[1]), self.seed)
+            if params.vectors:
+                table = mix_with_random(read_table(params.vectors, names, self.corpus.Z.shape[1]), self.seed)
             else:
                 texts = sparse.csr_array(sparse.vstack([self.corpus.X, self.corpus.Z]))
-                table = initial_table(texts, s.start, s.dimension, self.seed)
-        return Encoder(torch.from_numpy(table).to(self.device), s.activation, s.nu)
+                table = make_initial_table(texts, params.start, params.dimension, self.seed)
+        return Encoder(torch.from_numpy(table).to(self.device), params.activation, params.nu)
 
     def _train_encoder(self, encoder: Encoder) -> None:
+        """Take module I."""
         labels = self.corpus.trainable
         if len(labels) == 0:
             log.warning("no label has both text and documents, so the encoder stays as it starts")
             return
         corpus = self.corpus.take(np.flatnonzero(self.corpus.is_useful))
-        sampler = Sampler(corpus.Y, corpus.filtered, labels, self.settings.frequency_power)
-        measure = self._measure(lambda: self._by_text_and_centroids(encoder, corpus))
-        trainer = EncoderTraining(encoder, corpus.X, corpus.Z, sampler, self.settings, self.seed, measure)
-        self._train(trainer, "training the encoder", self.settings.epochs)
+        sampler = LabelSampler(corpus.Y, corpus.filtered, labels, self.params.frequency_power)
+        measure = self._make_measure(lambda: self._score_by_text_and_centroids(encoder, corpus))
+        trainer = EncoderTraining(encoder, corpus.X, corpus.Z, sampler, self.params, self.seed, measure)
+        self._train(trainer, "training the encoder", self.params.epochs)
 
-    def _train_classifiers(self, encoder: Encoder, around: Neighbourhood, classifiers: Classifiers) -> None:
-        s = self.settings
-        negatives = _near(around, self.corpus, s.negatives, s, f"finding hard negatives{self.suffix}")
-        likelihood = Logistic() if s.likelihood == "logistic" else Likelihood(s.c, s.d, s.margin)
+    def _train_classifiers(self, encoder: Encoder, around: Neighbourhood, classifiers: LabelClassifiers) -> None:
+        """Take module IV."""
+        params = self.params
+        phase = f"finding hard negatives{self.suffix}"
+        negatives = find_near_labels(around, self.corpus, params.negatives, params.search, phase)
+        likelihood: Likelihood | LogisticLikelihood = Likelihood(params.c, params.d, params.margin)
+        if params.likelihood == "logistic":
+            likelihood = LogisticLikelihood()
         trainer = ClassifierTraining(
             encoder,
             classifiers,
@@ -245,23 +258,25 @@ class _MemberTraining:
             self.corpus.Y,
             negatives,
             likelihood,
-            s,
+            params,
             self.seed,
-            self._measure(lambda: encoder.finish(encoder.encode(self.validation.X)) @ classifiers.all().T),
+            self._make_measure(lambda: encoder.finish(encoder.encode(self.validation.X)) @ classifiers.compute_all().T),
         )
-        self._train(trainer, "training the classifiers", s.classifier_epochs)
+        self._train(trainer, "training the classifiers", params.classifier_epochs)
 
-    def _train(self, trainer: Any, name: str, epochs: int) -> None:
+    def _train(self, trainer: EpochTrainer, name: str, epochs: int) -> None:
+        """Train until validation gets no better, and keep the curve."""
         name += self.suffix
-        self.curves[name] = train_epochs(trainer, name, self.progress, epochs=epochs, patience=self.settings.patience)
+        self.curves[name] = train_epochs(trainer, name, self.progress, epochs=epochs, patience=self.params.patience)
 
-    def _by_text_and_centroids(self, encoder: Encoder, corpus: Corpus) -> np.ndarray:
+    def _score_by_text_and_centroids(self, encoder: Encoder, corpus: TokenCorpus) -> np.ndarray:
+        """Return cos(f, z) + cos(f, v) of validation documents and all labels."""
         identity = sparse.eye_array(corpus.Y.shape[1], format="csr", dtype=np.float32)
-        text, centroids = label_vectors(encoder.encode(corpus.Z), encoder.encode(corpus.X), corpus.Y, identity)
+        text, centroids = embed_labels(encoder.encode(corpus.Z), encoder.encode(corpus.X), corpus.Y, identity)
         return encoder.encode(self.validation.X) @ (text + centroids).T
 
-    def _measure(self, scores: Callable[[], np.ndarray]) -> Callable[[], dict[str, float]]:
-        """nDCG@5 and P@1 of a ranking of the validation documents."""
+    def _make_measure(self, scores: Callable[[], np.ndarray]) -> Callable[[], dict[str, float]]:
+        """Return a function that measures a ranking of the validation documents."""
         if self.validation.X.shape[0] == 0:
             return dict
         frequencies = np.bincount(self.corpus.Y.indices, minlength=self.corpus.Y.shape[1])
@@ -281,9 +296,9 @@ class _MemberTraining:
 
         return measure
 
-    def _completed(self, encoder: Encoder, classifiers: Classifiers) -> np.ndarray:
-        """All classifiers; one that never learned is the final embedding of its text, as for labels added later."""
-        w = classifiers.all()
+    def _complete(self, encoder: Encoder, classifiers: LabelClassifiers) -> np.ndarray:
+        """Return all classifiers; one that never learned is the final embedding of its text, as of added labels."""
+        w = classifiers.compute_all()
         never = ~classifiers.eta.any(dim=1).cpu().numpy() & (np.diff(self.corpus.Z.indptr) > 0)
         w[never] = encoder.finish(encoder.encode(self.corpus.Z[np.flatnonzero(never)]))
         return w

@@ -13,174 +13,152 @@ With the bias they add up to the score exactly, up to the rounding of 32-bit num
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import Explanation, Part
+from xcwork.core.explanation import Part
+from xcwork.core.features import Features
+from xcwork.core.labels import LabelSpace
 from xcwork.errors import DataError
-from xcwork.methods.zestxml.scorer import SEEN, UNSEEN
-from xcwork.sparse import replace_values
+from xcwork.methods.zestxml.label_features import LabelFeatures
+from xcwork.methods.zestxml.xhtp import PairCounts
 
-if TYPE_CHECKING:
-    from xcwork.methods.zestxml.method import ZestXML
-
-ANY_DOCUMENT = "(any document)"
-LEARNED, MATCH, BORROWED, MEMORISED, BIAS = "learned pair", "direct match", "borrowed term", "memorised", "bias"
-
-
-def explain(model: ZestXML, x: sparse.csr_array, label: int) -> Explanation:
-    """The parts of the score of `label` for the document `x` (1, n_features) with a unit row."""
-    x = sparse.csr_array(x)
-    roots = replace_values(x, np.sqrt(np.maximum(x.data, 0)))
-    if model.variant == "xhtp":
-        weights, by_pairs, by_matches = model.voters_, 1.0, model.match_weight
-    else:
-        kind = SEEN if model.is_seen[label] else UNSEEN
-        weights, (by_pairs, by_matches) = model.shared_, model.factors_[kind]
-    rows = [(model.Z_[[label]], "", MATCH)]
-    if model.variant == "tuned":
-        rows.append((model.borrowed_[[label]], BORROWED, BORROWED))
-    parts = []
-    for z, kind_of_pair, kind_of_match in rows:
-        parts += _joint_parts(model, x, z, weights, float(by_pairs), kind_of_pair)
-        parts += _joint_parts(model, roots, z, model.matches_, float(by_matches), kind_of_match)
-    if model.variant == "tuned":
-        parts += _own_parts(model, x, label)
-        bias = float(model.bias_[label])
-        parts.append(Part(ANY_DOCUMENT, BIAS, bias, {"kind": BIAS}))
-    total = sum(abs(part.value) for part in parts)
-    for part in parts:
-        part.details["share"] = abs(part.value) / total if total else 0.0
-    return Explanation.of(parts)
+LEARNED = "learned pair"
+MATCH = "direct match"
+BORROWED = "borrowed term"
+MEMORISED = "memorised"
+BIAS = "bias"
 
 
-def _joint_parts(
-    model: ZestXML, x: sparse.csr_array, z: sparse.csr_array, weights: sparse.csr_array, factor: float, kind: str
-) -> list[Part]:
-    """One part for each entry of `weights` at a feature of the document and a feature of the label.
+class PairWeights(NamedTuple):
+    """Weights of (document feature, label feature) pairs and what the parts that they give are called."""
 
-    Without a `kind` they are pairs that XHTP has counted.
-    """
-    parts = []
-    for row, column, weight in _entries(weights[x.indices][:, z.indices]):  # (nnz of x, nnz of z)
-        feature, label_feature = int(x.indices[row]), int(z.indices[column])
-        value = float(x.data[row]) * weight * factor * float(z.data[column])
-        if value == 0:
-            continue
-        details: dict[str, Any] = {
-            "kind": kind or _kind(model, label_feature),
-            "document_value": float(x.data[row]),
-            "weight": weight * factor,
-            "label_value": float(z.data[column]),
-        }
-        if not kind:
-            details |= _counts(model, feature, label_feature)
-        parts.append(Part(model.features_.name(feature), name_of(model, label_feature), value, details))
-    return parts
+    weights: sparse.csr_array  # (n_features, n_label_features)
+    factor: float
+    kind: str | None = None  # None: what XHTP counted, memorised for identities and learned for terms
 
 
-def _own_parts(model: ZestXML, x: sparse.csr_array, label: int) -> list[Part]:
-    weights = model.own_[x.indices][:, [label]].toarray().ravel()  # (nnz of x,)
-    name = model.labels_.names[label]
-    return [
-        Part(
-            model.features_.name(feature),
-            name,
-            value * weight,
-            {"kind": MEMORISED, "document_value": value, "weight": weight, "label_value": 1.0},
-        )
-        for feature, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True)
-        if weight
-    ]
+class FeaturePair(NamedTuple):
+    """A document feature and a label feature with their weight."""
+
+    feature: int
+    label_feature: int
+    weight: float
+    kind: str | None
 
 
-def _kind(model: ZestXML, label_feature: int) -> str:
-    return MEMORISED if label_feature < len(model.identities_) else LEARNED
+@dataclass(frozen=True, eq=False)
+class PairReader:
+    """Puts pairs of features into words."""
 
+    features: Features
+    labels: LabelSpace
+    label_features: LabelFeatures
+    counts: PairCounts | None  # None in the plain form, which counts no pairs
 
-def name_of(model: ZestXML, label_feature: int) -> str:
-    """What people call a column of Z: a term, or the label whose identity it is."""
-    n_identities = len(model.identities_)
-    if label_feature < n_identities:
-        return model.labels_.names[model.identities_[label_feature]]
-    return (model.labels_.features or model.features_).name(int(model.terms_[label_feature - n_identities]))
+    def explain_pairs(self, x: sparse.csr_array, z: sparse.csr_array, pairs: PairWeights) -> Iterator[Part]:
+        """Yield a part for each weight at a feature of the document x and a feature of the label z, one row each."""
+        for row, column, weight in list_entries(pairs.weights[x.indices][:, z.indices]):  # (nnz of x, nnz of z)
+            document_value = float(x.data[row])
+            label_value = float(z.data[column])
+            value = document_value * weight * pairs.factor * label_value
+            if value == 0:
+                continue
+            pair = FeaturePair(int(x.indices[row]), int(z.indices[column]), weight * pairs.factor, pairs.kind)
+            values = {"document_value": document_value, "weight": pair.weight, "label_value": label_value}
+            details = {"kind": self.name_kind(pair), **values, **self.describe_counts(pair)}
+            label_term = self.name_label_feature(pair.label_feature)
+            yield Part(self.features.name(pair.feature), label_term, value, details)
 
+    def explain_own(self, x: sparse.csr_array, own: sparse.csr_array, label: int) -> Iterator[Part]:
+        """Yield a part for each own weight of `label` at a feature of the document; `own` is (n_features, n_labels)."""
+        weights = own[x.indices][:, [label]].toarray().ravel()  # (nnz of x,)
+        for feature, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True):
+            if weight:
+                details = {"kind": MEMORISED, "document_value": value, "weight": weight, "label_value": 1.0}
+                yield Part(self.features.name(feature), self.labels.names[label], value * weight, details)
 
-def _counts(model: ZestXML, feature: int, label_feature: int) -> dict[str, Any]:
-    """Of `pairs` (document, label) pairs with both features, `relevant` were relevant."""
-    start, stop = model.voters_.indptr[feature], model.voters_.indptr[feature + 1]
-    at = start + int(np.searchsorted(model.voters_.indices[start:stop], label_feature))
-    if model.plain or at == stop or model.voters_.indices[at] != label_feature:
-        return {}
-    n_pairs = int(model.documents_with_[feature] * model.labels_with_[label_feature])
-    if n_pairs <= 0:
-        return {}
-    n_relevant = int(model.voter_counts_[at])
-    return {"pairs": n_pairs, "relevant": n_relevant, "share_relevant": n_relevant / n_pairs}
-
-
-def pairs_of(model: ZestXML, document_term: str | None, label_term: str | None, k: int) -> list[dict[str, Any]]:
-    """The model's strongest pairs of one term, by the size of their weight, with what XHTP counted.
-
-    A document term has learned pairs, direct matches and what is memorised of labels; a label term the first two.
-    """
-    if (document_term is None) == (label_term is None):
-        raise DataError("give either a document term or a label term")
-    if document_term is not None:
-        pairs = _pairs_of_feature(model, _find(model.features_.names, document_term))
-    else:
-        term = _find((model.labels_.features or model.features_).names, label_term or "")
-        columns = np.flatnonzero(model.terms_ == term) + len(model.identities_)
+    def find_document_pairs(
+        self, document_term: str, joint: list[PairWeights], own: sparse.csr_array | None
+    ) -> list[FeaturePair]:
+        """Return the pairs of a document term: learned, matching, and what is memorised of labels."""
+        feature = find_term(self.features.names, document_term)
         pairs = [
-            (row, int(columns[column]), weight, kind)
-            for weights, kind in _joint_weights(model)
-            for row, column, weight in _entries(weights[:, columns])
+            FeaturePair(feature, column, weight, kind)
+            for weights, factor, kind in joint
+            for _, column, weight in list_entries(weights[[feature]] * np.float32(factor))
         ]
-    best = sorted(pairs, key=lambda pair: (-abs(pair[2]), *pair[:2]))[:k]
-    return [
-        {
-            "document_term": model.features_.name(feature),
-            "label_term": name_of(model, label_feature),
-            "weight": weight,
-            "kind": kind or _kind(model, label_feature),
-            **({} if kind else _counts(model, feature, label_feature)),
+        if own is not None:
+            identities = self.label_features.identities
+            pairs += [
+                FeaturePair(feature, int(np.searchsorted(identities, label)), weight, MEMORISED)
+                for _, label, weight in list_entries(own[[feature]])
+            ]
+        return pairs
+
+    def find_label_pairs(self, label_term: str, joint: list[PairWeights]) -> list[FeaturePair]:
+        """Return the pairs of a label term: learned and matching."""
+        term = find_term((self.labels.features or self.features).names, label_term)
+        columns = np.flatnonzero(self.label_features.terms == term) + len(self.label_features.identities)
+        return [
+            FeaturePair(feature, int(columns[column]), weight, kind)
+            for weights, factor, kind in joint
+            for feature, column, weight in list_entries(weights[:, columns] * np.float32(factor))
+        ]
+
+    def describe_pair(self, pair: FeaturePair) -> dict[str, Any]:
+        """Return both terms, weight and kind, and what XHTP counted."""
+        return {
+            "document_term": self.features.name(pair.feature),
+            "label_term": self.name_label_feature(pair.label_feature),
+            "weight": pair.weight,
+            "kind": self.name_kind(pair),
+            **self.describe_counts(pair),
         }
-        for feature, label_feature, weight, kind in best
-    ]
+
+    def describe_counts(self, pair: FeaturePair) -> dict[str, Any]:
+        """Return how many (document, label) pairs have both features and how many of these are relevant, if known."""
+        if pair.kind is not None or self.counts is None:
+            return {}
+        counted = self.counts.look_up(pair.feature, pair.label_feature)
+        if counted is None:
+            return {}
+        n_pairs, n_relevant = counted
+        return {"pairs": n_pairs, "relevant": n_relevant, "share_relevant": n_relevant / n_pairs}
+
+    def name_kind(self, pair: FeaturePair) -> str:
+        """Return the kind of a pair; what XHTP counted is memorised for identities and learned for terms."""
+        counted = MEMORISED if pair.label_feature < len(self.label_features.identities) else LEARNED
+        return pair.kind or counted
+
+    def name_label_feature(self, label_feature: int) -> str:
+        """Return what people call a column of Z: a term, or the label whose identity it is."""
+        identities = self.label_features.identities
+        if label_feature < len(identities):
+            return self.labels.names[identities[label_feature]]
+        term = self.label_features.terms[label_feature - len(identities)]
+        return (self.labels.features or self.features).name(int(term))
 
 
-def _pairs_of_feature(model: ZestXML, feature: int) -> list[tuple[int, int, float, str]]:
-    """(document feature, label feature, weight, kind or "" for what XHTP counted) of all pairs of one document term."""
-    pairs = [
-        (feature, column, weight, kind)
-        for weights, kind in _joint_weights(model)
-        for _, column, weight in _entries(weights[[feature]])
-    ]
-    if model.variant == "tuned":
-        memorised = _entries(model.own_[[feature]])
-        pairs += [
-            (feature, int(np.searchsorted(model.identities_, label)), weight, MEMORISED)
-            for _, label, weight in memorised
-        ]
-    return pairs
+def add_shares(parts: list[Part]) -> list[Part]:
+    """Return the parts with their shares of the sum of all absolute values."""
+    total = sum(abs(part.value) for part in parts)
+    shares = [abs(part.value) / total if total else 0.0 for part in parts]
+    return [replace(part, details={**part.details, "share": share}) for part, share in zip(parts, shares, strict=True)]
 
 
-def _joint_weights(model: ZestXML) -> list[tuple[sparse.csr_array, str]]:
-    """The weights over (document features, label features) as they count for seen labels, each with its kind."""
-    if model.variant == "xhtp":
-        return [(model.voters_, ""), (model.matches_ * np.float32(model.match_weight), MATCH)]
-    by_pairs, by_matches = model.factors_[SEEN].astype(np.float32)
-    return [(model.shared_ * by_pairs, ""), (model.matches_ * by_matches, MATCH)]
-
-
-def _entries(matrix: sparse.csr_array) -> list[tuple[int, int, float]]:
+def list_entries(matrix: sparse.csr_array) -> list[tuple[int, int, float]]:
+    """Return row, column and value of every entry."""
     entries = sparse.coo_array(matrix)
     return list(zip(entries.row.tolist(), entries.col.tolist(), entries.data.tolist(), strict=True))
 
 
-def _find(names: list[str] | None, term: str) -> int:
+def find_term(names: list[str] | None, term: str) -> int:
+    """Return the feature that is called `term`."""
     if names is None:
         raise DataError("the features of this dataset have no names")
     try:

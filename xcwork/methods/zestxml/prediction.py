@@ -8,7 +8,6 @@ and compete on one scale.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -16,77 +15,74 @@ from scipy import sparse
 from xcwork.compute.parallel import by_blocks
 from xcwork.core.topk import TopK
 from xcwork.kernels.bilinear import Documents
-from xcwork.methods.zestxml.scorer import UNSEEN, Scorer
-from xcwork.methods.zestxml.shortlist import Shortlister, damped
-
-if TYPE_CHECKING:
-    from xcwork.methods.zestxml.method import ZestXML
+from xcwork.methods.model import Params
+from xcwork.methods.zestxml.label_features import LabelFeatures
+from xcwork.methods.zestxml.refined_weights import RefinedWeights
+from xcwork.methods.zestxml.scorer import UNSEEN, PairScorer
+from xcwork.methods.zestxml.shortlist import Shortlister, prepare_documents
 
 
 @dataclass(frozen=True, eq=False)
-class Predictor:
+class LabelRanker:
     """A trained model in the form that predictions need, possibly restricted to some labels."""
 
     shortlisters: list[tuple[Shortlister, int]]  # each with the number of labels it contributes
-    scorer: Scorer | None  # None: the shortlist's own score ranks
+    scorer: PairScorer | None  # None: the shortlist's own score ranks
 
     @classmethod
-    def of(cls, model: ZestXML) -> Predictor:
-        labels = np.arange(len(model.labels_))
-        if model.variant == "xhtp":
-            return cls([(_by_votes(model, labels), model.shortlist)], None)
-        seen, Z = model.is_seen, sparse.csr_array(model.Z_ + model.borrowed_)
-        shortlisters = [
-            (_by_votes(model, labels[seen]), model.shortlist),
-            (_by_score(model, Z, labels[~seen]), model.unseen_shortlist),
-        ]
-        scorer = Scorer.of(
-            model.shared_,
-            model.matches_,
-            Z,
-            own=model.own_,
-            bias=model.bias_,
-            is_seen=model.is_seen,
-            factors=model.factors_,
+    def from_voters(cls, voters: sparse.csr_array, label_features: LabelFeatures, params: Params) -> LabelRanker:
+        """Rank by what XHTP counted alone: the variant `xhtp`."""
+        labels = np.arange(label_features.Z.shape[0])
+        return cls([(Shortlister.from_votes(voters, label_features, labels, params), params.shortlist)], None)
+
+    @classmethod
+    def from_weights(
+        cls, voters: sparse.csr_array, label_features: LabelFeatures, refined: RefinedWeights, params: Params
+    ) -> LabelRanker:
+        """Rank by refined weights: the variant `tuned`."""
+        is_seen, matches = label_features.is_seen, label_features.matches
+        Z = sparse.csr_array(label_features.Z + refined.borrowed)
+        by_votes = Shortlister.from_votes(voters, label_features, np.flatnonzero(is_seen), params)
+        pair_factor, match_factor = refined.factors[UNSEEN].astype(np.float32)
+        pairs = refined.shared * pair_factor
+        if not pair_factor:
+            pairs = sparse.csr_array(refined.shared.shape, dtype=np.float32)
+        by_score = Shortlister.from_weights(
+            pairs, matches * match_factor, Z, np.flatnonzero(~is_seen), params.shortlister, params.overfetch
         )
-        return cls(shortlisters, scorer)
+        scorer = PairScorer.from_weights(
+            refined.shared,
+            matches,
+            Z,
+            own=refined.own,
+            bias=refined.bias,
+            is_seen=is_seen,
+            factors=refined.factors,
+        )
+        return cls([(by_votes, params.shortlist), (by_score, params.unseen_shortlist)], scorer)
 
-    def among(self, labels: np.ndarray) -> Predictor:
-        """Return the same predictor, restricted to `labels`."""
-        return replace(self, shortlisters=[(lister.among(labels), size) for lister, size in self.shortlisters])
+    def restrict_to(self, labels: np.ndarray) -> LabelRanker:
+        """Return the same ranker with only those candidates that are in `labels`."""
+        return replace(self, shortlisters=[(lister.restrict_to(labels), size) for lister, size in self.shortlisters])
 
-    def predict(self, X: sparse.csr_array, k: int) -> TopK:
-        """The k best labels of each document of X, (n_documents, n_features) with unit rows."""
-        return TopK.concatenate(by_blocks(lambda a, b: self._block(damped(X[a:b]), k), X.shape[0], "scoring"))
+    def rank(self, X: sparse.csr_array, k: int) -> TopK:
+        """Return the k best labels of each document of X, (n_documents, n_features) with unit rows."""
 
-    def shortlist(self, X: sparse.csr_array, size: int = 0) -> TopK:
-        """All candidates of each document; their order means nothing."""
+        def rank_block(start: int, stop: int) -> TopK:
+            documents = prepare_documents(X[start:stop])
+            candidates = self._find_candidates(documents, k)
+            return candidates[0].head(k) if self.scorer is None else self.scorer.rank(documents, candidates, k)
 
-        def work(a: int, b: int) -> TopK:
-            parts = self._candidates(damped(X[a:b]), size)
-            return TopK(np.hstack([part.ids for part in parts]), np.hstack([part.scores for part in parts]))
+        return TopK.concatenate(by_blocks(rank_block, X.shape[0], "scoring"))
 
-        return TopK.concatenate(by_blocks(work, X.shape[0], "shortlisting"))
+    def shortlist(self, X: sparse.csr_array) -> TopK:
+        """Return all candidates of each document; their order means nothing."""
 
-    def _block(self, documents: Documents, k: int) -> TopK:
-        candidates = self._candidates(documents, k)
-        return candidates[0].head(k) if self.scorer is None else self.scorer.best(documents, candidates, k)
+        def shortlist_block(start: int, stop: int) -> TopK:
+            found = self._find_candidates(prepare_documents(X[start:stop]), 0)
+            return TopK(np.hstack([part.ids for part in found]), np.hstack([part.scores for part in found]))
 
-    def _candidates(self, documents: Documents, at_least: int) -> list[TopK]:
-        return [shortlister.best(documents, max(size, at_least)) for shortlister, size in self.shortlisters]
+        return TopK.concatenate(by_blocks(shortlist_block, X.shape[0], "shortlisting"))
 
-
-def _by_votes(model: ZestXML, labels: np.ndarray) -> Shortlister:
-    matches = model.matches_ * np.float32(model.match_weight)
-    return Shortlister.of(model.voters_, matches, model.Z_, labels, model.shortlister, model.overfetch)
-
-
-def _by_score(model: ZestXML, Z: sparse.csr_array, labels: np.ndarray) -> Shortlister:
-    by_pairs, by_matches = model.factors_[UNSEEN].astype(np.float32)
-    pairs = model.shared_ * by_pairs if by_pairs else sparse.csr_array(model.shared_.shape, dtype=np.float32)
-    return Shortlister.of(pairs, model.matches_ * by_matches, Z, labels, model.shortlister, model.overfetch)
-
-
-def seen_shortlister(model: ZestXML) -> Shortlister:
-    """The shortlister of seen labels, which training uses before there is anything else."""
-    return _by_votes(model, model.identities_)
+    def _find_candidates(self, documents: Documents, at_least: int) -> list[TopK]:
+        return [shortlister.find(documents, max(size, at_least)) for shortlister, size in self.shortlisters]

@@ -6,11 +6,11 @@ Minimises, over the weights W of (document feature, label term) pairs,
 
 summed over the shortlisted labels l of every document x, with Adagrad over batches of documents. Nothing of the size
 (pairs × support) ever exists: a document is projected once and its gradient is an outer product (see
-`xcwork.kernels.bilinear_training`). The loss on held-out documents decides when to stop and which epoch counts
+`xcwork.kernels.bilinear_training`). The loss on validation documents decides when to stop and which epoch counts
 (`xcwork.methods.common.epochs`), which is what keeps the weights small.
 
-Cost: O(nnz(x) * K) a document and epoch. Memory: four numbers for each support entry. The reference program solves the
-same problem by dual coordinate descent over pair features that it writes out: 16 GB on EURLEX.
+Cost: O(nnz(x) * K) per document and epoch. Memory: four numbers for each support entry. The reference program
+solves the same problem by dual coordinate descent over pair features that it writes out: 16 GB on EURLEX.
 """
 
 from __future__ import annotations
@@ -42,25 +42,26 @@ class SharedProblem:
     learn_from: np.ndarray  # rows of documents
     stop_by: np.ndarray  # other rows; may be empty
     logistic: bool
-    rate: float
-    batch: int
+    learning_rate: float
+    batch_size: int
     seed: int
 
     def refine(
         self, start: sparse.csr_array, epochs: int, patience: int, progress: TrainingProgress
     ) -> sparse.csr_array:
-        """Train `start` (n_features, n_label_features) for up to `epochs` epochs, on the same support."""
+        """Return `start` (n_features, n_label_features) after up to `epochs` epochs, on the same support."""
         training = SharedTraining(self, start)
         train_epochs(training, PHASE, progress, epochs=epochs, patience=patience, smaller_is_better=True)
         return replace_values(start, training.values)
 
-    def learn(self, shared: Shared, epoch: int) -> float:
-        """Take one epoch; returns the mean loss of a document just before it is learned from."""
+    def take_epoch(self, shared: Shared, epoch: int) -> float:
+        """Learn from every document once; return their mean loss, each just before it is learned from."""
         order = np.random.default_rng([self.seed, epoch]).permutation(self.learn_from)
-        slopes, total = np.zeros(len(self.pairs.offsets), np.float32), 0.0
-        for at in range(0, len(order), self.batch):
-            some = order[at : at + self.batch]
-            total += self._slopes(shared, some, slopes)
+        slopes = np.zeros(len(self.pairs.offsets), np.float32)
+        total = 0.0
+        for at in range(0, len(order), self.batch_size):
+            some = order[at : at + self.batch_size]
+            total += self._compute_slopes(shared, some, slopes)
             on_all_threads(
                 shared_step,
                 some,
@@ -70,15 +71,17 @@ class SharedProblem:
                 self.n_label_features,
                 self.pairs,
                 slopes,
-                np.float32(self.rate),
+                np.float32(self.learning_rate),
             )
         return total / max(1, len(order))
 
-    def held_out_loss(self, shared: Shared) -> float:
+    def validate(self, shared: Shared) -> float:
         """Return the mean loss of the documents to stop by."""
-        return self._slopes(shared, self.stop_by, np.zeros(len(self.pairs.offsets), np.float32)) / len(self.stop_by)
+        slopes = np.zeros(len(self.pairs.offsets), np.float32)
+        return self._compute_slopes(shared, self.stop_by, slopes) / len(self.stop_by)
 
-    def _slopes(self, shared: Shared, rows: np.ndarray, slopes: np.ndarray) -> float:
+    def _compute_slopes(self, shared: Shared, rows: np.ndarray, slopes: np.ndarray) -> float:
+        """Fill in the slopes of the pairs of `rows`; return the sum of their losses."""
         losses = np.zeros(len(rows))
         on_all_threads(
             shared_slopes,
@@ -96,7 +99,7 @@ class SharedProblem:
 
 
 class SharedTraining:
-    """Epochs over the documents of a `SharedProblem`; a `xcwork.methods.common.epochs.Trainer`."""
+    """Epochs over the documents of a `SharedProblem`; a `xcwork.methods.common.epochs.EpochTrainer`."""
 
     steps = 1
 
@@ -110,10 +113,10 @@ class SharedTraining:
         self.epoch = epoch
 
     def step(self, number: int) -> float:
-        return self.problem.learn(self.shared, self.epoch)
+        return self.problem.take_epoch(self.shared, self.epoch)
 
     def measure(self) -> dict[str, float]:
-        return {"held-out loss": self.problem.held_out_loss(self.shared)} if len(self.problem.stop_by) else {}
+        return {"held-out loss": self.problem.validate(self.shared)} if len(self.problem.stop_by) else {}
 
     def weights(self) -> dict[str, Any]:
         return {"weights": self.values.copy()}

@@ -17,10 +17,12 @@ from scipy import sparse
 from xcwork.compute.parallel import by_blocks
 from xcwork.core.topk import MISSING, TopK
 from xcwork.kernels.bilinear import Documents, Terms, Votes, Weights, rank_candidates, score_candidates
-from xcwork.methods.zestxml.shortlist import damped
+from xcwork.methods.zestxml.shortlist import prepare_documents
 from xcwork.sparse import Rows, to_rows
 
-SEEN, UNSEEN = 0, 1
+# Rows of the factors (a, m).
+SEEN = 0
+UNSEEN = 1
 NO_ROWS = Rows(np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(1, np.int64))
 ALL_VOTES = Votes(np.empty(0, np.float32), NO_ROWS, False)
 
@@ -33,15 +35,17 @@ class Voted:
     by_document: sparse.csr_array  # (n_documents, n_label_features)
     real_values: bool
 
-    def of(self, start: int, stop: int) -> Votes:
+    def select(self, start: int, stop: int) -> Votes:
+        """Return the votes of the documents from `start` to before `stop`, for the kernels."""
         return Votes(self.counts, to_rows(self.by_document[start:stop]), self.real_values)
 
     def take(self, rows: np.ndarray) -> Voted:
+        """Return the votes of some documents."""
         return Voted(self.counts, self.by_document[rows], self.real_values)
 
 
 @dataclass(frozen=True, eq=False)
-class Scorer:
+class PairScorer:
     """Scores given labels of given documents."""
 
     weights: Weights
@@ -50,7 +54,7 @@ class Scorer:
     terms: Terms
 
     @classmethod
-    def of(
+    def from_weights(
         cls,
         shared: sparse.csr_array,
         matches: sparse.csr_array,
@@ -60,15 +64,16 @@ class Scorer:
         bias: np.ndarray,
         is_seen: np.ndarray,
         factors: np.ndarray,
-    ) -> Scorer:
+    ) -> PairScorer:
+        """Prepare the weights for the kernels; `factors` (2, 2) are (a, m) of seen and of unseen labels."""
         kind = np.where(is_seen, SEEN, UNSEEN).astype(np.uint8)
         terms = Terms(to_rows(own), bias.astype(np.float32), kind, factors.astype(np.float32))
         return cls(Weights(to_rows(shared), to_rows(matches)), to_rows(Z), Z.shape[1], terms)
 
-    def scores(
+    def score_listed(
         self, documents: Documents, indptr: np.ndarray, labels: np.ndarray, votes: Votes = ALL_VOTES
     ) -> np.ndarray:
-        """The scores of the listed labels of each document, parallel to `labels`."""
+        """Return the scores of the listed labels of each document, parallel to `labels`."""
         scores = np.zeros(len(labels), np.float32)
         score_candidates(
             documents,
@@ -83,10 +88,10 @@ class Scorer:
         )
         return scores
 
-    def of_pairs(
+    def score_pairs(
         self, X: sparse.csr_array, pairs: sparse.csr_array, phase: str, voted: Voted | None = None
     ) -> np.ndarray:
-        """The scores of all entries of `pairs` (n_documents, n_labels), parallel to its data.
+        """Return the scores of all entries of `pairs` (n_documents, n_labels), parallel to its data.
 
         With `voted`, learned pairs count by the votes of other documents alone: what the score would be for a document
         that was not there when XHTP counted.
@@ -94,17 +99,18 @@ class Scorer:
 
         def work(start: int, stop: int) -> np.ndarray:
             some = pairs[start:stop]
-            votes = ALL_VOTES if voted is None else voted.of(start, stop)
-            return self.scores(damped(X[start:stop]), some.indptr, some.indices, votes)
+            votes = ALL_VOTES if voted is None else voted.select(start, stop)
+            return self.score_listed(prepare_documents(X[start:stop]), some.indptr, some.indices, votes)
 
         return np.concatenate(by_blocks(work, X.shape[0], phase))
 
-    def best(self, documents: Documents, shortlists: list[TopK], k: int) -> TopK:
-        """The k best of the shortlisted labels; no label may stand on two shortlists of a document."""
+    def rank(self, documents: Documents, shortlists: list[TopK], k: int) -> TopK:
+        """Return the k best of the shortlisted labels; no label may be on two shortlists of a document."""
         listed = np.hstack([shortlist.ids for shortlist in shortlists])  # (n_documents, n)
         present = listed != MISSING
-        indptr, labels = np.concatenate([[0], np.cumsum(present.sum(axis=1))]), listed[present]
+        indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        labels = listed[present]
         found = TopK.empty(len(listed), min(k, listed.shape[1]))
         if found.k:
-            rank_candidates(indptr, labels, self.scores(documents, indptr, labels), found.ids, found.scores)
+            rank_candidates(indptr, labels, self.score_listed(documents, indptr, labels), found.ids, found.scores)
         return found

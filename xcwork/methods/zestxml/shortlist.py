@@ -8,7 +8,8 @@ large, so its cost does not grow with the number of labels.
 With weights below ε left out, the best label found is at most ε ‖x‖₁ ‖z‖₁ worse than the best there is (theorem 1.2;
 all entries are non-negative). XHTP's parameter `epsilon` does that.
 
-The recall of the shortlist is the ceiling of everything that comes after it, so `recall` belongs into every report.
+The recall of the shortlist is the ceiling of everything that comes after it, so `measure_recall` belongs in every
+report.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from scipy import sparse
 
 from xcwork.core.topk import TopK
 from xcwork.kernels.bilinear import Documents, Weights, exact_shortlist, lazy_shortlist
+from xcwork.methods.model import Params
+from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.sparse import Rows, fill_with_ones, sort_entries, to_rows
 
 LAZY_FROM = 10_000  # candidate labels from which `auto` is lazy: it takes about as long as visiting this many
@@ -38,7 +41,7 @@ class Shortlister:
     overfetch: int = 10
 
     @classmethod
-    def of(
+    def from_weights(
         cls,
         pairs: sparse.csr_array,
         matches: sparse.csr_array,
@@ -47,17 +50,28 @@ class Shortlister:
         kind: str = "auto",
         overfetch: int = 10,
     ) -> Shortlister:
-        weights, labels, ids = Weights(to_rows(pairs), to_rows(matches)), to_rows(Z), candidates.astype(np.int32)
-        return cls(weights, labels, Z.shape[1], ids, _postings(labels, Z.shape[1], ids, kind), kind, overfetch)
+        """Prepare the ranking of `candidates` (ascending ids) by the pairs and exact matches of their rows of Z."""
+        weights = Weights(to_rows(pairs), to_rows(matches))
+        labels = to_rows(Z)
+        ids = candidates.astype(np.int32)
+        return cls(weights, labels, Z.shape[1], ids, sort_postings(labels, Z.shape[1], ids, kind), kind, overfetch)
 
-    def among(self, labels: np.ndarray) -> Shortlister:
+    @classmethod
+    def from_votes(
+        cls, voters: sparse.csr_array, label_features: LabelFeatures, candidates: np.ndarray, params: Params
+    ) -> Shortlister:
+        """Prepare the ranking of `candidates` by what XHTP counted and by the terms in common."""
+        matches = label_features.matches * np.float32(params.match_weight)
+        return cls.from_weights(voters, matches, label_features.Z, candidates, params.shortlister, params.overfetch)
+
+    def restrict_to(self, labels: np.ndarray) -> Shortlister:
         """Return the same shortlister with only those of its candidates that are in `labels`."""
         candidates = np.intersect1d(self.candidates, labels).astype(np.int32)
-        postings = _postings(self.labels, self.n_label_features, candidates, self.kind)
+        postings = sort_postings(self.labels, self.n_label_features, candidates, self.kind)
         return replace(self, candidates=candidates, postings=postings)
 
-    def best(self, documents: Documents, size: int) -> TopK:
-        """The `size` best candidates of each document, among those that share a weighted feature with it."""
+    def find(self, documents: Documents, size: int) -> TopK:
+        """Return the `size` best candidates of each document, among those that share a weighted feature with it."""
         found = TopK.empty(len(documents.rows.indptr) - 1, min(size, len(self.candidates)))
         given = (documents, self.weights, self.labels, self.n_label_features)
         if found.k == 0:
@@ -69,8 +83,8 @@ class Shortlister:
         return found
 
 
-def _postings(labels: Rows, n_label_features: int, candidates: np.ndarray, kind: str) -> Rows | None:
-    """The candidate labels of each label feature, largest value first, then by id; None where all are visited."""
+def sort_postings(labels: Rows, n_label_features: int, candidates: np.ndarray, kind: str) -> Rows | None:
+    """Return the candidates of each label feature, largest value first, then by id; None where all are visited."""
     if kind == "exact" or (kind == "auto" and len(candidates) <= LAZY_FROM):
         return None
     Z = sparse.csr_array(tuple(labels), shape=(len(labels.indptr) - 1, n_label_features))
@@ -84,19 +98,19 @@ def _postings(labels: Rows, n_label_features: int, candidates: np.ndarray, kind:
     )
 
 
-def damped(X: sparse.csr_array) -> Documents:
-    """Documents for the kernels; shared terms count by the root of their value, so that repetition counts less."""
+def prepare_documents(X: sparse.csr_array) -> Documents:
+    """Return documents for the kernels; shared terms count by the root of their value, so repetition counts less."""
     return Documents(to_rows(X), np.sqrt(np.maximum(X.data, 0)).astype(np.float32))
 
 
-def n_found(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> int:
-    """How many relevant (document, label) pairs the shortlist contains; `among` (n_labels,) bool: of these labels."""
+def count_found(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> int:
+    """Count the relevant pairs that the shortlist contains; `among` (n_labels,) bool limits them to some labels."""
     listed = fill_with_ones(shortlist.to_csr(Y.shape[1]))
     found = sparse.csr_array(listed.multiply(Y)).indices
     return len(found) if among is None else int(np.count_nonzero(among[found]))
 
 
-def recall(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> float:
-    """The share of the relevant pairs that the shortlist contains, in percent; NaN when there are none."""
+def measure_recall(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> float:
+    """Return the share of the relevant pairs that the shortlist contains, in percent; NaN when there are none."""
     n_relevant = Y.nnz if among is None else int(np.count_nonzero(among[Y.indices]))
-    return 100 * n_found(shortlist, Y, among) / n_relevant if n_relevant else float("nan")
+    return 100 * count_found(shortlist, Y, among) / n_relevant if n_relevant else float("nan")

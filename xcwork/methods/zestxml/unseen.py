@@ -4,7 +4,7 @@ A label without training documents is scored by its text alone, a seen one also 
 scores are not comparable by themselves. Before training, some of the rarer labels are hidden: the terms of their texts
 do not vote in XHTP. They then stand in for unseen labels, and a logistic regression of relevance on (score of learned
 pairs, score of exact matches) says how probable each of them is. Another one does the same for the margins of seen
-labels on held-out documents. Setting the two log-odds equal puts unseen labels on the scale of the margins:
+labels on validation documents. Setting the two log-odds equal puts unseen labels on the scale of the margins:
 
     (a · pairs + m · matches + c_unseen - c_seen) / slope_seen
 
@@ -22,15 +22,17 @@ from sklearn.linear_model import LogisticRegression
 
 from xcwork.methods.zestxml.scorer import SEEN, UNSEEN
 
-FEWEST = 10  # relevant pairs below which nothing can be said
-AT_LEAST, AT_MOST = 30, 0.1  # labels to hide: some even of few labels, but only a tenth of them
-WEAK = 100.0  # regularisation that only matters where the classes can be separated
-PRECISE = 1e-10  # of the mean loss, which is small because relevant pairs are so rare
-USUAL_SHARE, LARGEST_SHARE = 0.4, 1.0  # of what labels borrow
+MIN_RELEVANT_PAIRS = 10  # fewer say nothing
+MIN_HIDDEN_LABELS = 30
+MAX_HIDDEN_SHARE = 0.1  # of the seen labels, even where that is fewer than the minimum
+WEAK_REGULARISATION = 100.0  # C that only matters where the classes can be separated
+LOSS_TOLERANCE = 1e-10  # of the mean loss, which is small because relevant pairs are so rare
+USUAL_BORROWING_SHARE = 0.4
+MAX_BORROWING_SHARE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class CalibrationSample:
     """Pairs: features of their score, whether they are relevant, and how many pairs each of them stands for."""
 
     features: np.ndarray  # (n_pairs, n)
@@ -38,22 +40,25 @@ class Sample:
     weights: np.ndarray  # (n_pairs,)
 
 
-def choose_hidden(frequencies: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Labels to hide: a share of the seen ones, drawn from the rarer half of them; ascending ids."""
+def choose_pseudo_unseen(frequencies: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """Return labels to hide: a share of the seen ones, drawn from the rarer half of them; ascending ids."""
     seen = np.flatnonzero(frequencies > 0)
     rarer = seen[frequencies[seen] <= np.median(frequencies[seen])] if len(seen) else seen
-    n_hidden = 0 if share == 0 else min(max(round(share * len(seen)), AT_LEAST), int(AT_MOST * len(seen)), len(rarer))
+    wanted = max(round(share * len(seen)), MIN_HIDDEN_LABELS)
+    n_hidden = 0 if share == 0 else min(wanted, int(MAX_HIDDEN_SHARE * len(seen)), len(rarer))
     return np.sort(np.random.default_rng([seed, 1]).permutation(rarer)[:n_hidden])
 
 
-def calibrate(seen: Sample, hidden: Sample, factors: np.ndarray, prior: float) -> tuple[np.ndarray, float]:
-    """(factors with the row of unseen labels set, the bias of unseen labels), on the scale of the margins.
+def calibrate_unseen(
+    seen: CalibrationSample, hidden: CalibrationSample, factors: np.ndarray, prior: float
+) -> tuple[np.ndarray, float]:
+    """Return the factors with the row of unseen labels set, and their bias, on the scale of the margins.
 
     Where too few relevant pairs are known, unseen labels are scored by exact matches with the factor of seen labels.
     """
     factors = factors.copy()
     factors[UNSEEN] = 0, factors[SEEN, 1]
-    if min(seen.relevant.sum(), hidden.relevant.sum()) < FEWEST:
+    if min(seen.relevant.sum(), hidden.relevant.sum()) < MIN_RELEVANT_PAIRS:
         return factors, prior
     slope, intercept = fit_logistic(seen)
     slopes, unseen_intercept = fit_logistic(hidden)
@@ -63,20 +68,20 @@ def calibrate(seen: Sample, hidden: Sample, factors: np.ndarray, prior: float) -
     return factors, float((unseen_intercept - intercept) / slope[0])
 
 
-def borrowing_share(hidden: Sample) -> float:
-    """How much borrowed terms count beside a label's own, from the features (own matches, borrowed matches)."""
-    if hidden.relevant.sum() < FEWEST:
-        return USUAL_SHARE
+def fit_borrowing_share(hidden: CalibrationSample) -> float:
+    """Return how much borrowed terms count beside a label's own, from the features (own matches, borrowed matches)."""
+    if hidden.relevant.sum() < MIN_RELEVANT_PAIRS:
+        return USUAL_BORROWING_SHARE
     (own, borrowed), _ = fit_logistic(hidden)
-    return min(borrowed / own, LARGEST_SHARE) if own > 0 else USUAL_SHARE
+    return min(borrowed / own, MAX_BORROWING_SHARE) if own > 0 else USUAL_BORROWING_SHARE
 
 
-def fit_logistic(sample: Sample) -> tuple[np.ndarray, float]:
-    """Slopes, none of them negative, and intercept of a logistic regression."""
+def fit_logistic(sample: CalibrationSample) -> tuple[np.ndarray, float]:
+    """Return the slopes, none of them negative, and the intercept of a logistic regression."""
     scale = np.sqrt(np.average(sample.features**2, axis=0, weights=sample.weights)) + 1e-12  # (n,)
     active = scale > 1e-6
     while active.any():
-        model = LogisticRegression(C=WEAK, max_iter=1000, tol=PRECISE)
+        model = LogisticRegression(C=WEAK_REGULARISATION, max_iter=1000, tol=LOSS_TOLERANCE)
         model.fit((sample.features / scale)[:, active], sample.relevant, sample.weights)
         if (model.coef_ >= 0).all():
             slopes = np.zeros(len(scale))

@@ -16,12 +16,14 @@ it means nothing (v is then about 1 / the number of its documents); without epsi
 labels, with it a row has at most (labels of a document) / epsilon identities.
 
 Cost: one addition for every feature of every document times every label feature of its labels, twice (once for rows and
-once for columns, which is the same loop with the sides exchanged). Memory: the result plus one block of rows a thread.
+once for columns, which is the same loop with the sides exchanged). Memory: the result and one block of rows per thread.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -32,21 +34,37 @@ from xcwork.kernels.bilinear import Totals, top_pairs
 from xcwork.sparse import drop_zeros, gather_filled, keep_entries, replace_values, sort_entries, to_rows
 
 BLOCK_BYTES = 2**25  # of results, for each block of rows
+PartnerBlock = tuple[sparse.csr_array, sparse.csr_array]  # values v and counts n, one row per feature
 
 
 @dataclass(frozen=True, eq=False)
-class PairStatistics:
-    """What XHTP knows about every kept pair of features."""
+class PairCounts:
+    """What XHTP has counted of every kept pair of features."""
 
     voters: sparse.csr_array  # (n_features, n_label_features) float32: v
     counts: np.ndarray  # (nnz,) float32: n, of all pairs those that are relevant
-    votes: sparse.csr_array  # (n_documents, n_label_features) float32: what each document adds to n
     documents_with: np.ndarray  # (n_features,): how many documents have a feature (plain: the sum of its values)
     labels_with: np.ndarray  # (n_label_features,)
 
+    def look_up(self, feature: int, label_feature: int) -> tuple[int, int] | None:
+        """Return how many (document, label) pairs have both features, and how many of these are relevant, if kept."""
+        start, stop = self.voters.indptr[feature], self.voters.indptr[feature + 1]
+        at = start + int(np.searchsorted(self.voters.indices[start:stop], label_feature))
+        if at == stop or self.voters.indices[at] != label_feature:
+            return None
+        n_pairs = int(self.documents_with[feature] * self.labels_with[label_feature])
+        return (n_pairs, int(self.counts[at])) if n_pairs > 0 else None
+
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class PairStatistics(PairCounts):
+    """The counts of a training, and what each document has contributed."""
+
+    votes: sparse.csr_array  # (n_documents, n_label_features) float32: what each document adds to n
+
+
+@dataclass(frozen=True, eq=False)
+class CountedSides:
     """X and Y Z as XHTP counts them, each by document and by feature."""
 
     X: sparse.csr_array  # (n_documents, n_features)
@@ -55,19 +73,21 @@ class Sides:
     of_label_features: Totals
 
     @classmethod
-    def of(cls, X: sparse.csr_array, Y: sparse.csr_array, Z: sparse.csr_array, plain: bool) -> Sides:
+    def from_matrices(cls, X: sparse.csr_array, Y: sparse.csr_array, Z: sparse.csr_array, plain: bool) -> CountedSides:
+        """Return the counts of presence, or with `plain` the sums of real values."""
         if plain and (X.data.min(initial=0) < 0 or Z.data.min(initial=0) < 0):
             raise DataError("the plain form of XHTP needs features that are not negative", remedy="set plain to false")
         kind = np.float64 if plain else np.int32
-        X, Z = _numbers(X, kind, plain), _numbers(Z, kind, plain)
-        Y = _numbers(Y, kind, False)
+        X = convert_values(X, kind, plain)
+        Z = convert_values(Z, kind, plain)
+        Y = convert_values(Y, kind, False)
         T = sparse.csr_array(Y @ Z)
         per_document = np.asarray(Y.sum(axis=1), np.float64)  # (n_documents,)
         return cls(
             X,
             T,
-            Totals(_sums(X), np.asarray(X.T.astype(np.float64) @ per_document)),
-            Totals(_sums(Z), _sums(T)),
+            Totals(sum_columns(X), np.asarray(X.T.astype(np.float64) @ per_document)),
+            Totals(sum_columns(Z), sum_columns(T)),
         )
 
 
@@ -82,56 +102,67 @@ def find_pairs(
     plain: bool = False,
     device: str = "cpu",
 ) -> PairStatistics:
-    """The pairs that XHTP keeps: on the CPU by the numba kernel, on an accelerator by the same sums in torch."""
-    sides = Sides.of(X, Y, Z, plain)
+    """Return the pairs that XHTP keeps: on the CPU by the numba kernel, on an accelerator by the same sums in torch."""
+    sides = CountedSides.from_matrices(X, Y, Z, plain)
     blend = 0.0 if plain else blend
     if device == "cpu":
-        best = best_numba
+        find_best = find_partners
     else:
-        from xcwork.methods.zestxml.xhtp_torch import best_partners as best
-    rows, row_counts = best(sides.X, sides.T, sides.of_features, sides.of_label_features, keep, blend, device)
-    columns, column_counts = best(sides.T, sides.X, sides.of_label_features, sides.of_features, keep, blend, device)
+        from xcwork.methods.zestxml.xhtp_torch import find_partners_torch
+
+        find_best = partial(find_partners_torch, device=device)
+    rows, row_counts = stack_blocks(
+        find_best(sides.X, sides.T, sides.of_features, sides.of_label_features, keep, blend)
+    )
+    columns, column_counts = stack_blocks(
+        find_best(sides.T, sides.X, sides.of_label_features, sides.of_features, keep, blend)
+    )
     # A pair that both sides keep has the same value on both, so the maximum of the two matrices is their union.
     voters = sort_entries(sparse.csr_array(rows.maximum(sparse.csr_array(columns.T))))
     counts = sort_entries(sparse.csr_array(row_counts.maximum(sparse.csr_array(column_counts.T))))
     large = voters.data >= epsilon
     return PairStatistics(
-        keep_entries(voters, large),
-        counts.data[large],
-        sides.T.astype(np.float32),
-        sides.of_features.occurrences,
-        sides.of_label_features.occurrences,
+        voters=keep_entries(voters, large),
+        counts=counts.data[large],
+        documents_with=sides.of_features.occurrences,
+        labels_with=sides.of_label_features.occurrences,
+        votes=sides.T.astype(np.float32),
     )
 
 
-def best_numba(
-    a: sparse.csr_array, b: sparse.csr_array, totals_a: Totals, totals_b: Totals, keep: int, blend: float, device: str
-) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """The best partners (columns of b) of every column of a: their values v and their counts n."""
-    by_feature, by_document = to_rows(sparse.csr_array(a.T), None), to_rows(b, None)
-    n_rows, width = a.shape[1], min(keep, b.shape[1])
+def find_partners(
+    a: sparse.csr_array, b: sparse.csr_array, totals_a: Totals, totals_b: Totals, keep: int, blend: float
+) -> list[PartnerBlock]:
+    """Return the best partners (columns of b) of every column of a, in blocks: their values v and their counts n."""
+    by_feature = to_rows(sparse.csr_array(a.T), None)
+    by_document = to_rows(b, None)
+    n_rows = a.shape[1]
+    width = min(keep, b.shape[1])
     size = max(1, min(BLOCK_BYTES // (12 * width), -(-n_rows // 64)))
 
-    def block(start: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+    def find_block(start: int) -> PartnerBlock:
         stop = min(start + size, n_rows)
-        ids, values = np.zeros((stop - start, width), np.int32), np.zeros((stop - start, width), np.float32)
+        ids = np.zeros((stop - start, width), np.int32)
+        values = np.zeros((stop - start, width), np.float32)
         counts = np.zeros((stop - start, width), np.float32)
         filled = top_pairs(start, stop, by_feature, by_document, totals_a, totals_b, blend, ids, values, counts)
         return gather_filled(ids, values, filled, b.shape[1]), gather_filled(ids, counts, filled, b.shape[1])
 
-    return stacked(parallel_map(block, range(0, n_rows, size), "counting pairs"))
+    return parallel_map(find_block, range(0, n_rows, size), "counting pairs")
 
 
-def stacked(blocks: list[tuple[sparse.csr_array, sparse.csr_array]]) -> tuple[sparse.csr_array, sparse.csr_array]:
+def stack_blocks(blocks: Sequence[PartnerBlock]) -> PartnerBlock:
+    """Return one matrix of values and one of counts."""
     values, counts = zip(*blocks, strict=True)
     return sparse.csr_array(sparse.vstack(values)), sparse.csr_array(sparse.vstack(counts))
 
 
-def _numbers(matrix: sparse.csr_array, kind: type, keep_values: bool) -> sparse.csr_array:
-    """The matrix without explicit zeros, its values kept or replaced by ones."""
+def convert_values(matrix: sparse.csr_array, kind: type, keep_values: bool) -> sparse.csr_array:
+    """Return the matrix without explicit zeros, its values kept or replaced by ones."""
     matrix = drop_zeros(matrix)
     return replace_values(matrix, matrix.data.astype(kind) if keep_values else np.ones(matrix.nnz, kind))
 
 
-def _sums(matrix: sparse.csr_array) -> np.ndarray:
-    return np.bincount(matrix.indices, weights=matrix.data, minlength=matrix.shape[1])  # (n_columns,) float64
+def sum_columns(matrix: sparse.csr_array) -> np.ndarray:
+    """Return the sum of every column, (n_columns,) float64."""
+    return np.bincount(matrix.indices, weights=matrix.data, minlength=matrix.shape[1])

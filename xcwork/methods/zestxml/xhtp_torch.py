@@ -11,26 +11,28 @@ import torch
 from scipy import sparse
 
 from xcwork.kernels.bilinear import Totals
-from xcwork.methods.zestxml.xhtp import stacked
 from xcwork.progress import track
 from xcwork.sparse import gather_filled
 
 BLOCK_BYTES = 2**28
 
 
-def best_partners(
+def find_partners_torch(
     a: sparse.csr_array, b: sparse.csr_array, totals_a: Totals, totals_b: Totals, keep: int, blend: float, device: str
-) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """The best partners (columns of b) of every column of a: their values v and their counts n."""
-    n_rows, n_columns = a.shape[1], b.shape[1]
-    by_feature, by_document = sparse.csr_array(a.T), _tensor(b, device)
+) -> list[tuple[sparse.csr_array, sparse.csr_array]]:
+    """Return the best partners (columns of b) of every column of a, in blocks: their values v and their counts n."""
+    n_rows = a.shape[1]
+    n_columns = b.shape[1]
+    by_feature = sparse.csr_array(a.T)
+    by_document = make_tensor(b, device)
     relevant_b = torch.as_tensor(totals_b.relevant, dtype=torch.float64, device=device)
     occurrences_b = torch.as_tensor(totals_b.occurrences, dtype=torch.float64, device=device)
-    width, size = min(keep, n_columns), max(1, BLOCK_BYTES // (16 * max(1, n_columns)))
+    width = min(keep, n_columns)
+    size = max(1, BLOCK_BYTES // (16 * max(1, n_columns)))
     blocks = []
     for start in track(range(0, n_rows, size), "counting pairs"):
         stop = min(start + size, n_rows)
-        n = torch.sparse.mm(_tensor(by_feature[start:stop], device), by_document).to_dense()  # (block, n_columns)
+        n = torch.sparse.mm(make_tensor(by_feature[start:stop], device), by_document).to_dense()  # (block, n_columns)
         relevant_a, occurrences_a = (
             torch.as_tensor(part[start:stop], dtype=torch.float64, device=device)[:, None]
             for part in (totals_a.relevant, totals_a.occurrences)
@@ -42,13 +44,17 @@ def best_partners(
         values, ids = values[:, :width], ids[:, :width]
         counts = torch.gather(n, 1, ids)
         filled = (counts > 0).sum(dim=1).cpu().numpy()
-        ids, values, counts = (part.cpu().numpy() for part in (ids, values, counts))
-        made = (gather_filled(ids, part.astype(np.float32), filled, n_columns) for part in (values, counts))
-        blocks.append(tuple(made))
-    return stacked(blocks)
+        partners = ids.cpu().numpy()
+        best_values, best_counts = (
+            gather_filled(partners, part.cpu().numpy().astype(np.float32), filled, n_columns)
+            for part in (values, counts)
+        )
+        blocks.append((best_values, best_counts))
+    return blocks
 
 
-def _tensor(matrix: sparse.csr_array, device: str) -> torch.Tensor:
+def make_tensor(matrix: sparse.csr_array, device: str) -> torch.Tensor:
+    """Return a sparse matrix as a tensor of double precision."""
     entries = sparse.coo_array(matrix)
     indices = torch.as_tensor(np.vstack(entries.coords).astype(np.int64))
     return torch.sparse_coo_tensor(indices, entries.data.astype(np.float64), matrix.shape, check_invariants=False).to(

@@ -4,9 +4,9 @@
 
 Module IV moves η, the residual block of the encoder and, with `plus` (SiameseXML++), the token table as well. A batch
 is some documents; each meets its labels (at most 20, at random) and its hardest negatives: the labels that the searches
-of module II put nearest to it without being its own. The loss (`likelihood`) is summed over labels and averaged over
-documents. With the paper's likelihood it is divided by d, and a negative whose share is below 0.05, that is with a
-cosine below 0.4388, is far enough and counts nothing. The step size falls to zero in a straight line, and with `plus`
+of module II put nearest to it without being its own. The loss (`loss.compute_classifier_loss`) is summed over labels
+and averaged over documents. With the paper's likelihood it is divided by d, and a negative whose share is below 0.05,
+that is with a cosine below 0.4388, is far enough and counts nothing. The step size falls in a line, and with `plus`
 some tokens of a document are left out at random, so that no classifier depends on a single one.
 
 All labels that a batch needs are gathered once and multiplied with all its documents: more products than needed, but
@@ -24,15 +24,16 @@ from scipy import sparse
 
 from xcwork.core.topk import MISSING
 from xcwork.methods.common.row_adam import RowAdam
-from xcwork.methods.common.token_bags import Bags
-from xcwork.methods.siamesexml.encoder import Encoder, normalised
-from xcwork.methods.siamesexml.likelihood import Likelihood, Logistic
+from xcwork.methods.common.token_bags import TokenBags
+from xcwork.methods.model import Params
+from xcwork.methods.siamesexml.encoder import Encoder, normalise
+from xcwork.methods.siamesexml.loss import Likelihood, LogisticLikelihood, compute_classifier_loss
 from xcwork.sparse import replace_values
 
-MOST_POSITIVES = 20  # labels of a document in one batch
+MAX_POSITIVES = 20  # labels of a document in one batch
 
 
-class Classifiers:
+class LabelClassifiers:
     """w = N(base + η) for every label, on one device."""
 
     def __init__(self, base: np.ndarray, nu: float, device: torch.device) -> None:
@@ -40,46 +41,52 @@ class Classifiers:
         self.eta = torch.zeros_like(self.base)
         self.nu = nu
 
-    def of(self, labels: torch.Tensor, eta: torch.Tensor) -> torch.Tensor:
-        """The classifiers of `labels`, given their rows of η."""
+    def compute(self, labels: torch.Tensor, eta: torch.Tensor) -> torch.Tensor:
+        """Return the classifiers of `labels`, given their rows of η."""
         w = self.base[labels] + eta
-        return normalised(w, self.nu)[:, : w.shape[1]]  # the last coordinate of N_ν meets a zero of the document
+        return normalise(w, self.nu)[:, : w.shape[1]]  # the last coordinate of N_ν meets a zero of the document
 
     @torch.no_grad()
-    def all(self) -> np.ndarray:
-        """Every classifier, (n_labels, dimension) float32."""
+    def compute_all(self) -> np.ndarray:
+        """Return every classifier, (n_labels, dimension) float32."""
         every = torch.arange(len(self.base), device=self.base.device)
-        return np.ascontiguousarray(self.of(every, self.eta).cpu().numpy())  # what kernels are compiled for
+        return np.ascontiguousarray(self.compute(every, self.eta).cpu().numpy())  # what kernels are compiled for
 
-    def eta_norms(self) -> np.ndarray:
-        """‖η‖₁,₁ and ‖η‖₁,∞: the sum and the greatest of the rows' 1-norms, (2,)."""
+    def measure_eta(self) -> np.ndarray:
+        """Return ‖η‖₁,₁ and ‖η‖₁,∞: the sum and the greatest of the rows' 1-norms, (2,)."""
         sizes = self.eta.abs().sum(1)
         return np.array([float(sizes.sum()), float(sizes.max())])
 
 
 class ClassifierTraining:
-    """Trains classifiers and residual block, with `plus` the tokens too; a `xcwork.methods.common.epochs.Trainer`."""
+    """Trains classifiers and residual block, with `plus` the tokens too; a `common.epochs.EpochTrainer`."""
 
     def __init__(
         self,
         encoder: Encoder,
-        classifiers: Classifiers,
+        classifiers: LabelClassifiers,
         X: sparse.csr_array,
         Y: sparse.csr_array,
         negatives: np.ndarray,
-        likelihood: Likelihood | Logistic,
-        settings: Any,
+        likelihood: Likelihood | LogisticLikelihood,
+        params: Params,
         seed: int,
         measure: Callable[[], dict[str, float]],
     ) -> None:
-        self.encoder, self.classifiers, self.likelihood = encoder, classifiers, likelihood
-        self.X, self.Y, self.negatives = X, Y, negatives
-        self.settings, self.seed, self.measure = settings, seed, measure
+        self.encoder = encoder
+        self.classifiers = classifiers
+        self.likelihood = likelihood
+        self.X = X
+        self.Y = Y
+        self.negatives = negatives  # (n_documents, ≤ params.negatives), -1 for none
+        self.params = params
+        self.seed = seed
+        self.measure = measure
         self.documents = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
-        self.steps = max(1, -(-len(self.documents) // settings.classifier_batch))
-        self.f = None if settings.plus else encoder.encode(X)  # frozen tokens: embedded once
+        self.steps = max(1, -(-len(self.documents) // params.classifier_batch_size))
+        self.f = None if params.plus else encoder.encode(X)  # frozen tokens: embedded once
         trained = {"eta": classifiers.eta, **encoder.residual.parameters()}
-        if settings.plus:
+        if params.plus:
             trained["table"] = encoder.table
         self.optimisers = {name: RowAdam(tensor) for name, tensor in trained.items()}
 
@@ -89,58 +96,55 @@ class ClassifierTraining:
         self.steps_before = epoch * self.steps
 
     def step(self, number: int) -> float:
-        size = self.settings.classifier_batch
+        size = self.params.classifier_batch_size
         documents = self.order[number * size : (number + 1) * size]
         if len(documents) == 0:  # no document has both words and labels
             return 0.0
         device = self.encoder.device
-        labels, place, is_positive = self._pairs(documents)
-        labels = torch.from_numpy(labels).to(device)
-        place, is_positive = torch.from_numpy(place).to(device), torch.from_numpy(is_positive).to(device)
+        labels, place, is_positive = (torch.from_numpy(part).to(device) for part in self._collect_pairs(documents))
         eta = self.classifiers.eta[labels].requires_grad_()
         residual = {name: p.clone().requires_grad_() for name, p in self.encoder.residual.parameters().items()}
-        f, bags, sums = self._embed(documents)
+        f, bags, sums = self._embed_documents(documents)
         self.encoder.residual.improve_spectrum()
-        x = self.encoder.residual(f, residual, self._dropout(f))
-        v = (x @ self.classifiers.of(labels, eta).T).gather(1, place.clamp_min(0))
-        loss = self._loss(v, is_positive, place >= 0)
+        x = self.encoder.residual(f, residual, self._draw_dropout(f))
+        v = (x @ self.classifiers.compute(labels, eta).T).gather(1, place.clamp_min(0))
+        loss = compute_classifier_loss(v, is_positive, place >= 0, self.likelihood)
         loss.backward()
-        rate = self._rate(number)
-        self.optimisers["eta"].step(eta.grad, rate, labels)
+        learning_rate = self._decay_learning_rate(number)
+        assert eta.grad is not None  # a leaf
+        self.optimisers["eta"].step(eta.grad, learning_rate, labels)
         for name, parameter in residual.items():
-            self.optimisers[name].step(parameter.grad, rate)
+            assert parameter.grad is not None  # a leaf
+            self.optimisers[name].step(parameter.grad, learning_rate)
         if bags is not None:
-            self.optimisers["table"].step_bags(bags, sums.grad, rate * self.settings.token_rate)
+            assert sums is not None
+            assert sums.grad is not None  # a leaf
+            self.optimisers["table"].step_bags(bags, sums.grad, learning_rate * self.params.token_learning_rate)
         return loss.item()
 
-    def _rate(self, number: int) -> float:
-        done = (self.steps_before + number) / (self.steps * max(1, self.settings.classifier_epochs))
-        return self.settings.classifier_rate * max(0.0, 1 - done)
+    def _decay_learning_rate(self, number: int) -> float:
+        """Return the step size, which falls to zero in a straight line."""
+        done = (self.steps_before + number) / (self.steps * max(1, self.params.classifier_epochs))
+        return self.params.classifier_learning_rate * max(0.0, 1 - done)
 
-    def _embed(self, documents: np.ndarray) -> tuple[torch.Tensor, Bags | None, torch.Tensor | None]:
-        """f of the documents; with `plus` also their bags and the sums of these, which receive a gradient."""
+    def _embed_documents(self, documents: np.ndarray) -> tuple[torch.Tensor, TokenBags | None, torch.Tensor | None]:
+        """Return f of the documents; with `plus` also their bags and the sums of these, which receive a gradient."""
         if self.f is not None:
             return torch.from_numpy(self.f[documents]).to(self.encoder.device), None, None
         X = self.X[documents]
-        if self.settings.token_dropout:
-            X = replace_values(X, X.data * (self.rng.random(X.nnz, np.float32) >= self.settings.token_dropout))
-        bags, sums = self.encoder.sums(X)
-        return self.encoder.intermediate(sums), bags, sums
+        if self.params.token_dropout:
+            X = replace_values(X, X.data * (self.rng.random(X.nnz, np.float32) >= self.params.token_dropout))
+        bags, sums = self.encoder.sum_bags(X)
+        return self.encoder.activate(sums), bags, sums
 
-    def _loss(self, v: torch.Tensor, is_positive: torch.Tensor, is_present: torch.Tensor) -> torch.Tensor:
-        negative = self.likelihood.negative(v)
-        counts = is_present & ~is_positive & (negative.detach() > self.likelihood.negligible)
-        total = torch.where(is_positive, self.likelihood.positive(v), 0).sum() + torch.where(counts, negative, 0).sum()
-        return total / (len(v) * self.likelihood.unit)
-
-    def _pairs(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(the labels of the batch, each document's places among them or -1, which of those are its own)."""
+    def _collect_pairs(self, documents: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the labels of the batch, each document's places among them or -1, and which of those are its own."""
         Y = self.Y[documents]
         lengths = np.diff(Y.indptr)
         shuffled = np.lexsort((self.rng.random(Y.nnz), np.repeat(np.arange(len(documents)), lengths)))
         rank = np.arange(Y.nnz) - np.repeat(Y.indptr[:-1], lengths)
-        keep = rank < MOST_POSITIVES
-        positives = np.full((len(documents), min(MOST_POSITIVES, int(lengths.max(initial=0)))), MISSING, np.int32)
+        keep = rank < MAX_POSITIVES
+        positives = np.full((len(documents), min(MAX_POSITIVES, int(lengths.max(initial=0)))), MISSING, np.int32)
         row = np.repeat(np.arange(len(documents)), lengths)
         positives[row[keep], rank[keep]] = Y.indices[shuffled][keep]
         ids = np.hstack([positives, self.negatives[documents]])
@@ -152,8 +156,9 @@ class ClassifierTraining:
         is_positive = (np.arange(ids.shape[1]) < positives.shape[1]) & (ids >= 0)
         return labels, place, is_positive
 
-    def _dropout(self, f: torch.Tensor) -> torch.Tensor | None:
-        share = self.settings.dropout
+    def _draw_dropout(self, f: torch.Tensor) -> torch.Tensor | None:
+        """Return the mask of dropout on the residual branch, scaled; None without dropout."""
+        share = self.params.dropout
         if share == 0:
             return None
         kept = self.rng.random(tuple(f.shape), dtype=np.float32) >= share
@@ -161,12 +166,12 @@ class ClassifierTraining:
 
     def weights(self) -> dict[str, Any]:
         learned = {"eta": self.classifiers.eta.cpu().numpy().copy(), "residual": self.encoder.residual.state()}
-        return learned | ({"table": self.encoder.table.cpu().numpy().copy()} if self.settings.plus else {})
+        return learned | ({"table": self.encoder.table.cpu().numpy().copy()} if self.params.plus else {})
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         self.classifiers.eta.copy_(torch.from_numpy(np.asarray(weights["eta"])))
         self.encoder.residual.set_state(weights["residual"])
-        if self.settings.plus:
+        if self.params.plus:
             self.encoder.table.copy_(torch.from_numpy(np.asarray(weights["table"])))
 
     def momentum(self) -> dict[str, Any]:

@@ -5,8 +5,8 @@
 - `pmi`: the first eigenvectors of the positive pointwise mutual information of tokens that occur in the same texts,
   max(0, ln(p(s, t) / p(s) p(t))), scaled by √eigenvalue: tokens used alike start alike.
 - `random`: normal values.
-- a file: one word and its numbers a line, as word2vec, GloVe and fastText write them. A pair of words starts as the sum
-  of its two.
+- a file: one word and its numbers per line, as word2vec, GloVe and fastText write them. A pair of words starts as the
+  sum of its two.
 
 Every token starts at length 1, so that rare ones count, and gets a random direction besides what the source says about
 it: equal words are then told from similar ones, and a token about which the source says nothing has a place, too.
@@ -25,21 +25,21 @@ from xcwork.sparse import fill_with_ones, normalise_rows
 
 log = logging.getLogger(__name__)
 
-CHOICES = ("svd", "pmi", "random")
+SOURCES = ("svd", "pmi", "random")
 POWER_ITERATIONS = 3  # of the randomised decomposition
-MOST_PAIRS = 30_000_000  # co-occurrences of tokens that are counted at most
+MAX_COOCCURRENCES = 30_000_000  # of tokens, to be counted
 
 
-def initial_table(texts: sparse.csr_array, source: str, dimension: int, seed: int) -> np.ndarray:
-    """A row for every token, (n_tokens, dimension) float32, from the rows of all texts (n_texts, n_tokens)."""
+def make_initial_table(texts: sparse.csr_array, source: str, dimension: int, seed: int) -> np.ndarray:
+    """Return a row for every token, (n_tokens, dimension) float32, from the rows of all texts (n_texts, n_tokens)."""
     if source == "random":
-        return recognisable(np.zeros((texts.shape[1], dimension), np.float32), seed)
-    directions = decomposed(texts if source == "svd" else _ppmi(texts), dimension, seed, root=source == "pmi")
-    return recognisable(directions, seed)
+        return mix_with_random(np.zeros((texts.shape[1], dimension), np.float32), seed)
+    directions = decompose(texts if source == "svd" else compute_ppmi(texts), dimension, seed, root=source == "pmi")
+    return mix_with_random(directions, seed)
 
 
-def decomposed(matrix: sparse.csr_array, dimension: int, seed: int, root: bool) -> np.ndarray:
-    """The right singular vectors as columns, times √σ where `root` is set; (n_columns, ≤ dimension)."""
+def decompose(matrix: sparse.csr_array, dimension: int, seed: int, root: bool) -> np.ndarray:
+    """Return the right singular vectors as columns, times √σ where `root` is set; (n_columns, ≤ dimension)."""
     from sklearn.utils.extmath import randomized_svd
 
     rank = min(dimension, *matrix.shape)
@@ -53,13 +53,13 @@ def decomposed(matrix: sparse.csr_array, dimension: int, seed: int, root: bool) 
     return np.ascontiguousarray(columns, np.float32)
 
 
-def _ppmi(texts: sparse.csr_array) -> sparse.csr_array:
-    """max(0, pointwise mutual information) of tokens by the texts they share."""
+def compute_ppmi(texts: sparse.csr_array) -> sparse.csr_array:
+    """Return max(0, pointwise mutual information) of tokens by the texts they share."""
     present = fill_with_ones(texts)
     lengths = np.diff(texts.indptr).astype(np.int64)
     costs = np.cumsum(np.sort(lengths**2))
-    if costs[-1] > MOST_PAIRS:  # the longest texts have the most pairs and say the least about each
-        longest = np.sort(lengths)[np.searchsorted(costs, MOST_PAIRS)]
+    if costs[-1] > MAX_COOCCURRENCES:  # the longest texts have the most pairs and say the least about each
+        longest = np.sort(lengths)[np.searchsorted(costs, MAX_COOCCURRENCES)]
         present = present[lengths <= longest]
         log.info("texts of more than %d tokens are left out of the co-occurrence counts", longest)
     together = sparse.coo_array(present.T @ present)
@@ -70,12 +70,12 @@ def _ppmi(texts: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(entries, shape=together.shape)
 
 
-def table_from_file(path: str, names: list[str] | None, n_tokens: int) -> np.ndarray:
-    """The vectors of the words in a text file, zeros for others; the dimension is that of the file."""
+def read_table(path: str, names: list[str] | None, n_tokens: int) -> np.ndarray:
+    """Return the vectors of the words in a text file, zeros for others; the dimension is that of the file."""
     if names is None:
         raise ConfigError("word vectors need words, and the features of this dataset have no names; unset `vectors`")
     wanted = {word for name in names for word in name.split()}
-    vectors = _read_vectors(Path(path), wanted)
+    vectors = read_vectors(Path(path), wanted)
     if not vectors:
         raise DataError("no word of this dataset is in the file", file=path, remedy="check language and lower case")
     dimension = len(next(iter(vectors.values())))
@@ -88,7 +88,8 @@ def table_from_file(path: str, names: list[str] | None, n_tokens: int) -> np.nda
     return table
 
 
-def _read_vectors(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
+def read_vectors(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
+    """Return the vectors of the words in `wanted`."""
     vectors: dict[str, np.ndarray] = {}
     dimension = None
     try:
@@ -109,7 +110,7 @@ def _read_vectors(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     return vectors
 
 
-def recognisable(table: np.ndarray, seed: int) -> np.ndarray:
-    """Unit rows: half what the source says about the token, half random numbers that make it recognisable."""
+def mix_with_random(table: np.ndarray, seed: int) -> np.ndarray:
+    """Return unit rows: half what the source says about the token, half random numbers that make it recognisable."""
     random = np.random.default_rng((seed, 1)).standard_normal(table.shape, np.float32)
     return normalise_rows(normalise_rows(table) + normalise_rows(random))

@@ -6,7 +6,7 @@ walks from l meet most often (400 steps, restart probability 0.8, the 10 most vi
 
 Three searches give candidates: the nearest z̃, the nearest v, and the labels of the nearest training documents. The
 reference program gives a label that only one search found 0 for the others; here candidates are united first, and then
-every score is computed exactly (`xcwork.methods.siamesexml.scores`).
+every score is computed exactly (`scores`).
 
 A label without training documents has no centroid, one without text has no text embedding: each then uses the other.
 """
@@ -33,17 +33,18 @@ from xcwork.sparse import normalise_rows
 # The searches that a model may bring along, and the vectors each of them is made of.
 INDEXED = {"text_index": "text", "centroid_index": "centroids", "document_index": "documents"}
 REMEDY = "train it again, or use the version of xcwork that saved it"
-STEPS, RESTART = 400, 0.8
+WALK_STEPS = 400
+RESTART_PROBABILITY = 0.8
 GRAPHS = ("text", "centroids", "documents")
 
 
-def graphs_of(settings: Any) -> tuple[str, ...]:
-    """The searches that `settings` name."""
-    return tuple(name.strip() for name in settings.graphs.split(",") if name.strip())
+def read_graphs(graphs: str) -> tuple[str, ...]:
+    """Return the searches that a list with commas names."""
+    return tuple(name.strip() for name in graphs.split(",") if name.strip())
 
 
-def label_correlation(Y: sparse.csr_array, keep: int, seed: int) -> sparse.csr_array:
-    """M, (n_labels, n_labels): the labels met most often on walks from each label, and itself, scaled by degrees."""
+def correlate_labels(Y: sparse.csr_array, keep: int, seed: int) -> sparse.csr_array:
+    """Return M, (n_labels, n_labels): the labels met most often on walks from each label, scaled by degrees."""
     n_labels = Y.shape[1]
     carriers = sparse.csr_array(Y.T)
     walkers = np.flatnonzero(np.diff(carriers.indptr))
@@ -58,24 +59,27 @@ def label_correlation(Y: sparse.csr_array, keep: int, seed: int) -> sparse.csr_a
                 Y.indptr,
                 walkers,
                 random,
-                STEPS,
-                RESTART,
+                WALK_STEPS,
+                RESTART_PROBABILITY,
                 found.ids,
                 found.scores,
             )
     present = found.ids != MISSING
     row = np.repeat(walkers, present.sum(axis=1))
-    visits = sparse.csr_array((found.scores[present] / STEPS, (row, found.ids[present])), shape=(n_labels, n_labels))
+    visits = sparse.csr_array(
+        (found.scores[present] / WALK_STEPS, (row, found.ids[present])), shape=(n_labels, n_labels)
+    )
     M = sparse.csr_array(visits + sparse.eye_array(n_labels, dtype=np.float32))
     down, across = (1 / np.sqrt(np.asarray(M.sum(axis=axis)).ravel()) for axis in (1, 0))
     return sparse.csr_array(sparse.diags_array(down) @ M @ sparse.diags_array(across), dtype=np.float32)
 
 
-def label_vectors(
+def embed_labels(
     f_labels: np.ndarray, f_documents: np.ndarray, Y: sparse.csr_array, correlation: sparse.csr_array
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(z̃, v), unit rows: smoothed text embeddings and centroids, each standing in for the other where it is missing."""
-    text, centroids = normalise_rows(correlation @ f_labels), normalise_rows(sparse.csr_array(Y.T) @ f_documents)
+    """Return (z̃, v), unit rows: smoothed text embeddings and centroids, each the other's substitute where missing."""
+    text = normalise_rows(correlation @ f_labels)
+    centroids = normalise_rows(sparse.csr_array(Y.T) @ f_documents)
     for mine, other in ((text, centroids), (centroids, text)):
         is_missing = ~mine.any(axis=1)
         mine[is_missing] = other[is_missing]
@@ -95,31 +99,31 @@ class Neighbourhood:
     search: str
     seed: int
 
-    def _index(self, vectors: np.ndarray) -> Index:
+    def _make_index(self, vectors: np.ndarray) -> Index:
         return make_index(vectors, self.search, seed=self.seed)
 
     @cached_property
     def text_index(self) -> Index:
-        return self._index(self.text)
+        return self._make_index(self.text)
 
     @cached_property
     def centroid_index(self) -> Index:
-        return self._index(self.centroids)
+        return self._make_index(self.centroids)
 
     @cached_property
     def document_index(self) -> Index:
-        return self._index(self.documents)
+        return self._make_index(self.documents)
 
     def build(self) -> None:
-        """Make all searches now rather than when they are first used."""
+        """Build all searches now rather than when they are first used."""
         _ = self.document_index
         if "text" in self.graphs:
             _ = self.text_index
         if "centroids" in self.graphs:
             _ = self.centroid_index
 
-    def voters(self, f: np.ndarray, neighbours: int) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest documents of each row and the weights of their votes, both (n, neighbours).
+    def find_voters(self, f: np.ndarray, neighbours: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest documents of each row and the weights of their votes, both (n, neighbours).
 
         Weights are shares of all similarity, times the greatest: neighbours that are all far away say little.
         """
@@ -129,51 +133,53 @@ class Neighbourhood:
         shares = np.divide(similarity, total, out=np.zeros_like(similarity), where=total > 0)
         return near.ids, shares * similarity.max(axis=1, keepdims=True, initial=0)
 
-    def votes(self, f: np.ndarray, neighbours: int) -> sparse.csr_array:
-        """What the nearest documents say about every label, (n, n_labels), in [0, 1]."""
-        near, shares = self.voters(f, neighbours)
+    def cast_votes(self, f: np.ndarray, neighbours: int) -> sparse.csr_array:
+        """Return what the nearest documents say about every label, (n, n_labels), in [0, 1]."""
+        near, shares = self.find_voters(f, neighbours)
         rows = np.repeat(np.arange(len(f)), near.shape[1])
         shape = (len(f), len(self.documents))
         weights = sparse.csr_array((shares.ravel(), (rows, np.maximum(near, 0).ravel())), shape=shape)
         return sparse.csr_array(weights @ self.Y, dtype=np.float32)
 
-    def candidates(
+    def find_candidates(
         self, f: np.ndarray, size: int, votes: sparse.csr_array, among: np.ndarray | None = None
     ) -> np.ndarray:
-        """The labels that any of the searches finds, ascending in each row and -1 after them, (n, ≤ 3 * size)."""
+        """Return the labels that any search finds, ascending in each row and -1 after them, (n, ≤ 3 * size)."""
         n_labels = len(self.text)
         allowed = np.arange(n_labels) if among is None else among
         if len(allowed) <= size:
             return np.broadcast_to(allowed.astype(np.int32), (len(f), len(allowed)))
         found = [np.empty((len(f), 0), np.int32)]
         if "text" in self.graphs:
-            found += _nearest(self.text_index, self.text, f, size, among)
+            found += find_nearest(self.text_index, self.text, f, size, among)
         if "centroids" in self.graphs:
-            found += _nearest(self.centroid_index, self.centroids, f, size, among)
+            found += find_nearest(self.centroid_index, self.centroids, f, size, among)
         if "documents" in self.graphs:
             allowed = np.arange(votes.shape[1]) if among is None else among[among < votes.shape[1]]
             some = votes if among is None else votes[:, allowed]
             found.append(top_k_rows(some, size).renumber(allowed).ids)
-        return united(np.hstack(found))
+        return unite_ids(np.hstack(found))
 
-    def indices(self) -> dict[str, np.ndarray]:
-        """The search graphs as bytes, because building them again takes long; exact searches need none."""
+    def pack_indices(self) -> dict[str, np.ndarray]:
+        """Return the search graphs as bytes, because rebuilding them takes long; exact searches need none."""
         built = {name: self.__dict__[name] for name in INDEXED if name in self.__dict__}
-        return {name: _to_bytes(index) for name, index in built.items() if index.kind != "exact"}
+        return {name: pack_index(index) for name, index in built.items() if index.kind != "exact"}
 
-    def set_indices(self, stored: Mapping[str, Any]) -> None:
-        """Take over search graphs that `indices` returned. Labels may have been added since, never taken away."""
+    def unpack_indices(self, stored: Mapping[str, Any]) -> None:
+        """Take over search graphs that `pack_indices` returned. Labels may have been added since, never removed."""
         for name, content in stored.items():
             if name not in INDEXED:
                 raise DataError(f"the model has a search graph {name!r}, which is unknown here", remedy=REMEDY)
-            index, vectors = _from_bytes(content), getattr(self, INDEXED[name])
+            index, vectors = unpack_index(content), getattr(self, INDEXED[name])
             if index.dimension != vectors.shape[1] or len(index) > len(vectors):
                 raise DataError("a search graph of the model does not fit its vectors", remedy=REMEDY)
             self.__dict__[name] = index
 
 
-def _nearest(index: Index, vectors: np.ndarray, f: np.ndarray, size: int, among: np.ndarray | None) -> list[np.ndarray]:
-    """Ids of the nearest vectors: of those in the index, and of those that were added after it was built."""
+def find_nearest(
+    index: Index, vectors: np.ndarray, f: np.ndarray, size: int, among: np.ndarray | None
+) -> list[np.ndarray]:
+    """Return the ids of the nearest vectors: of those in the index, and of those that were added after it was built."""
     n_indexed = len(index)
     found = [index.query(f, size, among=None if among is None else among[among < n_indexed]).ids]
     if n_indexed < len(vectors):
@@ -183,8 +189,8 @@ def _nearest(index: Index, vectors: np.ndarray, f: np.ndarray, size: int, among:
     return found
 
 
-def united(ids: np.ndarray) -> np.ndarray:
-    """Every id of a row once, ascending, with -1 after them."""
+def unite_ids(ids: np.ndarray) -> np.ndarray:
+    """Return every id of a row once, ascending, with -1 after them."""
     ordered = np.sort(np.where(ids == MISSING, np.iinfo(np.int32).max, ids).astype(np.int32), axis=1)
     is_new = np.ones(ordered.shape, bool)
     is_new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
@@ -193,15 +199,16 @@ def united(ids: np.ndarray) -> np.ndarray:
     return np.take_along_axis(np.where(is_new, ordered, MISSING), places, axis=1)
 
 
-def _to_bytes(index: Index) -> np.ndarray:
-    """The files of a stored index as one array: the length of the first, the first, the second."""
+def pack_index(index: Index) -> np.ndarray:
+    """Return the files of a stored index as one array: the length of the first, the first, the second."""
     with tempfile.TemporaryDirectory() as folder:
         index.save(Path(folder) / "index")
-        parts = [np.fromfile(path, np.uint8) for path in _files(folder)]
+        parts = [np.fromfile(path, np.uint8) for path in list_files(folder)]
     return np.concatenate([np.array([len(parts[0])], np.int64).view(np.uint8), *parts])
 
 
-def _from_bytes(content: np.ndarray) -> Index:
+def unpack_index(content: np.ndarray) -> Index:
+    """Return the index that `pack_index` stored."""
     if content.dtype != np.uint8 or content.ndim != 1 or len(content) < 8:
         raise DataError("a search graph of the model is damaged", remedy=REMEDY)
     length = int(content[:8].view(np.int64)[0])
@@ -209,12 +216,13 @@ def _from_bytes(content: np.ndarray) -> Index:
         raise DataError("a search graph of the model is damaged", remedy=REMEDY)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "index").mkdir()
-        for path, part in zip(_files(folder), (content[8 : 8 + length], content[8 + length :]), strict=True):
+        for path, part in zip(list_files(folder), (content[8 : 8 + length], content[8 + length :]), strict=True):
             part.tofile(path)
         return load_index(Path(folder) / "index")
 
 
-def _files(folder: str) -> list[Path]:
+def list_files(folder: str) -> list[Path]:
+    """Return the files of a stored index: its settings, then its graph."""
     from xcwork.search.hnsw import GRAPH_FILE, SETTINGS_FILE
 
     return [Path(folder) / "index" / name for name in (SETTINGS_FILE, GRAPH_FILE)]

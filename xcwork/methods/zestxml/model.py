@@ -1,0 +1,168 @@
+"""What ZestXML learns, and how it ranks and explains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
+from xcwork.errors import DataError
+from xcwork.methods.model import FittedModel, Misfit, check_array, check_csr, check_keys
+from xcwork.methods.zestxml.explanation import BIAS, BORROWED, MATCH, PairReader, PairWeights, add_shares
+from xcwork.methods.zestxml.label_features import LabelFeatures
+from xcwork.methods.zestxml.prediction import LabelRanker
+from xcwork.methods.zestxml.refined_weights import RefinedWeights
+from xcwork.methods.zestxml.scorer import SEEN, UNSEEN
+from xcwork.methods.zestxml.shortlist import measure_recall
+from xcwork.methods.zestxml.xhtp import PairCounts
+from xcwork.sparse import enlarge, keep_entries, normalise_rows, replace_values
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ZestXMLModel(FittedModel):
+    """Pairs of document features and label features with their weights; label features are identities, then terms."""
+
+    idf: np.ndarray  # (n_features,)
+    Z: sparse.csr_array  # (n_labels, n_label_features)
+    identities: np.ndarray  # (n_identities,): the label behind each identity column, ascending
+    terms: np.ndarray  # (n_terms,): the label feature behind each term column
+    matches: sparse.csr_array  # (n_features, n_label_features): idf where both are the same term
+    voters: sparse.csr_array  # (n_features, n_label_features): what XHTP ranks by
+    voter_counts: np.ndarray  # (nnz of voters,): relevant pairs of each
+    documents_with: np.ndarray  # (n_features,): documents that have a feature
+    labels_with: np.ndarray  # (n_label_features,): labels that have a label feature
+    refined: RefinedWeights | None  # None in the variant `xhtp`
+
+    def check(self) -> None:
+        n_label_features = len(self.labels_with)
+        check_array("idf", self.idf, (self.n_features,))
+        check_csr("Z", self.Z, (self.n_labels, n_label_features))
+        check_array("identities", self.identities, (None,), kind="i", below=self.n_labels)
+        check_array("terms", self.terms, (None,), kind="i", below=(self.labels.features or self.features).size)
+        check_csr("matches", self.matches, (self.n_features, n_label_features))
+        check_csr("voters", self.voters, (self.n_features, n_label_features))
+        check_array("voter_counts", self.voter_counts, (None,))
+        check_array("documents_with", self.documents_with, (self.n_features,))
+        check_array("labels_with", self.labels_with, (n_label_features,))
+        if n_label_features != len(self.identities) + len(self.terms):
+            raise Misfit("identities and terms are not the columns of Z")
+        if not self.params.plain and len(self.voter_counts) != self.voters.nnz:
+            raise Misfit("what was counted of its pairs does not fit them")
+        if (self.refined is None) != (self.params.variant == "xhtp"):
+            raise Misfit("refined does not fit the variant")
+        if self.refined is not None:
+            self.refined.check(self.n_features, self.n_labels, n_label_features)
+
+    def to_state(self) -> dict[str, Any]:
+        return super().to_state() | {"refined": None if self.refined is None else vars(self.refined)}
+
+    @classmethod
+    def restore_fields(cls, state: Mapping[str, Any]) -> dict[str, Any]:
+        refined = state["refined"]
+        if refined is None:
+            return dict(state)
+        check_keys("refined", refined, {declared.name for declared in fields(RefinedWeights)})
+        return {**state, "refined": RefinedWeights(**refined)}
+
+    def compact(self) -> Self:
+        return replace(super().compact(), refined=None if self.refined is None else self.refined.compact())
+
+    def extend(self, Z: sparse.csr_array) -> dict[str, Any]:
+        grown = self.label_features.extend(Z, self.labels.features, self.features, self.idf)
+        n_label_features = grown.Z.shape[1]
+        return {
+            **vars(grown),
+            "voters": enlarge(self.voters, (self.n_features, n_label_features)),
+            "labels_with": np.pad(self.labels_with, (0, n_label_features - len(self.labels_with))),
+            "refined": None if self.refined is None else self.refined.extend(grown.Z),
+        }
+
+    @cached_property
+    def label_features(self) -> LabelFeatures:
+        return LabelFeatures(self.Z, self.identities, self.terms, self.matches)
+
+    @property
+    def is_seen(self) -> np.ndarray:
+        """Which labels have an identity, that is at least one training document, (n_labels,) bool."""
+        return self.label_features.is_seen
+
+    # ---- prediction
+
+    @cached_property
+    def ranker(self) -> LabelRanker:
+        if self.refined is None:
+            return LabelRanker.from_voters(self.voters, self.label_features, self.params)
+        return LabelRanker.from_weights(self.voters, self.label_features, self.refined, self.params)
+
+    def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        ranker = self.ranker if among is None else self.ranker.restrict_to(among)
+        return ranker.rank(normalise_rows(X), k)
+
+    # ---- explanation
+
+    @cached_property
+    def reader(self) -> PairReader:
+        counts = PairCounts(self.voters, self.voter_counts, self.documents_with, self.labels_with)
+        return PairReader(self.features, self.labels, self.label_features, None if self.params.plain else counts)
+
+    def explain(self, x: sparse.csr_array, label: int) -> Explanation:
+        x = normalise_rows(x)
+        roots = replace_values(x, np.sqrt(np.maximum(x.data, 0)))
+        pairs, matches = self.weigh_pairs(SEEN if self.is_seen[label] else UNSEEN)
+        z = self.Z[[label]]
+        parts = [*self.reader.explain_pairs(x, z, pairs), *self.reader.explain_pairs(roots, z, matches)]
+        if self.refined is not None:
+            borrowed = self.refined.borrowed[[label]]
+            parts += self.reader.explain_pairs(x, borrowed, pairs._replace(kind=BORROWED))
+            parts += self.reader.explain_pairs(roots, borrowed, matches._replace(kind=BORROWED))
+            parts += self.reader.explain_own(x, self.refined.own, label)
+            parts.append(Part(ANY_DOCUMENT, BIAS, float(self.refined.bias[label]), {"kind": BIAS}))
+        return Explanation.of(add_shares(parts))
+
+    def weigh_pairs(self, kind: int) -> tuple[PairWeights, PairWeights]:
+        """Return the weights of learned pairs and of direct matches, as they count for SEEN or UNSEEN labels."""
+        if self.refined is None:
+            return PairWeights(self.voters, 1.0), PairWeights(self.matches, self.params.match_weight, MATCH)
+        pair_factor, match_factor = self.refined.factors[kind].tolist()
+        return PairWeights(self.refined.shared, pair_factor), PairWeights(self.matches, match_factor, MATCH)
+
+    def list_pairs(self, document_term: str | None, label_term: str | None, k: int) -> list[dict[str, Any]]:
+        """Return the k strongest pairs of one term, by the size of their weight for seen labels."""
+        if (document_term is None) == (label_term is None):
+            raise DataError("give either a document term or a label term")
+        joint = list(self.weigh_pairs(SEEN))
+        if document_term is not None:
+            own = None if self.refined is None else self.refined.own
+            pairs = self.reader.find_document_pairs(document_term, joint, own)
+        else:
+            pairs = self.reader.find_label_pairs(label_term or "", joint)
+        strongest = sorted(pairs, key=lambda pair: (-abs(pair.weight), pair.feature, pair.label_feature))[:k]
+        return [self.reader.describe_pair(pair) for pair in strongest]
+
+    # ---- what else it can tell
+
+    def label_embeddings(self) -> sparse.csr_array:
+        """Return own weights where there are some, else the label's terms: similar labels lie close together."""
+        if self.refined is None:
+            return normalise_rows(self.Z)
+        by_text = sparse.csr_array((self.Z + self.refined.borrowed) @ self.matches.T)  # (n_labels, n_features)
+        of_unseen = keep_entries(by_text, ~np.repeat(self.is_seen, np.diff(by_text.indptr)))
+        return normalise_rows(self.refined.own.T + of_unseen)
+
+    def diagnostics(self, split: Split) -> dict[str, float]:
+        """Return the recall of the shortlist in percent, the ceiling of P@k, and the labels without a known term."""
+        shortlist = self.ranker.shortlist(normalise_rows(split.X))
+        values = {
+            "shortlist recall": measure_recall(shortlist, split.Y),
+            "shortlist recall, seen labels": measure_recall(shortlist, split.Y, self.is_seen),
+            "shortlist recall, unseen labels": measure_recall(shortlist, split.Y, ~self.is_seen),
+            "labels without a known term": float(np.count_nonzero(self.label_features.is_mute)),
+        }
+        return {name: value for name, value in values.items() if not np.isnan(value)}

@@ -1,0 +1,57 @@
+"""The weights that refinement adds to what XHTP counts, and what labels without training documents borrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from xcwork.methods.model import check_array, check_csr, check_number, narrow
+from xcwork.methods.zestxml.borrow import find_borrowed_terms
+from xcwork.sparse import enlarge
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedWeights:
+    """What the variant `tuned` has learned; label features are identities, then terms."""
+
+    shared: sparse.csr_array  # (n_features, n_label_features): W, of pairs that labels share
+    own: sparse.csr_array  # (n_features, n_labels): V, memorised of seen labels
+    bias: np.ndarray  # (n_labels,)
+    factors: np.ndarray  # (2, 2): (a, m) of seen and of unseen labels
+    unseen_bias: float
+    typical: sparse.csr_array  # (n_labels, n_label_features): the mean documents, from which labels borrow
+    borrowed: sparse.csr_array  # (n_labels, n_label_features): the terms that unseen labels have besides their own
+    borrowing_share: float  # of borrowed terms beside a label's own
+
+    def check(self, n_features: int, n_labels: int, n_label_features: int) -> None:
+        """Raise `Misfit` where a field is not what a training would have given."""
+        check_csr("shared", self.shared, (n_features, n_label_features))
+        check_csr("own", self.own, (n_features, n_labels))
+        check_array("bias", self.bias, (n_labels,))
+        check_array("factors", self.factors, (2, 2))
+        check_number("unseen_bias", self.unseen_bias)
+        check_csr("typical", self.typical, (n_labels, n_label_features))
+        check_csr("borrowed", self.borrowed, (n_labels, n_label_features))
+        check_number("borrowing_share", self.borrowing_share)
+
+    def extend(self, Z: sparse.csr_array) -> RefinedWeights:
+        """Return the weights for the labels of `Z` (n_labels, n_label_features), the last of which are new."""
+        n_features, n_labels = self.own.shape
+        n_new = Z.shape[0] - n_labels
+        typical = enlarge(self.typical, Z.shape)
+        new = np.arange(n_labels, Z.shape[0])
+        borrowed = find_borrowed_terms(Z, new, typical) * np.float32(self.borrowing_share)
+        return replace(
+            self,
+            shared=enlarge(self.shared, (n_features, Z.shape[1])),
+            own=enlarge(self.own, (n_features, Z.shape[0])),
+            bias=np.append(self.bias, np.full(n_new, self.unseen_bias, np.float32)),
+            typical=typical,
+            borrowed=sparse.csr_array(enlarge(self.borrowed, Z.shape) + borrowed),
+        )
+
+    def compact(self) -> RefinedWeights:
+        """Return the same weights with 32-bit indices where these suffice."""
+        return RefinedWeights(**{name: narrow(value) for name, value in vars(self).items()})
