@@ -41,7 +41,9 @@ def resolve(name: str = "auto") -> torch.device:
 
 def resolve_kind(name: str = "auto") -> str:
     """Return `cpu`, `cuda` or `mps`; without torch, which methods on the CPU can do without, it is the CPU."""
-    return "cpu" if name in ("auto", "cpu") and not is_installed("torch") else resolve(name).type
+    if name == "cpu" or (name == "auto" and not is_installed("torch")):
+        return "cpu"
+    return resolve(name).type
 
 
 def describe() -> str:

@@ -9,7 +9,7 @@ rare labels better than plain one-vs-all, and negatives from a shortlist are wha
 documents that resemble its own instead of all of them. Weights below `prune` are dropped afterwards, and at most
 `max_weights` stay: hard thresholding.
 
-Cost: O(passes * pairs * nnz(x)), most pairs being looked at only once. TrainedBlocks of labels are independent; each block
+Cost: O(passes * pairs * nnz(x)), most pairs being looked at only once. Blocks of labels are independent; each block
 that is done goes into the checkpoint.
 """
 
@@ -22,7 +22,7 @@ from scipy import sparse
 
 from xcwork.compute.parallel import at_once, block_map, on_all_threads
 from xcwork.kernels.bilinear_training import Pairs, fit_own
-from xcwork.methods.common.checkpoints import TrainingProgress
+from xcwork.methods.common.checkpoints import TrainedBlocks, TrainingProgress
 from xcwork.sparse import Rows, gather_filled, order_by_frequency, renumber_columns, replace_values, to_rows
 
 BLOCK_BYTES = 2**26

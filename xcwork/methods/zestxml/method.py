@@ -40,7 +40,7 @@ from xcwork.compute.device import CHOICES
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, DataError
 from xcwork.methods.base import Capabilities, Method, param
-from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.zestxml.label_features import LabelFeatures, compute_idf
 from xcwork.methods.zestxml.model import ZestXMLModel
