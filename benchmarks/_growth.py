@@ -30,7 +30,7 @@ from benchmarks._common import Timing, cpu_seconds, folder_bytes, peak_memory_mb
 TEST_DOCUMENTS = 1_000
 STEPPED = ("flat", "mhc", "mhp", "mhs")
 FEW, SOME = 640, 1_920  # documents on which these are measured
-ONE_EPOCH = {"epochs": 1, "least_steps": 0, "backbone": "text", "device": "cpu"}
+ONE_EPOCH = {"epochs": 1, "min_steps": 0, "backbone": "text", "device": "cpu"}
 SETTINGS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(STEPPED, ONE_EPOCH),
     "deep_miml": {"epochs": 1, "device": "cpu"},

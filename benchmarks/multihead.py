@@ -52,7 +52,7 @@ def measure_cost(method: str, options: argparse.Namespace) -> dict[str, Any]:
     """One row of `growth`, in this process."""
     from xcwork.studies.multihead import measure_cost
 
-    sizes = {"width": options.width, "batch": options.batch, "steps": options.steps}
+    sizes = {"width": options.width, "batch_size": options.batch, "steps": options.steps}
     measure_cost(method, 100, **sizes)  # compiles, and brings in what every method needs
     before = peak_memory_mb()
     row = measure_cost(method, int(options.labels), **sizes, **settings_for(method, options.set))
@@ -67,19 +67,19 @@ def measure_accuracy(method: str, options: argparse.Namespace) -> dict[str, Any]
     dataset = xcwork.load_dataset(options.data, **parse_data_options(options.option))
     params = settings_for(method, options.set)
     small = dataset.train.take(range(min(200, len(dataset.train))))
-    xcwork.create(method, **params | {"epochs": 1, "least_steps": 0}).fit(small).predict(small, k=5)
+    xcwork.create(method, **params | {"epochs": 1, "min_steps": 0}).fit(small).predict(small, k=5)
     model = xcwork.create(method, **params)
     with timed() as training:
         model.fit(dataset.train)
     report = xcwork.evaluate(model, dataset)
     return {
         "method": method,
-        "heads": ",".join(map(str, model.heads_)),
+        "heads": ",".join(map(str, model.model_.head_lengths)),
         **{f"P@{k}": report.metrics[f"P@{k}"] for k in (1, 3, 5)},
         "train s": training.seconds,
         "train CPU s": training.cpu_seconds,
         "ms/document": report.predict_ms_per_document,
-        "parameters": model.n_parameters(),
+        "parameters": model.model_.n_head_parameters,
         "peak MB": peak_memory_mb(),
         "params": params,
         "diagnostics": model.diagnostics(dataset.test),

@@ -29,7 +29,7 @@ from benchmarks._common import conditions, described, folder_bytes, markdown_tab
 WORDS, LABELS, ENTRIES = 50_000, 200, 150  # features, labels, words of a document
 BLOCK = 20_000  # documents written at once
 BYTES = 8  # of an entry
-PARAMS = {"epochs": 1, "least_steps": 0, "width": 16, "backbone": "text", "device": "cpu"}
+PARAMS = {"epochs": 1, "min_steps": 0, "width": 16, "backbone": "text", "device": "cpu"}
 
 
 def blocks(n_documents: int, seed: int) -> Iterator[tuple[sparse.csr_array, sparse.csr_array]]:
@@ -100,7 +100,7 @@ def measure(folder: Path, method: str, mapped: bool) -> dict[str, Any]:
         model = xcwork.create(method, **PARAMS).fit(data.train)
     with Growth() as predicting, row_part(row, "predicting"):
         best = model.predict(data.test, 5)
-    weights = hashlib.sha256(b"".join(np.ascontiguousarray(part).data for part in model.weights_.values()))
+    weights = hashlib.sha256(b"".join(np.ascontiguousarray(part).data for part in model.model_.weights.values()))
     result = best.ids.nbytes + best.scores.nbytes
     return row | {
         "loading, growth MB": loading.megabytes,

@@ -44,11 +44,11 @@ def of_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_ranks_learn_what_one_process_learns(case: str, of_ranks: Path) -> None:
     number, dataset = list(CASES).index(case), data()
     ours, theirs = trained(case, dataset.train), xcwork.load_method(of_ranks / f"model{number}")
-    for name, weights in ours.weights_.items():
-        np.testing.assert_allclose(theirs.weights_[name], weights, atol=2e-4, err_msg=name)
-    assert not np.allclose(ours.weights_["heads.labels.weight"], 0)
+    for name, weights in ours.model_.weights.items():
+        np.testing.assert_allclose(theirs.model_.weights[name], weights, atol=2e-4, err_msg=name)
+    assert not np.allclose(ours.model_.weights["heads.labels.weight"], 0)
     curve = json.loads((of_ranks / f"facts{number}.json").read_text())["curve"]
-    for mine, yours in zip(ours.curve_, curve, strict=True):
+    for mine, yours in zip(ours.model_.curve, curve, strict=True):
         assert mine == pytest.approx(yours, rel=1e-3)
 
 
@@ -73,7 +73,9 @@ def test_one_process_goes_on_from_the_checkpoint_of_two_ranks(of_ranks: Path) ->
     state = checkpoint.restore()["states"]["training"]
     assert state["weights"]["heads.labels.weight"].shape == (37, 17)
     resumed = trained("flat, many labels", data().train, checkpoint, swa=1)
-    np.testing.assert_array_equal(resumed.weights_["heads.labels.weight"], state["weights"]["heads.labels.weight"])
+    np.testing.assert_array_equal(
+        resumed.model_.weights["heads.labels.weight"], state["weights"]["heads.labels.weight"]
+    )
 
 
 def test_shards_cover_every_row_once() -> None:

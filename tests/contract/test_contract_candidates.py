@@ -19,7 +19,7 @@ from xcwork.methods.base import Method
 
 N_LABELS, N_SEEN, N_FEATURES = 1500, 1480, 250
 SMALL = {  # networks that are as small as the question allows
-    "deep_miml": {"epochs": 1, "hidden": 8, "concepts": 2},
+    "deep_miml": {"epochs": 1, "width": 8, "concepts": 2},
     "siamesexml": {"epochs": 1, "classifier_epochs": 1, "dimension": 16},
 }
 

@@ -46,7 +46,7 @@ def files(tmp_path_factory) -> Path:
 
 @pytest.fixture(autouse=True)
 def stub_encoder(monkeypatch):
-    monkeypatch.setattr(encoders, "_encoder", lambda folder, device: Lengths())
+    monkeypatch.setattr(encoders, "load_encoder", lambda folder, device: Lengths())
 
 
 @cache

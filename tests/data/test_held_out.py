@@ -15,6 +15,7 @@ from xcwork.core.split import Split
 from xcwork.data.groups import aggregate_labels, draw_random_groups, find_groups_sharing_labels
 from xcwork.data.hashing import hash_documents
 from xcwork.methods.model import Params
+from xcwork.methods.multihead.training import TrainingRows
 from xcwork.methods.registry import create
 from xcwork.methods.siamesexml import fusion, training
 from xcwork.methods.siamesexml.training import TokenCorpus
@@ -79,7 +80,7 @@ def test_zestxml_validates_on_whole_bags(bags):
 
 
 def test_multihead_validates_on_whole_bags(bags):
-    kept, held = create("flat", validation=0.2)._held_out(bags)
+    kept, held = TrainingRows.from_split(bags, 0.2, seed=0)
     assert len(held) == 40
     assert not torn(bags, held)
     assert sorted([*kept, *held]) == list(range(200))
@@ -111,7 +112,7 @@ def test_siamesexml_chooses_weights_on_whole_bags(bags, monkeypatch):
 
 
 def test_eagle_tells_its_learner_about_the_bags(bags):
-    assigned = create("eagle", assign="all").assigned(bags)
+    assigned = create("eagle", assign="all").assign_labels(bags).train
     np.testing.assert_array_equal(find_groups_sharing_labels(assigned), find_groups_sharing_labels(bags))
 
 

@@ -56,10 +56,10 @@ def test_a_large_folder_is_mapped_by_itself(dataset: Dataset, tmp_path: Path, mo
 @pytest.mark.parametrize("method", ["flat", "mhs", "mhp"])
 def test_a_method_that_streams_learns_the_same(method: str, dataset: Dataset, tmp_path: Path) -> None:
     there = Dataset.load(written(dataset, tmp_path / "big"), mapped=True)
-    params = {"width": 8, "epochs": 2, "least_steps": 0, "backbone": "text", "device": "cpu"}
+    params = {"width": 8, "epochs": 2, "min_steps": 0, "backbone": "text", "device": "cpu"}
     ours, theirs = (xcwork.create(method, **params).fit(each.train) for each in (dataset, there))
-    for name, weights in ours.weights_.items():
-        np.testing.assert_array_equal(theirs.weights_[name], weights)
+    for name, weights in ours.model_.weights.items():
+        np.testing.assert_array_equal(theirs.model_.weights[name], weights)
     np.testing.assert_array_equal(theirs.predict(there.test, 3).ids, ours.predict(dataset.test, 3).ids)
 
 

@@ -17,20 +17,21 @@ from xcwork.core.split import Split
 from xcwork.data.groups import aggregate_labels, collect_groups, draw_random_groups
 from xcwork.errors import Cancelled, DataError
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.deep_miml.method import DeepMIML, _one_label_each
+from xcwork.methods.deep_miml.method import DeepMIML
 from xcwork.methods.deep_miml.network import (
-    NOBODY,
-    Weights,
-    instance_logits,
-    log_mask,
-    log_probabilities,
-    loss_of,
-    pooled,
+    NO_INSTANCE,
+    MIMLWeights,
+    compute_instance_logits,
+    compute_log_mask,
+    compute_log_probabilities,
+    compute_loss,
+    pool_bags,
 )
+from xcwork.methods.deep_miml.training import has_one_label_each
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
 
-QUICK = {"hidden": 32, "concepts": 2, "dropout": 0.0, "epochs": 15, "batch_size": 8, "learning_rate": 0.01}
+QUICK = {"width": 32, "concepts": 2, "dropout": 0.0, "epochs": 15, "batch_size": 8, "learning_rate": 0.01}
 
 
 @pytest.fixture(autouse=True)
@@ -58,10 +59,10 @@ def accuracy(model: DeepMIML, split: Split) -> float:
 
 
 def test_instance_logits_are_the_best_concept_of_a_two_layer_network():
-    weights = Weights.random(5, 7, torch.zeros(3), 2, seed=1)
+    weights = MIMLWeights.from_seed(5, 7, torch.zeros(3), 2, seed=1)
     weights = replace(weights, hidden_bias=torch.randn(7), concepts_bias=torch.randn(6))
     x = torch.randn(4, 5)
-    found = instance_logits(weights, x @ weights.hidden, 2)
+    found = compute_instance_logits(weights, x @ weights.hidden, 2)
     hidden = (x @ weights.hidden + weights.hidden_bias).clamp(min=0)
     scores = hidden @ weights.concepts + weights.concepts_bias
     for instance in range(4):
@@ -72,28 +73,28 @@ def test_instance_logits_are_the_best_concept_of_a_two_layer_network():
 
 def test_the_mask_is_a_softmax_over_instances_with_column_means_of_one():
     affinity = torch.tensor([[[0.9, 0.1], [0.3, 0.1]], [[0.5, -0.5], [-torch.inf, -torch.inf]]])
-    mask = log_mask(affinity, tau=2.0).exp()
+    mask = compute_log_mask(affinity, tau=2.0).exp()
     expected = 2 / (1 + np.exp(2 * (0.3 - 0.9)))
     assert mask[0, 0, 0].item() == pytest.approx(expected, rel=1e-6)
     np.testing.assert_allclose(mask[0].mean(dim=0), [1, 1], rtol=1e-6)
     np.testing.assert_allclose(mask[1, 0], [1, 1], rtol=1e-6)  # a bag of one is left as it is
-    np.testing.assert_allclose(log_mask(affinity, tau=0.0)[0].exp(), np.ones((2, 2)), rtol=1e-6)
+    np.testing.assert_allclose(compute_log_mask(affinity, tau=0.0)[0].exp(), np.ones((2, 2)), rtol=1e-6)
 
 
 def test_without_tau_a_bag_has_the_best_probabilities_of_its_instances():
     log_p, affinity = torch.rand(5, 3).log(), torch.rand(5, 3)
-    bags = torch.tensor([[0, 1, 4], [3, 2, NOBODY]])
-    masked, plain = pooled(log_p, bags, None, 5.0)
+    bags = torch.tensor([[0, 1, 4], [3, 2, NO_INSTANCE]])
+    masked, plain = pool_bags(log_p, bags, None, 5.0)
     np.testing.assert_allclose(plain[0], log_p[[0, 1, 4]].amax(dim=0))
     np.testing.assert_allclose(plain[1], log_p[[2, 3]].amax(dim=0))
     np.testing.assert_array_equal(masked, plain)
-    np.testing.assert_array_equal(pooled(log_p, bags, affinity, 0.0)[0], plain)
-    np.testing.assert_allclose(pooled(log_p, bags, affinity, 1e-9)[0], plain, atol=1e-6)
+    np.testing.assert_array_equal(pool_bags(log_p, bags, affinity, 0.0)[0], plain)
+    np.testing.assert_allclose(pool_bags(log_p, bags, affinity, 1e-9)[0], plain, atol=1e-6)
 
 
 def test_the_mask_multiplies_probabilities():
     log_p, affinity = torch.rand(4, 2).log(), torch.rand(4, 2)
-    masked, plain = pooled(log_p, torch.tensor([[0, 1, 2], [3, NOBODY, NOBODY]]), affinity, 3.0)
+    masked, plain = pool_bags(log_p, torch.tensor([[0, 1, 2], [3, NO_INSTANCE, NO_INSTANCE]]), affinity, 3.0)
     weight = np.exp(3 * affinity[:3].numpy())
     expected = (3 * weight / weight.sum(axis=0) * log_p[:3].exp().numpy()).max(axis=0)
     np.testing.assert_allclose(masked[0].exp(), expected, rtol=1e-5)
@@ -104,7 +105,7 @@ def test_the_mask_multiplies_probabilities():
 def test_the_mask_favours_the_instance_it_points_at_whatever_the_sign_of_its_logit(sign: float):
     logits = torch.tensor([[1.0 * sign], [1.1 * sign]], requires_grad=True)
     affinity = torch.tensor([[0.9], [0.0]])
-    masked, _ = pooled(log_probabilities(logits, False), torch.tensor([[0, 1]]), affinity, 10.0)
+    masked, _ = pool_bags(compute_log_probabilities(logits, False), torch.tensor([[0, 1]]), affinity, 10.0)
     masked.sum().backward()
     assert logits.grad[0].item() > 0
     assert logits.grad[1].item() == 0
@@ -114,28 +115,28 @@ def test_without_a_mask_the_loss_is_binary_cross_entropy():
     p = torch.tensor([[0.7, 0.2, 0.4], [0.1, 0.9, 0.5]])
     counts = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
     expected = torch.nn.functional.binary_cross_entropy(p, counts, reduction="sum") / 2
-    assert loss_of(p.log(), p.log(), counts).item() == pytest.approx(expected.item(), rel=1e-5)
+    assert compute_loss(p.log(), p.log(), counts).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
 def test_counts_weigh_labels_and_the_mask_has_no_say_about_absent_ones():
     masked, plain = torch.tensor([[0.5, 0.2, 0.9]]).log(), torch.tensor([[0.1, 0.1, 0.3]]).log()
     expected = -(2 * 3 / 4 * np.log(0.5) + 2 * 1 / 4 * np.log(0.2) + np.log(1 - 0.3))
-    assert loss_of(masked, plain, torch.tensor([[3.0, 1.0, 0.0]])).item() == pytest.approx(expected, rel=1e-5)
-    certain = loss_of(torch.zeros(1, 1), torch.zeros(1, 1), torch.zeros(1, 1))
+    assert compute_loss(masked, plain, torch.tensor([[3.0, 1.0, 0.0]])).item() == pytest.approx(expected, rel=1e-5)
+    certain = compute_loss(torch.zeros(1, 1), torch.zeros(1, 1), torch.zeros(1, 1))
     assert torch.isfinite(certain)
 
 
 def test_one_label_an_instance_is_read_from_the_counts():
     data = images(40)
     grouped = draw_random_groups(data.train, 3)
-    assert _one_label_each(collect_groups(grouped))
-    assert not _one_label_each(collect_groups(grouped, "set"))
-    assert not _one_label_each(collect_groups(aggregate_labels(grouped)))
+    assert has_one_label_each(collect_groups(grouped))
+    assert not has_one_label_each(collect_groups(grouped, "set"))
+    assert not has_one_label_each(collect_groups(aggregate_labels(grouped)))
     found = [
         create("deep_miml", instances=kind, **QUICK | {"epochs": 1}).fit(grouped) for kind in ("auto", "one", "any")
     ]
-    np.testing.assert_array_equal(found[0].hidden_, found[1].hidden_)
-    assert not np.array_equal(found[0].hidden_, found[2].hidden_)
+    np.testing.assert_array_equal(found[0].model_.hidden, found[1].model_.hidden)
+    assert not np.array_equal(found[0].model_.hidden, found[2].model_.hidden)
 
 
 def test_tau_zero_is_deep_miml_and_does_not_look_at_embeddings():
@@ -143,8 +144,8 @@ def test_tau_zero_is_deep_miml_and_does_not_look_at_embeddings():
     grouped = draw_random_groups(data.train, 3, seed=0)
     a, b = (create("deep_miml", tau=0.0, steps=steps, **QUICK).fit(grouped) for steps in (0, 20))
     c = create("deep_miml", tau=5.0, **QUICK).fit(grouped)
-    np.testing.assert_array_equal(a.hidden_, b.hidden_)
-    assert not np.array_equal(a.hidden_, c.hidden_)
+    np.testing.assert_array_equal(a.model_.hidden, b.model_.hidden)
+    assert not np.array_equal(a.model_.hidden, c.model_.hidden)
 
 
 @pytest.mark.parametrize("tau", [0.0, 5.0])
@@ -155,7 +156,7 @@ def test_labels_of_bags_of_images_are_learned(tau: float, merge: str):
     grouped = aggregate_labels(grouped) if merge == "set" else grouped
     model = create("deep_miml", tau=tau, merge=merge, **QUICK).fit(grouped)
     assert accuracy(model, data.test) > 0.9
-    losses = [entry["loss"] for entry in model.curve_]
+    losses = [entry["loss"] for entry in model.model_.curve]
     assert len(losses) == QUICK["epochs"]
     assert losses[-1] < losses[0]
 
@@ -166,7 +167,7 @@ def test_who_carries_what_is_not_looked_at():
     told, hidden = (
         create("deep_miml", merge="set", **QUICK).fit(split) for split in (grouped, aggregate_labels(grouped))
     )
-    np.testing.assert_array_equal(told.hidden_, hidden.hidden_)
+    np.testing.assert_array_equal(told.model_.hidden, hidden.model_.hidden)
 
 
 def test_bags_of_text_are_learned(checkerboard: Dataset):
@@ -184,10 +185,10 @@ def test_sparse_and_dense_inputs_give_the_same_training(monkeypatch, jumble: Dat
 
     found = []
     for share in (0.0, 1.0):
-        monkeypatch.setattr(training, "DENSE", share)
+        monkeypatch.setattr(training, "MIN_DENSE_SHARE", share)
         found.append(create("deep_miml", **QUICK | {"epochs": 1, "batch_size": 100}).fit(jumble.train))
-    np.testing.assert_allclose(found[0].hidden_, found[1].hidden_, atol=1e-5)
-    np.testing.assert_allclose(found[0].concepts_, found[1].concepts_, atol=1e-5)
+    np.testing.assert_allclose(found[0].model_.hidden, found[1].model_.hidden, atol=1e-5)
+    np.testing.assert_allclose(found[0].model_.concepts, found[1].model_.concepts, atol=1e-5)
 
 
 class StopAfter(Callback):
@@ -209,10 +210,10 @@ def test_every_epoch_leaves_a_checkpoint_and_a_resumed_training_is_the_same(tmp_
         create("deep_miml", **QUICK).fit(grouped, callbacks=[StopAfter(5 * per_epoch + 3)], checkpoint=checkpoint)
     assert len(checkpoint.restore()["states"]["training"]["curve"]) == 5
     resumed = create("deep_miml", **QUICK).fit(grouped, checkpoint=checkpoint)
-    np.testing.assert_array_equal(resumed.hidden_, whole.hidden_)
-    assert resumed.curve_ == whole.curve_
+    np.testing.assert_array_equal(resumed.model_.hidden, whole.model_.hidden)
+    assert resumed.model_.curve == whole.model_.curve
     other = create("deep_miml", **QUICK).fit(draw_random_groups(data.train, 3, seed=1), checkpoint=checkpoint)
-    assert not np.array_equal(other.hidden_, whole.hidden_)
+    assert not np.array_equal(other.model_.hidden, whole.model_.hidden)
 
 
 def test_images_are_explained_by_their_pixels():
@@ -227,5 +228,5 @@ def test_images_are_explained_by_their_pixels():
 
 def test_data_without_any_label_are_refused(jumble: Dataset):
     bare = replace(jumble.train, Y=sparse.csr_array(jumble.train.Y.shape, dtype=np.float32))
-    with pytest.raises(DataError, match="no training document carries a label"):
+    with pytest.raises(DataError, match="no training document has a label"):
         create("deep_miml").fit(bare)

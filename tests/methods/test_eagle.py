@@ -58,16 +58,16 @@ def test_groups_are_made_on_request():
     given_by_data = create("eagle", learner="one_vs_all", seed=0).fit(split)
     made = create("eagle", learner="one_vs_all", grouping="random", group_size=5, seed=0).fit(bare)
     np.testing.assert_array_equal(given_by_data.predict(test, k=3).ids, made.predict(test, k=3).ids)
-    clusters = create("eagle", grouping="clusters", depth=3).grouped(bare)
+    clusters = create("eagle", grouping="clusters", depth=3).group_documents(bare)
     assert len(set(clusters.groups)) == 8
 
 
 def test_the_learner_takes_its_own_parameters():
     split, _ = planted()
     model = create("eagle", learner="nearest_documents", learner_params="neighbours=3, seed=9").fit(split)
-    assert model.learner_.get_params()["neighbours"] == 3
-    assert model.learner_.seed == 9
-    assert create("eagle", learner="one_vs_all", seed=4).fit(split).learner_.seed == 4
+    assert model.model_.learner.get_params()["neighbours"] == 3
+    assert model.model_.learner.seed == 9
+    assert create("eagle", learner="one_vs_all", seed=4).fit(split).model_.learner.seed == 4
     for params, message in {
         "neighbours": "learner_params takes name=value, got 'neighbours'; write seed=1, epochs=5",
         "trees=3": "the learner nearest_documents has no parameter 'trees'; it has seed, ",
@@ -90,7 +90,7 @@ def test_the_learner_takes_its_own_parameters():
     ],
 )
 def test_a_value_of_the_learner_may_hold_commas(learner, given, expected):
-    params = create("eagle", learner=learner, learner_params=given).new_learner().get_params()
+    params = create("eagle", learner=learner, learner_params=given).make_learner().get_params()
     assert params == create(learner).get_params() | expected
 
 
@@ -107,13 +107,13 @@ def test_documents_are_read_as_the_learner_reads_them(checkerboard, monkeypatch,
             return np.array([[float("red" in text), float("black" in text), 1.0] for text in texts], np.float32)
 
     (tmp_path / "modules.json").write_text("[]")
-    monkeypatch.setattr(encoders, "_encoder", lambda folder, device: Colours())
-    params = f"backbone=sentence,encoder={tmp_path},width=16,rate=0.03"
+    monkeypatch.setattr(encoders, "load_encoder", lambda folder, device: Colours())
+    params = f"backbone=sentence,encoder={tmp_path},width=16,learning_rate=0.03"
     model = create("eagle", learner="flat", learner_params=params).fit(checkerboard.train)
-    expected = model.learner_.predict(checkerboard.test, k=4)
+    expected = model.model_.learner.predict(checkerboard.test, k=4)
     np.testing.assert_array_equal(model.predict(checkerboard.test, k=4).ids, expected.ids)
     assert set(model.predict("something red", k=4).ids[0].tolist()) == {0, 2, 4, 6}
-    assert model.explain("something red", 0) == model.learner_.explain("something red", 0)
+    assert model.explain("something red", 0) == model.model_.learner.explain("something red", 0)
 
 
 def test_it_can_do_what_its_learner_can(checkerboard, tmp_path):
@@ -125,7 +125,7 @@ def test_it_can_do_what_its_learner_can(checkerboard, tmp_path):
     assert model.predict("green triangle", k=1).ids.tolist() == [[9]]
     model.save(tmp_path / "model")
     assert Method.load(tmp_path / "model").predict("green triangle", k=1).ids.tolist() == [[9]]
-    assert model.explain("green triangle", 9) == model.learner_.explain("green triangle", 9)
+    assert model.explain("green triangle", 9) == model.model_.learner.explain("green triangle", 9)
     rows = model.label_embeddings()
     assert rows is None or rows.shape[0] == 10
 
@@ -135,7 +135,7 @@ def test_any_learner_sees_the_assigned_labels_as_ordinary_data(learner: str, che
     grouped = draw_random_groups(checkerboard.train, 3, seed=0)
     short = "epochs=3" if "epochs" in method_class(learner).parameters() else ""
     model = create("eagle", learner=learner, learner_params=short).fit(grouped)
-    alone = model.new_learner().fit(model.assigned(grouped))
+    alone = model.make_learner().fit(model.assign_labels(grouped).train)
     model.save(tmp_path / "model")
     for wrapped in (model, Method.load(tmp_path / "model")):
         a, b = (some.predict(checkerboard.test, k=4) for some in (alone, wrapped))
@@ -153,7 +153,7 @@ def test_ordinary_data_are_left_to_the_learner(jumble):
 def test_data_without_any_label_are_refused():
     labels, features = LabelSpace(["a"]), Features(2)
     X, Y = sparse.csr_array(np.ones((2, 2), np.float32)), sparse.csr_array((2, 1), dtype=np.float32)
-    with pytest.raises(DataError, match="no training document carries a label"):
+    with pytest.raises(DataError, match="no training document has a label"):
         create("eagle").fit(Split(X, Y, labels, features, groups=["g", "g"]))
 
 

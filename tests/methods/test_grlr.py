@@ -12,7 +12,14 @@ from tests.support.planted_groups import planted
 from xcwork.data.groups import Groups, collect_groups
 from xcwork.errors import ConfigError
 from xcwork.kernels.grlr import SETTLED
-from xcwork.methods.common.grlr import Assigned, Problem, assign_labels, assignment_precision, objective, solve
+from xcwork.methods.common.grlr import (
+    LabelAssignment,
+    assign_labels,
+    compute_objective,
+    measure_assignment_precision,
+    solve_with_kernel,
+)
+from xcwork.methods.common.grlr_problem import AssignmentProblem
 from xcwork.sparse import normalise_rows
 
 pytestmark = pytest.mark.slow
@@ -43,8 +50,8 @@ def near(X: np.ndarray, e: np.ndarray) -> np.ndarray:
 def groups_against(X: np.ndarray, groups: Groups, steps: int, seed: int = 0) -> np.ndarray:
     """The weights of the groups that careful steps of each label take off, (n_groups, n_labels)."""
     rows = sparse.csr_array(X.astype(np.float32))
-    settings = {"rate": 0.1, "careful": True, "assign": "one", "centre": True, "keep": 1}
-    return Problem.of(rows, groups, steps=steps, seed=seed, **settings).others.toarray().T
+    settings = {"learning_rate": 0.1, "careful": True, "assign": "one", "centre": True, "keep": 1}
+    return AssignmentProblem.from_groups(rows, groups, steps=steps, seed=seed, **settings).others.toarray().T
 
 
 def literal_grlr(
@@ -122,7 +129,7 @@ def test_embeddings_are_those_of_algorithm_one(
 ) -> None:
     X, groups = data
     rows = sparse.csr_array(X.astype(np.float32))
-    found = assign_labels(rows, groups, steps=steps, rate=rate, keep=None, centre=centre).embeddings.toarray()
+    found = assign_labels(rows, groups, steps=steps, learning_rate=rate, keep=None, centre=centre).embeddings.toarray()
     against = groups_against(X, groups, steps) if centre else None
     for label in range(groups.labels.shape[1]):
         if np.linalg.norm(literal_grlr(centred(X, centre), groups, label, 0, rate)[0]) > 0:
@@ -205,11 +212,11 @@ def test_steps_raise_the_objective(centre: bool):
     none, many = (
         assign_labels(split.X, groups, steps=steps, careful=False, keep=None, centre=centre) for steps in (0, 20)
     )
-    before, after = (objective(split.X, groups, found) for found in (none, many))
+    before, after = (compute_objective(split.X, groups, found) for found in (none, many))
     assert after.mean() > before.mean()
     assert np.mean(after >= before - 1e-6) > 0.95
-    shared = assignment_precision(groups.shared(), split.Y)
-    assert min(assignment_precision(found.Y, split.Y) for found in (none, many)) > 2 * shared
+    shared = measure_assignment_precision(groups.shared(), split.Y)
+    assert min(measure_assignment_precision(found.Y, split.Y) for found in (none, many)) > 2 * shared
 
 
 def test_groups_against_a_label_weigh_as_much_as_those_that_carry_it():
@@ -243,7 +250,7 @@ def test_careful_steps_find_the_members_that_a_common_topic_hides():
             members = np.arange(n_groups * size).reshape(n_groups, size)
             groups = groups_from(members.tolist(), truth.reshape(n_groups, size, -1).sum(axis=1), len(X))
             Y = assign_labels(sparse.csr_array(X.astype(np.float32)), groups, careful=careful, seed=seed).Y
-            found.append(assignment_precision(Y, sparse.csr_array(truth)))
+            found.append(measure_assignment_precision(Y, sparse.csr_array(truth)))
         right[careful] = np.mean(found)
     assert right[True] > right[False] + 0.05
 
@@ -252,8 +259,8 @@ def test_the_objective_is_the_sum_of_the_best_similarities():
     X = sparse.csr_array(np.array([[2, 0], [0, 3], [1, 1]], np.float32))
     groups = groups_from([[0, 1], [2]], np.array([[2, 1], [1, 0]]), 3)
     E = sparse.csr_array(np.array([[1.0, 0.0], [0.6, 0.8]]))
-    found = Assigned(sparse.csr_array((3, 2)), E, np.zeros(2))
-    np.testing.assert_allclose(objective(X, groups, found), [2 * 1 + 1 / np.sqrt(2), 0.8], rtol=1e-6)
+    found = LabelAssignment(sparse.csr_array((3, 2)), E, np.zeros(2))
+    np.testing.assert_allclose(compute_objective(X, groups, found), [2 * 1 + 1 / np.sqrt(2), 0.8], rtol=1e-6)
 
 
 def test_centring_tells_documents_apart_that_share_most_words():
@@ -261,7 +268,9 @@ def test_centring_tells_documents_apart_that_share_most_words():
     common = sparse.csr_array(np.full((len(split), 1), 3.0, np.float32))  # a word that every document repeats
     X = sparse.csr_array(sparse.hstack([normalise_rows(split.X), common]))
     groups = collect_groups(split)
-    plain, centred = (assignment_precision(assign_labels(X, groups, centre=c).Y, split.Y) for c in (False, True))
+    plain, centred = (
+        measure_assignment_precision(assign_labels(X, groups, centre=c).Y, split.Y) for c in (False, True)
+    )
     assert centred > plain
 
 
@@ -318,10 +327,10 @@ def test_torch_gives_the_same_answer(data: tuple[np.ndarray, Groups], steps: int
 
     X, groups = data
     rows = sparse.csr_array(X.astype(np.float32))
-    problem = Problem.of(
-        rows, groups, steps=steps, rate=0.1, careful=True, assign=assign, centre=centre, keep=6, seed=1
+    problem = AssignmentProblem.from_groups(
+        rows, groups, steps=steps, learning_rate=0.1, careful=True, assign=assign, centre=centre, keep=6, seed=1
     )
-    documents, embeddings = solve(problem)
+    documents, embeddings = solve_with_kernel(problem)
     documents_by_torch, embeddings_by_torch = solve_with_torch(problem, "cpu")
     np.testing.assert_array_equal(documents, documents_by_torch)
     np.testing.assert_allclose(embeddings.toarray(), embeddings_by_torch.toarray(), atol=5e-5)
@@ -334,8 +343,10 @@ def test_torch_agrees_where_labels_have_many_groups():
     split, _ = planted(3)
     groups = collect_groups(split)
     assert groups.labels.astype(bool).sum(axis=0).max() > 50
-    problem = Problem.of(split.X, groups, steps=20, rate=0.1, careful=True, assign="one", centre=True, keep=6, seed=1)
-    np.testing.assert_array_equal(solve(problem)[0], solve_with_torch(problem, "cpu")[0])
+    problem = AssignmentProblem.from_groups(
+        split.X, groups, steps=20, learning_rate=0.1, careful=True, assign="one", centre=True, keep=6, seed=1
+    )
+    np.testing.assert_array_equal(solve_with_kernel(problem)[0], solve_with_torch(problem, "cpu")[0])
 
 
 def test_torch_agrees_on_the_toy_example_too():
@@ -343,5 +354,7 @@ def test_torch_agrees_on_the_toy_example_too():
 
     X = sparse.csr_array(np.tile([[0.6, 0.8], [-0.6, -0.8]], (3, 1)).astype(np.float32))
     groups = groups_from([[0, 1], [2, 3], [4, 5]], np.ones((3, 7)), 6)
-    problem = Problem.of(X, groups, steps=20, rate=0.1, careful=True, assign="one", centre=False, keep=2, seed=3)
-    np.testing.assert_array_equal(solve(problem)[0], solve_with_torch(problem, "cpu")[0])
+    problem = AssignmentProblem.from_groups(
+        X, groups, steps=20, learning_rate=0.1, careful=True, assign="one", centre=False, keep=2, seed=3
+    )
+    np.testing.assert_array_equal(solve_with_kernel(problem)[0], solve_with_torch(problem, "cpu")[0])

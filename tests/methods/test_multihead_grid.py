@@ -12,7 +12,7 @@ from scipy import sparse
 from xcwork.kernels.best_sums import grid_top_k
 from xcwork.kernels.row_sgd import EPSILON
 from xcwork.methods.multihead.codes import MixedRadix
-from xcwork.methods.multihead.row_table import Bags, Table, descend_numba, descend_torch
+from xcwork.methods.multihead.row_table import RowBags, RowTable, descend_numba, descend_torch
 
 
 def best_by_kernel(heads, label_of, k):
@@ -106,7 +106,7 @@ def test_the_kernel_with_threads_and_the_one_without_agree(monkeypatch, shared):
     _, by_row, gradients, start = random_step(2)
     results = []
     for few in (0, 2**18):
-        monkeypatch.setattr(row_table, "FEW_NUMBERS", few)
+        monkeypatch.setattr(row_table, "MIN_PARALLEL_NUMBERS", few)
         table, squares = torch.from_numpy(start.copy()), torch.zeros(9)
         descend_numba(table, squares, *by_row, torch.from_numpy(gradients), 0.1, shared)
         results.append(table.numpy().tobytes() + squares.numpy().tobytes())
@@ -114,10 +114,10 @@ def test_the_kernel_with_threads_and_the_one_without_agree(monkeypatch, shared):
 
 
 def test_the_shared_scale_follows_the_gradients_a_table_meets():
-    table = Table(3, 2, shared=True)
+    table = RowTable(3, 2, has_common_scale=True)
     table.weight.zero_()
     for size in (2.0, 4.0):
-        (table.rows(np.array([0, 2])) * size).sum().backward()
+        (table.take_rows(np.array([0, 2])) * size).sum().backward()
         table.descend(1.0)
     # The first gradients are their own measure; the second meet the first scale.
     assert table.weight.tolist() == [[-3.0, -3.0], [0.0, 0.0], [-3.0, -3.0]]
@@ -125,23 +125,25 @@ def test_the_shared_scale_follows_the_gradients_a_table_meets():
 
 
 def test_a_table_moves_only_the_rows_it_handed_out():
-    table = Table(6, 3)
+    table = RowTable(6, 3)
     table.weight.fill_(1.0)
     table.train()
     X = sparse.csr_array(np.array([[0, 2, 0, 0, 1, 0], [0, 0, 0, 0, 3, 0]], np.float32))
-    sums = table.bag(Bags.of(X, torch.device("cpu")))
+    sums = table.sum_bags(RowBags.from_matrix(X, torch.device("cpu")))
     assert sums.tolist() == [[3.0] * 3, [3.0] * 3]
     sums.sum().backward()
     table.descend(0.5)
     moved = (table.weight != 1).any(1).tolist()
     assert moved == [False, True, False, False, True, False]
-    table.rows(np.array([0, 5])).sum().backward()
+    table.take_rows(np.array([0, 5])).sum().backward()
     table.descend(0.5)
     assert (table.weight != 1).any(1).tolist() == [True, True, False, False, True, True]
 
 
 def test_tables_hand_out_plain_values_when_not_training():
-    table = Table(4, 2).eval()
+    table = RowTable(4, 2).eval()
     table.weight.fill_(1.0)
-    assert not table.rows(np.array([1])).requires_grad
-    assert not table.bag(Bags.of(sparse.csr_array((2, 4), dtype=np.float32), torch.device("cpu"))).requires_grad
+    assert not table.take_rows(np.array([1])).requires_grad
+    assert not table.sum_bags(
+        RowBags.from_matrix(sparse.csr_array((2, 4), dtype=np.float32), torch.device("cpu"))
+    ).requires_grad

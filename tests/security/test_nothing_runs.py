@@ -178,7 +178,7 @@ def test_settings_are_values_not_code(planted: Any) -> None:
     with pytest.raises(XcworkError):
         method_class("popularity").parameters()["seed"].parse(code)
     with pytest.raises(XcworkError):
-        create("eagle", learner=code).new_learner()
+        create("eagle", learner=code).make_learner()
 
 
 def test_loading_imports_nothing_but_what_is_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from xcwork.studies.multihead import (
 
 pytestmark = pytest.mark.slow
 
-QUICK = {"epochs": 2, "least_steps": 30}
+QUICK = {"epochs": 2, "min_steps": 30}
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def test_trimming_takes_the_rarest_labels_and_counts_what_is_lost():
 
 
 def test_tail_trimming_is_evaluated_on_all_labels():
-    frame = tail_trimming(themes(), themes(), shares=(0.0, 0.5), width=32, **QUICK | {"least_steps": 60})
+    frame = tail_trimming(themes(), themes(), shares=(0.0, 0.5), width=32, **QUICK | {"min_steps": 60})
     assert frame["positives lost"].tolist() == [0.0, 0.5]
     assert frame["P@1"][0] > 95
     assert 40 < frame["P@1"][1] <= 50  # labels that were trimmed cannot be found
@@ -95,7 +95,7 @@ def test_heads_are_right_more_often_than_all_together():
 
 
 def test_costs_count_parameters_and_compare_with_flat():
-    frame = measure_costs((50, 200), width=8, batch=16, steps=2, documents=16)
+    frame = measure_costs((50, 200), width=8, batch_size=16, steps=2, documents=16)
     sizes = frame.set_index(["labels", "method"])["parameters"]
     assert sizes[200, "flat"] == sizes[200, "mhs"] == 200 * 9
     assert sizes[200, "mhp"] == (15 + 14) * 9
@@ -104,7 +104,7 @@ def test_costs_count_parameters_and_compare_with_flat():
 
 
 def test_ratios_divide_by_the_flat_row_of_the_same_size():
-    rows = measure_costs((50,), ("flat", "mhp"), width=4, batch=8, steps=2, documents=8).assign(
+    rows = measure_costs((50,), ("flat", "mhp"), width=4, batch_size=8, steps=2, documents=8).assign(
         **{"train ms a step": [30.0, 3.0]}
     )
     assert add_ratios(rows)["train ×"].tolist() == [1.0, 10.0]

@@ -8,7 +8,7 @@ from xcwork.methods.base import Method
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
 
-MULTI_HEAD = {"epochs": 3, "least_steps": 0}
+MULTI_HEAD = {"epochs": 3, "min_steps": 0}
 SHORT: dict[str, dict[str, Any]] = {
     "deep_miml": {"epochs": 3},
     "flat": MULTI_HEAD,
@@ -19,11 +19,11 @@ SHORT: dict[str, dict[str, Any]] = {
 }
 
 # The same, shorter still and with smaller networks: for many trainings of which only the shape of the result matters.
-NARROW = {"epochs": 1, "least_steps": 0, "width": 8}
+NARROW = {"epochs": 1, "min_steps": 0, "width": 8}
 BRIEF: dict[str, dict[str, Any]] = {
-    "deep_miml": {"epochs": 1, "hidden": 8},
+    "deep_miml": {"epochs": 1, "width": 8},
     "flat": NARROW,
-    "mhc": NARROW | {"hidden": 8},
+    "mhc": NARROW | {"label_dimension": 8},
     "mhp": NARROW,
     "mhs": NARROW,
     "siamesexml": {"epochs": 1, "classifier_epochs": 1, "dimension": 8},

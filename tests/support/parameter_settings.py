@@ -49,7 +49,7 @@ TOGETHER: dict[tuple[str, ...], dict[str, Any]] = {
 COMBINATIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "eagle": (
         {"learner": "siamesexml", "learner_params": "epochs=1,classifier_epochs=1,graphs=text,centroids,nu=0.1"},
-        {"learner": "flat", "learner_params": f"backbone=sentence,encoder={FOLDER},epochs=1,least_steps=0"},
+        {"learner": "flat", "learner_params": f"backbone=sentence,encoder={FOLDER},epochs=1,min_steps=0"},
         {"learner": "zestxml", "learner_params": "variant=xhtp", "grouping": "random", "assign": "one"},
     ),
     "label_tree": ({"kind": "bonsai", "branching": 3, "max_depth": 1, "leaf_size": 2}, {"leaf_size": 1, "beam": 1}),

@@ -22,7 +22,7 @@ from xcwork.errors import ConfigError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.storage.atomic import write_json
 
-SMALL = {"width": 16, "epochs": 3, "least_steps": 0, "batch": 32, "backbone": "text", "device": "cpu"}
+SMALL = {"width": 16, "epochs": 3, "min_steps": 0, "batch_size": 32, "backbone": "text", "device": "cpu"}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "flat, many labels": ("flat", {}),
     "flat, one label": ("flat", {"loss": "ce"}),
@@ -64,7 +64,7 @@ def main(folder: Path) -> None:
             if rank == 0:
                 model.save(folder / f"model{number}")
                 np.savez(folder / f"found{number}.npz", ids=found.ids, scores=found.scores)
-                write_json(folder / f"facts{number}.json", {"curve": model.curve_})
+                write_json(folder / f"facts{number}.json", {"curve": model.model_.curve})
         # A checkpoint of all ranks is an ordinary one.
         place = Checkpoint(folder / "checkpoint") if rank == 0 else ReadOnly(folder / "checkpoint")
         trained("flat, many labels", dataset.train, place, swa=1)
@@ -75,7 +75,7 @@ def main(folder: Path) -> None:
                     xcwork.create("mhs", **SMALL | params).fit(one_label(dataset.train))
                 except ConfigError as refusal:
                     refusals.append(str(refusal))
-            held = len(model.weights_["heads.labels.weight"])
+            held = len(model.model_.weights["heads.labels.weight"])
             (folder / f"rank{rank}.json").write_text(json.dumps({"rows": held, "refusals": refusals}))
 
 

@@ -1,9 +1,8 @@
 """The experiments of the EAGLE paper: when does it help to assign the labels of a group to its members?
 
-- `simulate_regression` and `simulate_classification` (figures 3 and 6): a linear model is learned from groups whose
-  outputs are known in unknown order. *NoAS* learns from the sums of each group; *AS* then gives every output to the
-  member whose prediction by NoAS is nearest, and learns again from single pairs. Both are compared with the estimator
-  that knows the order.
+- `regression` and `classification` (figures 3 and 6): a linear model is learned from groups whose outputs are known in
+  unknown order. *NoAS* learns from the sums of each group; *AS* then gives every output to the member whose prediction
+  by NoAS is nearest, and learns again from single pairs. Both are compared with the estimator that knows the order.
 - `compare` (table 2) and `precision_loss` (figures 4, 7, 8 and 9): a dataset is grouped, and a learner sees the true
   labels (oracle), the labels of the group (baseline), or those assigned by EAGLE without and with steps as the paper
   does it; and as the workbench does it, with documents centred first and each label given to as many members as
@@ -43,11 +42,17 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "EAGLE-0, centred": {"steps": 0, "centre": True},
     "EAGLE, centred": {"centre": True},
 }
-USUAL_VARIANTS = ("oracle", "baseline", "EAGLE-0", "EAGLE", "EAGLE, centred")  # what is compared unless asked otherwise
+USUAL_VARIANTS = (
+    "oracle",
+    "baseline",
+    "EAGLE-0",
+    "EAGLE",
+    "EAGLE, centred",
+)  # what is compared unless asked otherwise
 
 
 @dataclass(frozen=True)
-class _Estimates:
+class LinearEstimates:
     """Linear models B (n_inputs, n_outputs) learned from grouped pairs."""
 
     oracle: np.ndarray
@@ -55,8 +60,8 @@ class _Estimates:
     assigned: np.ndarray  # AS
 
     @classmethod
-    def from_groups(cls, X: np.ndarray, Z: np.ndarray, size: int) -> _Estimates:
-        """Learn from inputs (n, n_inputs) and outputs (n, n_outputs) whose rows come in groups of `size`."""
+    def from_groups(cls, X: np.ndarray, Z: np.ndarray, size: int) -> LinearEstimates:
+        """From inputs (n, n_inputs) and outputs (n, n_outputs) whose rows come in groups of `size`."""
 
         def least_squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
             return np.linalg.lstsq(x, z, rcond=None)[0]
@@ -87,8 +92,6 @@ def simulate_regression(
     A group has a centre drawn with deviation sigma_1, its members deviate from it by sigma_2, and outputs have noise
     sigma_e: theorem 1 of the paper.
     """
-    import pandas as pd
-
     n -= n % group_size
     rows = []
     for sigma in track(sigma_2, "simulating regression"):
@@ -99,12 +102,12 @@ def simulate_regression(
             truth /= np.linalg.norm(truth, 2)
             centres = sigma_1 * rng.normal(size=(n // group_size, n_inputs))
             X = np.repeat(centres, group_size, axis=0) + sigma * rng.normal(size=(n, n_inputs))
-            found = _Estimates.from_groups(X, X @ truth + sigma_e * rng.normal(size=(n, n_outputs)), group_size)
+            found = LinearEstimates.from_groups(X, X @ truth + sigma_e * rng.normal(size=(n, n_outputs)), group_size)
             best = np.linalg.norm(found.oracle - truth)
             errors["AS"].append(float(np.linalg.norm(found.assigned - truth) / best))
             errors["NoAS"].append(float(np.linalg.norm(found.without - truth) / best))
-        rows += [_make_row(sigma, name, values) for name, values in errors.items()]
-    return pd.DataFrame(rows)
+        rows += [summarise_errors(sigma, name, values) for name, values in errors.items()]
+    return _frame(rows)
 
 
 def simulate_classification(
@@ -124,8 +127,6 @@ def simulate_classification(
     e^sigma_2 times as likely as each other: 0 mixes all labels evenly, large values give groups of a single label.
     The paper's sigma_1 = 0.1 makes classes that no estimator ever confuses, so that there is no error to compare.
     """
-    import pandas as pd
-
     n -= n % group_size
     rows = []
     for sigma in track(sigma_2, "simulating classification"):
@@ -137,29 +138,36 @@ def simulate_classification(
             chances = np.ones((n // group_size, n_labels))
             favourite = rng.integers(n_labels, size=len(chances))
             chances[np.arange(len(chances)), favourite] = np.exp(sigma)
-            X, labels = _draw_samples(np.repeat(chances, group_size, axis=0), truth, sigma_1, rng)
-            found = _Estimates.from_groups(X, np.eye(n_labels)[labels], group_size)
-            new, expected = _draw_samples(np.ones((10_000, n_labels)), truth, sigma_1, rng)
+            X, labels = draw_samples(np.repeat(chances, group_size, axis=0), truth, sigma_1, rng)
+            found = LinearEstimates.from_groups(X, np.eye(n_labels)[labels], group_size)
+            new, expected = draw_samples(np.ones((10_000, n_labels)), truth, sigma_1, rng)
             for name, model in (("oracle", found.oracle), ("AS", found.assigned), ("NoAS", found.without)):
                 wrong[name].append(float(np.mean((new @ model).argmax(axis=1) != expected)))
         best = max(float(np.mean(wrong.pop("oracle"))), 1e-4)
-        rows += [_make_row(sigma, name, np.array(values) / best) for name, values in wrong.items()]
-    return pd.DataFrame(rows)
+        rows += [summarise_errors(sigma, name, np.array(values) / best) for name, values in wrong.items()]
+    return _frame(rows)
 
 
-def _draw_samples(
+def draw_samples(
     chances: np.ndarray, truth: np.ndarray, noise: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (inputs, labels): one sample per row of `chances`, near the embedding of a label drawn with these odds."""
+    """Return one sample per row of `chances`, near the embedding of a label drawn with these odds, and its label."""
     edges = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)
     drawn = (rng.random((len(edges), 1)) > edges[:, :-1]).sum(axis=1)
     X = truth[drawn] + noise * rng.normal(size=(len(drawn), truth.shape[1]))
     return X, (X @ truth.T).argmax(axis=1)
 
 
-def _make_row(sigma: float, estimator: str, values: Iterable[float]) -> dict[str, Any]:
-    values = np.asarray(list(values))
+def summarise_errors(sigma: float, estimator: str, errors: Iterable[float]) -> dict[str, Any]:
+    """Return the row of one estimator: mean and deviation of its relative errors."""
+    values = np.asarray(list(errors))
     return {"sigma_2": sigma, "estimator": estimator, "relative_error": values.mean(), "deviation": values.std()}
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows)
 
 
 def compare(
@@ -173,18 +181,16 @@ def compare(
     **settings: Any,
 ) -> pd.DataFrame:
     """Return one row per variant: precision on the test split after learning from the training documents `grouped`."""
-    import pandas as pd
-
     from xcwork.methods.eagle.method import Eagle
 
     rows = []
     for name in variants:
-        settings_of = settings | VARIANTS[name]
-        model = Eagle(learner=learner, learner_params=learner_params, seed=seed, **settings_of)
+        params = {"learner": learner, "learner_params": learner_params, "seed": seed}
+        model = Eagle.from_params(params | settings | VARIANTS[name])
         started = time.perf_counter()
-        assigned = model.assigned(grouped)
+        assignment = model.assign_labels(grouped)
         prepared = time.perf_counter()
-        trained = model.new_learner().fit(assigned)
+        trained = model.make_learner().fit(assignment.train)
         done = time.perf_counter()
         metrics = evaluate_topk(
             trained.predict(dataset.test, k=5),
@@ -197,13 +203,13 @@ def compare(
             {
                 "method": name,
                 **{f"P@{k}": metrics[f"P@{k}"] for k in (1, 3, 5)},
-                "assignment_precision": float("nan") if model.precision_ is None else 100 * model.precision_,
-                "pairs": assigned.Y.nnz,
+                "assignment_precision": float("nan") if assignment.precision is None else 100 * assignment.precision,
+                "pairs": assignment.train.Y.nnz,
                 "preprocessing_seconds": prepared - started,
                 "training_seconds": done - prepared,
             }
         )
-    return pd.DataFrame(rows)
+    return _frame(rows)
 
 
 def precision_loss(
@@ -222,9 +228,8 @@ def precision_loss(
     """
     import pandas as pd
 
-    settings: list[tuple[str, float, Split]] = [
-        ("group size", size, draw_random_groups(dataset.train, size, seed=seed)) for size in sizes
-    ]
+    settings: list[tuple[str, float, Split]] = []
+    settings += [("group size", size, draw_random_groups(dataset.train, size, seed=seed)) for size in sizes]
     settings += [("depth", d, cluster_into_groups(dataset.train, d, seed=seed)) for d in depths]
     settings += [("noise", s, cluster_into_groups(dataset.train, depth, noise=s, seed=seed)) for s in noises]
     oracle = compare(dataset, dataset.train, variants=["oracle"], seed=seed, **options)["P@1"][0]
@@ -242,9 +247,9 @@ def precision_loss(
 def label_images(
     dataset: Dataset, *, group_size: int = 4, steps: Sequence[int] = (0, 20), most: int | None = None, seed: int = 0
 ) -> dict[str, np.ndarray]:
-    """Return the embedding of each label as an image, (n_labels, height, width), after each of `steps`, and in truth.
+    """Return the embedding of every label as an image (n_labels, height, width), after so many steps, and the true one.
 
-    What all images have in common is subtracted, so values lie on both sides of zero. `most` takes the first training
+    What all images have in common is subtracted, so values lie on both sides of zero. `most` uses the first training
     images only.
     """
     from xcwork.methods.common.grlr import assign_labels

@@ -8,7 +8,7 @@ Each trains small models and returns a data frame with one row per model; nothin
 | `head_lengths` | tables 3 and 7 | how do number and length of heads act on accuracy, confusion and cost? |
 | `tail_trimming` | table 10 | what do the rarest labels contribute? |
 | `head_accuracies` | figure 6 | how right is each head, and how right are they together? |
-| `measure_costs` | figure 7 | parameters, time and memory against the flat classifier |
+| `costs` | figure 7 | parameters, time and memory against the flat classifier |
 
 The low-rank experiments of figure 5 are in `xcwork.studies.low_rank`.
 """
@@ -26,7 +26,10 @@ from scipy import sparse
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
+from xcwork.errors import ConfigError
+from xcwork.methods.base import Method
 from xcwork.methods.multihead.codes import confusion_degree, parse_heads
+from xcwork.methods.multihead.model import MultiHeadModel
 from xcwork.methods.registry import create
 from xcwork.metrics.ranking import curves, place
 from xcwork.progress import Callback, track
@@ -35,25 +38,21 @@ from xcwork.sparse import drop_zeros, merge_duplicates
 if TYPE_CHECKING:
     import pandas as pd
 
-    from xcwork.methods.base import Method
-    from xcwork.methods.multihead.base import MultiHead
-
 KS = (1, 3, 5)
 
 
-def _create(method: str, **params: Any) -> MultiHead:
-    from xcwork.methods.multihead.base import MultiHead
-
-    model = create(method, **params)
-    assert isinstance(model, MultiHead)
-    return model
-
-
-def _measure_precision(model: Method, split: Split) -> dict[str, float]:
+def measure_precisions(method: Method, split: Split) -> dict[str, float]:
     """Return P@1, P@3 and P@5, those that there are labels for."""
-    found = model.predict(split, k=min(max(KS), split.n_labels))
+    found = method.predict(split, k=min(max(KS), split.n_labels))
     values = curves(place(found, split.Y))["P"]
     return {f"P@{k}": values[k - 1] for k in KS if k <= len(values)}
+
+
+def get_model(method: Method) -> MultiHeadModel:
+    """Return what a multi-head method has learned."""
+    if not isinstance(method.model_, MultiHeadModel):
+        raise ConfigError(f"{type(method).__name__} is not one of the multi-head methods; use flat, mhp, mhc or mhs")
+    return method.model_
 
 
 def label_orders(
@@ -66,7 +65,7 @@ def label_orders(
     seeds: Sequence[int] = (0, 1, 2),
     **params: Any,
 ) -> pd.DataFrame:
-    """Return accuracy for every label order, size of the network and seed, on training documents too.
+    """Return the accuracy for every label order, size of the network and seed, on training documents too.
 
     Precision on the training documents says whether a network is large enough to fit them, which is where the paper
     expects the difference between orders to vanish.
@@ -76,11 +75,11 @@ def label_orders(
     settings = [(order, width, seed) for width in widths for order in orders for seed in seeds]
     rows = []
     for order, width, seed in track(settings, "label orders"):
-        sizes = {"width": width} | ({"hidden": width} if method == "mhc" else {})
-        model = _create(method, label_order=order, seed=seed, **sizes | params).fit(train)
-        fitted = _measure_precision(model, train)["P@1"]
+        sizes = {"width": width} | ({"label_dimension": width} if method == "mhc" else {})
+        model = create(method, label_order=order, seed=seed, **sizes | params).fit(train)
+        fitted = measure_precisions(model, train)["P@1"]
         rows.append(
-            {"order": order, "width": width, "seed": seed, **_measure_precision(model, test), "training P@1": fitted}
+            {"order": order, "width": width, "seed": seed, **measure_precisions(model, test), "training P@1": fitted}
         )
     return pd.DataFrame(rows)
 
@@ -101,15 +100,20 @@ def head_lengths(
     settings = [(name, text) for name in methods for text in heads if name != "mhs" or len(parse_heads(text)) == 2]
     rows = []
     for method, text in track(settings, "head lengths"):
-        model = _create(method, heads=text, **params).fit(train)
+        trained = create(method, heads=text, **params).fit(train)
         degree = confusion_degree(parse_heads(text), parallel=method == "mhp")
-        row = {"method": method, "heads": text, "confusion degree": degree, "parameters": model.n_parameters()}
-        rows.append(row | _measure_precision(model, test))
+        row = {
+            "method": method,
+            "heads": text,
+            "confusion degree": degree,
+            "parameters": get_model(trained).n_head_parameters,
+        }
+        rows.append(row | measure_precisions(trained, test))
     return pd.DataFrame(rows)
 
 
 def trim_tail(train: Split, share: float) -> tuple[Split, float]:
-    """Return `train` without a `share` of its labels, the rarest ones, and the share of positives lost with them."""
+    """Return `train` without its rarest labels, a `share` of those that occur, and the share of positives lost."""
     seen = np.flatnonzero(train.label_frequencies)
     rarest = seen[np.argsort(train.label_frequencies[seen], kind="stable")][: round(share * len(seen))]
     keep = np.ones(train.n_labels, np.float32)
@@ -121,14 +125,14 @@ def trim_tail(train: Split, share: float) -> tuple[Split, float]:
 def tail_trimming(
     train: Split, test: Split, *, shares: Sequence[float] = (0.0, 0.25, 0.5, 0.75), method: str = "mhc", **params: Any
 ) -> pd.DataFrame:
-    """Return accuracy on all labels after training without the rarest ones."""
+    """Return the accuracy on all labels after training without the rarest ones."""
     import pandas as pd
 
     rows = []
     for share in track(shares, "tail trimming"):
         less, lost = trim_tail(train, share)
-        model = _create(method, **params).fit(less)
-        rows.append({"labels trimmed": share, "positives lost": lost, **_measure_precision(model, test)})
+        model = create(method, **params).fit(less)
+        rows.append({"labels trimmed": share, "positives lost": lost, **measure_precisions(model, test)})
     return pd.DataFrame(rows)
 
 
@@ -163,8 +167,8 @@ def random_split(n_documents: int, n_labels: int, *, n_features: int = 2000, ter
     return Split(X, Y, LabelSpace([""] * n_labels), Features(n_features))
 
 
-class _Clock(Callback):
-    """When each step of training ended."""
+class StepClock(Callback):
+    """Notes when each step of training ended."""
 
     def __init__(self) -> None:
         self.ticks: list[float] = []
@@ -175,23 +179,33 @@ class _Clock(Callback):
 
 
 def measure_cost(
-    method: str, n_labels: int, *, width: int = 256, batch: int = 64, steps: int = 5, documents: int = 64, **params: Any
+    method: str,
+    n_labels: int,
+    *,
+    width: int = 256,
+    batch_size: int = 64,
+    steps: int = 5,
+    documents: int = 64,
+    **params: Any,
 ) -> dict[str, Any]:
-    """Return what one model costs: parameters of its heads, median time per training step, time to rank a document."""
-    split, clock = random_split(batch * (steps + 1), n_labels), _Clock()
-    model = _create(method, width=width, batch=batch, epochs=1, least_steps=0, **params).fit(split, callbacks=[clock])
-    # As if every label had training documents, so that all of them compete.
-    model.label_frequencies_ = np.ones(n_labels, np.int64)  # type: ignore[misc]  # declared as fixed after `fit`
+    """Return what one model costs: learned numbers of its heads, median time of a step, time to rank a document."""
+    split = random_split(batch_size * (steps + 1), n_labels)
+    clock = StepClock()
+    untrained = create(method, width=width, batch_size=batch_size, epochs=1, min_steps=0, **params)
+    trained = untrained.fit(split, callbacks=[clock])
+    # As if every label had documents: all compete.
+    trained.model_ = replace(trained.model_, label_frequencies=np.ones(n_labels, np.int64))
     asked = split.X[:documents]
-    model.predict(asked, k=5)  # compiles
+    trained.predict(asked, k=5)  # compiles
     started = time.perf_counter()
-    model.predict(asked, k=5)
+    trained.predict(asked, k=5)
     predicting = time.perf_counter() - started
+    model = get_model(trained)
     return {
         "method": method,
         "labels": n_labels,
-        "heads": ",".join(map(str, model.heads_)),
-        "parameters": model.n_parameters(),
+        "heads": ",".join(map(str, model.head_lengths)),
+        "parameters": model.n_head_parameters,
         "train ms a step": 1000 * float(np.median(np.diff(clock.ticks)[1:])),
         "predict ms a document": 1000 * predicting / documents,
     }
@@ -202,7 +216,7 @@ def measure_costs(
     methods: Sequence[str] = ("flat", "mhp", "mhc", "mhs"),
     **params: Any,
 ) -> pd.DataFrame:
-    """Return the costs of every method for every number of labels, and how many times cheaper than flat it is."""
+    """Return `cost` of every method for every number of labels, and how many times cheaper it is than flat."""
     import pandas as pd
 
     settings = [(n, method) for n in n_labels for method in methods]

@@ -108,9 +108,8 @@ def _list_nodes(folder: str, stamp: int, tree: int) -> pd.DataFrame:
 
 
 def _show_grid(found: Findings) -> None:
-    from xcwork.analysis.head_grid import head_grid
-    from xcwork.methods.multihead import MHP
-    from xcwork.methods.multihead.base import MultiHead
+    from xcwork.analysis.head_grid import place_in_grid
+    from xcwork.methods.multihead.model import MultiHeadModel
     from xcwork.viz.structures import head_grid_figure
 
     cells = widgets.choose_option("Colour", CELLS, key="label_map.cells")
@@ -118,10 +117,9 @@ def _show_grid(found: Findings) -> None:
     name = "training documents" if cells == "documents" else f"recall@{found.k}, %"
     if cells == "documents":  # a few frequent labels would leave all others in one colour
         values, name = np.log10(1 + values), "log10 (1 + training documents)"
-    model = caches.get_model(found.run)
-    assert isinstance(model, MultiHead)
-    bits = model.bits if isinstance(model, MHP) and model.coding_ == "powerset" else None
-    grid = head_grid(values, model.order_, model.heads_, bits=bits)
+    model = caches.get_model(found.run).model_
+    assert isinstance(model, MultiHeadModel)
+    grid = place_in_grid(model, values)
     widgets.show_figure(
         head_grid_figure(grid, value=name, rows="first head", columns="other heads"),
         key="label_map.grid",

@@ -24,7 +24,7 @@ MAX_CLUSTERED_LABELS = 20_000
 
 def show() -> None:
     """Show heads for a number of labels, their codes, and the labels of the dataset on the grid."""
-    from xcwork.methods.multihead.codes import MixedRadix, check_heads, confusion_degree, even_heads, parse_heads
+    from xcwork.methods.multihead.codes import MixedRadix, check_heads, choose_even_heads, confusion_degree, parse_heads
 
     left, right = st.columns(2, gap="large")
     with left, st.container():
@@ -32,7 +32,7 @@ def show() -> None:
         n_labels = st.number_input(
             "Labels", 4, MAX_LABELS, len(caches.get_dataset(selection.get_source()).labels), key="labs.n"
         )
-        usual = ",".join(map(str, even_heads(n_labels, 2)))
+        usual = ",".join(map(str, choose_even_heads(n_labels, 2)))
         text = st.text_input(
             "Lengths of the heads",
             usual,
@@ -104,13 +104,13 @@ def _show_grid() -> None:
 @st.cache_data(max_entries=10, show_spinner="Ordering the labels …")
 def _arrange_labels(source: Source, stamp: str, order: str) -> tuple[np.ndarray, float]:
     """Return (the grid of label frequencies, the mean cosine of labels in one row)."""
-    from xcwork.methods.multihead.codes import MixedRadix, even_heads
-    from xcwork.methods.multihead.order import label_order
+    from xcwork.methods.multihead.codes import MixedRadix, choose_even_heads
+    from xcwork.methods.multihead.label_order import order_labels
     from xcwork.sparse import normalise_rows
 
     train = caches.get_dataset(source).train
-    lengths = even_heads(train.n_labels, 2)
-    placed = label_order(train, order, group=lengths[1], seed=0)
+    lengths = choose_even_heads(train.n_labels, 2)
+    placed = order_labels(train, order, group_size=lengths[1], seed=0)
     digits = MixedRadix(lengths, train.n_labels).digits(np.arange(train.n_labels))
     grid = np.full(lengths, np.nan)
     grid[digits[:, 0], digits[:, 1]] = np.log10(1 + train.label_frequencies[placed])

@@ -1,6 +1,6 @@
-"""GRLR on an accelerator: the steps of algorithm 1 for a block of labels at once, as sparse products in torch.
+"""GRLR on an accelerator: the steps of algorithm 1 for a block of labels at a time, as sparse products in torch.
 
-Embeddings of a block stand as the columns of a dense matrix E (features × labels). X E gives the similarity of every
+The embeddings of a block are the columns of a dense matrix E (features × labels). X E gives the similarity of every
 document to every label of the block, of which the members of the label's groups are picked; the winners, weighted, form
 a matrix G (documents × labels), and XᵀG sums them up.
 """
@@ -14,17 +14,17 @@ from scipy import sparse
 from xcwork.compute.device import resolve
 from xcwork.kernels.centred_sums import FAR
 from xcwork.kernels.grlr import CANCELLED, MANY, SETTLED, TIE, draw, point
-from xcwork.methods.common.grlr import Problem, gathered
+from xcwork.methods.common.grlr_problem import AssignmentProblem, gather_embeddings
 from xcwork.methods.common.sparse_torch import SparseProduct
 from xcwork.progress import track
 
 BLOCK_BYTES = 2**28
 
 
-class _Documents:
+class CentredDocuments:
     """Centred documents of unit length, never formed."""
 
-    def __init__(self, problem: Problem, place: torch.device) -> None:
+    def __init__(self, problem: AssignmentProblem, place: torch.device) -> None:
         self._rows, self._columns = (
             SparseProduct(A, torch.float64, place, kernel=False) for A in (problem.X, problem.X.T)
         )
@@ -41,13 +41,13 @@ class _Documents:
         return self._columns @ scaled - self._mean[:, None] * scaled.sum(dim=0)
 
 
-class _Block:
+class LabelBlock:
     """The (label, group, member) triples of some neighbouring labels: those of the labels' own groups, label after
     label and group after group, then those of groups that stand for any."""
 
-    def __init__(self, problem: Problem, labels: np.ndarray, place: torch.device) -> None:
-        self.begin, self.end = (int(problem.carried.indptr[label]) for label in (labels[0], labels[-1] + 1))
-        own, others = (_pairs(part, labels) for part in (problem.carried, problem.others))
+    def __init__(self, problem: AssignmentProblem, labels: np.ndarray, place: torch.device) -> None:
+        self.begin, self.end = (int(problem.label_groups.indptr[label]) for label in (labels[0], labels[-1] + 1))
+        own, others = (_pairs(part, labels) for part in (problem.label_groups, problem.others))
         groups, column, weight = (np.concatenate(parts) for parts in zip(own, others, strict=True))
         starts = problem.members.indptr
         sizes = np.diff(starts)[groups]
@@ -62,7 +62,7 @@ class _Block:
             return torch.as_tensor(values, dtype=kind, device=place)
 
         self.document, self.column_of_pair = tensor(members), tensor(column)
-        self.place, self.n_groups = tensor(places), tensor(np.diff(problem.carried.indptr)[labels])
+        self.place, self.n_groups = tensor(places), tensor(np.diff(problem.label_groups.indptr)[labels])
         self.takes_steps = tensor(np.diff(problem.others.indptr)[labels] > 0 if problem.careful else labels >= 0).bool()
         self.is_careful = torch.zeros(len(places), dtype=torch.bool, device=place)
         self.pair = tensor(np.repeat(np.arange(len(groups)), sizes))
@@ -105,17 +105,17 @@ def _pairs(groups: sparse.csr_array, labels: np.ndarray) -> tuple[np.ndarray, np
     return groups.indices[some], column, groups.data[some].astype(np.float32)
 
 
-def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.csr_array]:
+def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarray, sparse.csr_array]:
     """(the documents of all slots, the embeddings) of every label, as the kernel gives them."""
     place = resolve(device)
-    X = _Documents(problem, place)
-    n_labels, n_features = problem.carried.shape[0], problem.X.shape[1]
+    X = CentredDocuments(problem, place)
+    n_labels, n_features = problem.label_groups.shape[0], problem.X.shape[1]
     documents = np.empty(problem.slots[-1], np.int32)
     size = max(1, BLOCK_BYTES // (16 * (n_features + problem.X.shape[0])))
     blocks = [np.arange(n_labels)[start : start + size] for start in range(0, n_labels, size)]
     kept = []
     for labels in track(blocks, "embedding labels"):
-        block = _Block(problem, labels, place)
+        block = LabelBlock(problem, labels, place)
         E, own = _start(problem, block, X, labels)
         old = torch.full((block.n_pairs,), -1, device=place)
         same = torch.zeros(len(labels), dtype=torch.int64, device=place)  # steps in a row
@@ -126,7 +126,7 @@ def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.
             moving = block.takes_steps & (same < SETTLED) & (length > 0)
             if not moving.any():
                 break
-            E, rho = _directions(torch.where(moving, E + problem.rate * g, E))
+            E, rho = _directions(torch.where(moving, E + problem.learning_rate * g, E))
             own, old = _own_after_step(problem, block, own, winners, moving, length, rho), winners
         own_pairs = slice(0, block.n_own)
         v = X.cosines(E)[block.document[own_pairs], block.column[own_pairs]].cpu().numpy()
@@ -134,10 +134,12 @@ def solve_with_torch(problem: Problem, device: str) -> tuple[np.ndarray, sparse.
         point(block.members, block.firsts, v, own[own_pairs].cpu().numpy(), slots, documents)
         ids = torch.sort(E.abs(), dim=0, descending=True, stable=True).indices[: problem.keep]
         kept.append((ids.T.cpu().numpy(), torch.gather(E, 0, ids).T.to(torch.float32).cpu().numpy()))
-    return documents, gathered(blocks, kept, n_labels, n_features)
+    return documents, gather_embeddings(blocks, kept, n_labels, n_features)
 
 
-def _start(problem: Problem, block: _Block, X: _Documents, labels: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+def _start(
+    problem: AssignmentProblem, block: LabelBlock, X: CentredDocuments, labels: np.ndarray
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The first embeddings: directions of all members' sums, or a random member where they cancel out.
 
     And what groups contributed to their own products, (n_triples,).
@@ -159,7 +161,7 @@ def _start(problem: Problem, block: _Block, X: _Documents, labels: np.ndarray) -
     return E, own
 
 
-def _sums(X: _Documents, block: _Block, triples: torch.Tensor | slice) -> torch.Tensor:
+def _sums(X: CentredDocuments, block: LabelBlock, triples: torch.Tensor | slice) -> torch.Tensor:
     """The sums of some triples' documents; what is only rounding becomes zero."""
     sums = X.sums(block.weighted(triples))
     sizes = block.totals(block.weight.abs(), triples)
@@ -173,8 +175,8 @@ def _directions(columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _own_after_step(
-    problem: Problem,
-    block: _Block,
+    problem: AssignmentProblem,
+    block: LabelBlock,
     own: torch.Tensor,
     winners: torch.Tensor,
     moving: torch.Tensor,
@@ -188,4 +190,4 @@ def _own_after_step(
     some, others = (block.document[at].cpu().numpy() for at in (careful, winners[block.pair[careful]]))
     share = torch.as_tensor(problem.products(some, others), device=own.device) * block.weight[careful]
     column = block.column[careful]
-    return own.index_put((careful,), (own[careful] + problem.rate * share / length[column]) / rho[column])
+    return own.index_put((careful,), (own[careful] + problem.learning_rate * share / length[column]) / rho[column])

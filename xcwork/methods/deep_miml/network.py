@@ -14,7 +14,7 @@ with weights w of mean 1, which follow the counts under list merge. With τ = 0 
 its binary cross-entropy; so it is for a bag of one instance, the only kind there is when predicting.
 
 The paper multiplies logits by the mask, which pushes a negative logit *up* where the mask is small; probabilities are
-positive. A label that the bag does not carry has no instance to point at, so the mask has no say there.
+positive. A label that the bag does not have has no instance to point at, so the mask is ignored there.
 """
 
 from __future__ import annotations
@@ -25,34 +25,36 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional
 
-NOBODY = -1  # fills the rows of bags that are smaller than the largest
-CERTAIN = 1 - 1e-4  # a probability above this counts as this, so that no loss is infinite
+NO_INSTANCE = -1  # fills the rows of bags that are smaller than the largest
+MAX_PROBABILITY = 1 - 1e-4  # a probability above this counts as this, so that no loss is infinite
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class MIMLWeights:
     """What is learned."""
 
-    hidden: torch.Tensor  # (n_features, n_hidden)
-    hidden_bias: torch.Tensor  # (n_hidden,)
-    concepts: torch.Tensor  # (n_hidden, n_labels * K)
+    hidden: torch.Tensor  # (n_features, width)
+    hidden_bias: torch.Tensor  # (width,)
+    concepts: torch.Tensor  # (width, n_labels * K)
     concepts_bias: torch.Tensor  # (n_labels * K,)
 
     @classmethod
-    def random(cls, n_features: int, n_hidden: int, prior: torch.Tensor, K: int, seed: int) -> Weights:
-        """Small random numbers; the logit of a label is about its `prior` (n_labels,)."""
+    def from_seed(cls, n_features: int, width: int, prior: torch.Tensor, K: int, seed: int) -> MIMLWeights:
+        """Return small random numbers; the logit of a label is about its `prior` (n_labels,)."""
         generator = torch.Generator().manual_seed(seed)
 
-        def uniform(n_in: int, n_out: int) -> torch.Tensor:
+        def draw(n_in: int, n_out: int) -> torch.Tensor:
             return (2 * torch.rand(n_in, n_out, generator=generator) - 1) / math.sqrt(n_in)
 
         # Documents have unit length and few words: as many inputs count as if there were few features.
-        hidden = (2 * torch.rand(n_features, n_hidden, generator=generator) - 1) / math.sqrt(min(n_features, 1000))
-        return cls(hidden, torch.zeros(n_hidden), uniform(n_hidden, len(prior) * K), prior.repeat_interleave(K))
+        hidden = (2 * torch.rand(n_features, width, generator=generator) - 1) / math.sqrt(min(n_features, 1000))
+        return cls(hidden, torch.zeros(width), draw(width, len(prior) * K), prior.repeat_interleave(K))
 
 
-def instance_logits(weights: Weights, inputs: torch.Tensor, K: int, keep: torch.Tensor | None = None) -> torch.Tensor:
-    """v, (n_instances, n_labels), of instances whose x W is `inputs` (n_instances, n_hidden).
+def compute_instance_logits(
+    weights: MIMLWeights, inputs: torch.Tensor, K: int, keep: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return v, (n_instances, n_labels), of instances whose x W is `inputs` (n_instances, width).
 
     `keep` is what dropout multiplies the hidden layer with.
     """
@@ -63,37 +65,37 @@ def instance_logits(weights: Weights, inputs: torch.Tensor, K: int, keep: torch.
     return scores.view(len(inputs), -1, K).amax(dim=2)
 
 
-def log_mask(affinity: torch.Tensor, tau: float) -> torch.Tensor:
-    """ln M, (n_bags, g, n_labels), of cosines where instances that do not exist have -inf."""
+def compute_log_mask(affinity: torch.Tensor, tau: float) -> torch.Tensor:
+    """Return ln M, (n_bags, g, n_labels), of cosines where instances that do not exist have -inf."""
     there = affinity > -torch.inf
     sizes = there[:, :, :1].sum(dim=1, keepdim=True)
     scaled = torch.where(there, tau * affinity, -torch.inf)
     return torch.where(there, functional.log_softmax(scaled, dim=1) + torch.log(sizes), 0.0)
 
 
-def log_probabilities(logits: torch.Tensor, exclusive: bool) -> torch.Tensor:
-    """ln p of instance logits (n_instances, n_labels)."""
+def compute_log_probabilities(logits: torch.Tensor, exclusive: bool) -> torch.Tensor:
+    """Return ln p of instance logits (n_instances, n_labels)."""
     return functional.log_softmax(logits, dim=1) if exclusive else functional.logsigmoid(logits)
 
 
-def pooled(
+def pool_bags(
     log_p: torch.Tensor, bags: torch.Tensor, affinity: torch.Tensor | None, tau: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """ln max M p and ln max p, (n_bags, n_labels), over the instances of each bag.
+    """Return ln max M p and ln max p, (n_bags, n_labels), over the instances of each bag.
 
-    `bags` (n_bags, g) lists the rows of `log_p` and `affinity` (n_instances, n_labels), filled up with NOBODY.
+    `bags` (n_bags, g) lists the rows of `log_p` and `affinity` (n_instances, n_labels), filled up with NO_INSTANCE.
     """
     nobody = log_p.new_full((1, log_p.shape[1]), -torch.inf)
     plain = torch.cat([log_p, nobody])[bags]  # (n_bags, g, n_labels)
     if affinity is None or tau == 0:
         return plain.amax(dim=1), plain.amax(dim=1)
-    masked = plain + log_mask(torch.cat([affinity, nobody])[bags], tau)
+    masked = plain + compute_log_mask(torch.cat([affinity, nobody])[bags], tau)
     return masked.amax(dim=1), plain.amax(dim=1)
 
 
-def loss_of(masked: torch.Tensor, plain: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """How badly bags with the given counts of labels (n_bags, n_labels) are explained by what `pooled` returns."""
-    carried = counts > 0
-    weights = counts * carried.sum(dim=1, keepdim=True) / counts.sum(dim=1, keepdim=True).clamp(min=1)
-    absent = torch.log1p(-plain.exp().clamp(max=CERTAIN))
-    return -torch.where(carried, weights * masked, absent).sum(dim=1).mean()
+def compute_loss(masked: torch.Tensor, plain: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """Return how badly what `pool_bags` returns explains bags with these counts of labels (n_bags, n_labels)."""
+    is_relevant = counts > 0
+    weights = counts * is_relevant.sum(dim=1, keepdim=True) / counts.sum(dim=1, keepdim=True).clamp(min=1)
+    absent = torch.log1p(-plain.exp().clamp(max=MAX_PROBABILITY))
+    return -torch.where(is_relevant, weights * masked, absent).sum(dim=1).mean()

@@ -1,13 +1,13 @@
 """Backbones: what turns a document into the features F that all heads share.
 
 - text       a bag of word embeddings, Σ_t x_t E_t + b, then ReLU and, if wanted, further residual ReLU layers
-- dense      the same over dense features: a linear map in the place of the embeddings
+- dense      the same over dense features: a linear map instead of the embeddings
 - image      two convolutions with ReLU and pooling, then a linear layer, for `Features.image_shape`
 - sentence   `dense` over the output of a frozen sentence encoder (see `encoders`)
 
 Every layer is linear or a ReLU or a maximum. Such a network is linear around each document: w·F(x) = Σ_t c_t + bias
-with c_t = x_t ∂(w·F)/∂x_t. That makes the contribution of a word, a pixel or a feature exact, and `contributions`
-returns it.
+with c_t = x_t ∂(w·F)/∂x_t. That makes the contribution of a word, a pixel or a feature exact, and
+`attribute_to_entries` returns it.
 
 Dropout draws its masks from the generator it is given, so that an epoch repeats to the last bit.
 """
@@ -24,28 +24,29 @@ from torch.nn import functional as F
 
 from xcwork.core.features import Features
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.multihead.row_table import Bags, Table
+from xcwork.methods.multihead.row_table import RowBags, RowTable
 
 BACKBONES = ("auto", "text", "dense", "image", "sentence")
-WIDEST_DENSE, DENSE_SHARE = 4096, 0.25  # features and share of non-zeros from which `auto` takes the dense backbone
+MAX_DENSE_FEATURES = 4096  # for which `auto` takes the dense backbone
+MIN_DENSE_SHARE = 0.25  # of non-zeros, from which on it does
 CHANNELS = (16, 32)
 WORD_SCALE = 0.1  # of the first embeddings
 
 
 def choose_backbone(name: str, X: sparse.csr_array, features: Features) -> str:
-    """The backbone that `name` stands for with this data."""
+    """Return the backbone that `name` stands for with this data."""
     if name == "image" and features.image_shape is None:
         raise ConfigError("backbone image needs images, and this dataset has none; use text or dense")
     if name != "auto":
         return name
-    if features.image_shape is not None and min(_image_shape(features.image_shape)[1:]) >= 8:
+    if features.image_shape is not None and min(read_image_shape(features.image_shape)[1:]) >= 8:
         return "image"
     share = X.nnz / max(1, X.shape[0] * X.shape[1])
-    return "dense" if share > DENSE_SHARE and X.shape[1] <= WIDEST_DENSE else "text"
+    return "dense" if share > MIN_DENSE_SHARE and X.shape[1] <= MAX_DENSE_FEATURES else "text"
 
 
-class Dropout(nn.Module):
-    """Dropout from a generator of its own."""
+class SeededDropout(nn.Module):
+    """Dropout with masks from a generator that it is given."""
 
     def __init__(self, share: float) -> None:
         super().__init__()
@@ -66,21 +67,21 @@ class Backbone(nn.Module):
         super().__init__()
         self.width = width
         self.hidden = nn.ModuleList([nn.Linear(width, width) for _ in range(layers)])
-        self.dropout = Dropout(dropout)
+        self.dropout = SeededDropout(dropout)
 
     def initialise(self) -> None:
         """Give tables their first values; torch has done so for everything else."""
 
-    def inputs(self, X: sparse.csr_array, device: torch.device) -> Bags | torch.Tensor:
-        """The rows as tensors on the device."""
+    def prepare(self, X: sparse.csr_array, device: torch.device) -> RowBags | torch.Tensor:
+        """Return the rows as tensors on the device."""
         return torch.from_numpy(X.toarray().astype(np.float32, copy=False)).to(device)
 
-    def first(self, inputs: Bags | torch.Tensor) -> torch.Tensor:
-        """The first layer, before its ReLU, (n, width)."""
+    def run_first_layer(self, inputs: RowBags | torch.Tensor) -> torch.Tensor:
+        """Return the output of the first layer, before its ReLU, (n, width)."""
         raise NotImplementedError
 
-    def forward(self, inputs: Bags | torch.Tensor) -> torch.Tensor:
-        features = self.dropout(F.relu(self.first(inputs)))
+    def forward(self, inputs: RowBags | torch.Tensor) -> torch.Tensor:
+        features = self.dropout(F.relu(self.run_first_layer(inputs)))
         for layer in self.hidden:
             features = self.dropout(features + F.relu(layer(features)))
         return features
@@ -91,17 +92,18 @@ class TextBackbone(Backbone):
 
     def __init__(self, n_features: int, width: int, layers: int, dropout: float) -> None:
         super().__init__(width, layers, dropout)
-        self.words = Table(n_features, width, shared=True)
+        self.words = RowTable(n_features, width, has_common_scale=True)
         self.bias = nn.Parameter(torch.zeros(width))
 
     def initialise(self) -> None:
         self.words.weight.normal_(std=WORD_SCALE)
 
-    def inputs(self, X: sparse.csr_array, device: torch.device) -> Bags:
-        return Bags.of(X, device)
+    def prepare(self, X: sparse.csr_array, device: torch.device) -> RowBags:
+        return RowBags.from_matrix(X, device)
 
-    def first(self, inputs: Bags) -> torch.Tensor:
-        return self.words.bag(inputs) + self.bias
+    def run_first_layer(self, inputs: RowBags | torch.Tensor) -> torch.Tensor:
+        assert isinstance(inputs, RowBags)
+        return self.words.sum_bags(inputs) + self.bias
 
 
 class DenseBackbone(Backbone):
@@ -111,7 +113,8 @@ class DenseBackbone(Backbone):
         super().__init__(width, layers, dropout)
         self.linear = nn.Linear(n_features, width)
 
-    def first(self, inputs: torch.Tensor) -> torch.Tensor:
+    def run_first_layer(self, inputs: RowBags | torch.Tensor) -> torch.Tensor:
+        assert isinstance(inputs, torch.Tensor)
         return self.linear(inputs.to(self.linear.weight.dtype))
 
 
@@ -120,7 +123,8 @@ class ImageBackbone(Backbone):
 
     def __init__(self, shape: tuple[int, ...], width: int, layers: int, dropout: float) -> None:
         super().__init__(width, layers, dropout)
-        self.shape, self.channels_last = _image_shape(shape), len(shape) == 3 and shape[-1] <= 4
+        self.shape = read_image_shape(shape)
+        self.has_channels_last = len(shape) == 3 and shape[-1] <= 4
         channels, height, breadth = self.shape
         self.convolutions = nn.ModuleList(
             [nn.Conv2d(before, after, 3, padding=1) for before, after in zip((channels, *CHANNELS), CHANNELS)]  # noqa: B905
@@ -129,10 +133,11 @@ class ImageBackbone(Backbone):
             height, breadth = height // 2, breadth // 2
         self.linear = nn.Linear(CHANNELS[-1] * height * breadth, width)
 
-    def first(self, inputs: torch.Tensor) -> torch.Tensor:
+    def run_first_layer(self, inputs: RowBags | torch.Tensor) -> torch.Tensor:
+        assert isinstance(inputs, torch.Tensor)
         channels, height, breadth = self.shape
         inputs = inputs.to(self.linear.weight.dtype)
-        if self.channels_last:
+        if self.has_channels_last:
             images = inputs.view(-1, height, breadth, channels).permute(0, 3, 1, 2)
         else:
             images = inputs.view(-1, channels, height, breadth)
@@ -141,8 +146,8 @@ class ImageBackbone(Backbone):
         return self.linear(images.flatten(1))
 
 
-def _image_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """(channels, height, breadth)."""
+def read_image_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Return the channels, height and breadth of an image."""
     if len(shape) == 2:
         return 1, *shape
     if len(shape) == 3:
@@ -153,23 +158,26 @@ def _image_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
 def make_backbone(
     name: str, features: Features, n_features: int, *, width: int, layers: int, dropout: float
 ) -> Backbone:
-    """The backbone called `name`, with random weights from torch's generator."""
+    """Return the backbone called `name`, with random weights from torch's generator."""
     if name == "image":
         if features.image_shape is None or math.prod(features.image_shape) != n_features:
-            raise DataError("these documents are no images of the shape that the model was trained on")
+            raise DataError("these documents are not images of the shape that the model was trained on")
         return ImageBackbone(features.image_shape, width, layers, dropout)
-    kind = TextBackbone if name == "text" else DenseBackbone
-    return kind(n_features, width, layers, dropout)
+    if name == "text":
+        return TextBackbone(n_features, width, layers, dropout)
+    return DenseBackbone(n_features, width, layers, dropout)
 
 
-def contributions(backbone: Backbone, x: sparse.csr_array, directions: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """How the entries of the one document `x` contribute to w·F(x), for every row w of `directions` (n, width).
+def attribute_to_entries(
+    backbone: Backbone, x: sparse.csr_array, directions: torch.Tensor
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the entries of the one document `x` contribute to w·F(x), for every row w of `directions` (n, width).
 
-    Returns (n_entries, n) contributions and (n,) biases; their sum is w·F(x).
+    These are (n_entries, n) contributions and (n,) biases; their sum is w·F(x).
     """
-    inputs = backbone.inputs(x, directions.device)
-    is_bag = isinstance(inputs, Bags)
-    values = (inputs.values if is_bag else inputs).requires_grad_()
+    inputs = backbone.prepare(x, directions.device)
+    is_bag = isinstance(inputs, RowBags)
+    values = (inputs.values if isinstance(inputs, RowBags) else inputs).requires_grad_()
     outputs = directions @ backbone(inputs)[0]  # (n,)
     slopes = [
         torch.autograd.grad(output, values, retain_graph=True, allow_unused=True)[0] if output.requires_grad else None

@@ -6,7 +6,7 @@
 
 Several labels of one document cannot be told apart from independent heads: digits of one would pair with digits of
 another. Here each stage has an embedding for every composed prefix, the last stage one for every label, so nothing is
-mixed up. A document costs h_1 + kept · (h_2 + … + h_H) logits instead of one for each label.
+mixed up. A document costs h_1 + beam · (h_2 + … + h_H) logits instead of one for each label.
 
 Training: the target of a prefix is 1 where any label of the document has it. Each stage keeps the prefixes with the
 highest σ(z) + target, so the true ones come first and the rest are the hardest false ones. The loss is the sum of the
@@ -16,7 +16,7 @@ Prediction: the `beam` best prefixes of each stage by the product so far, more w
 labels below them, and the k best labels at the end. Codes without a label are never candidates. A restricted search
 (`allowed`) drops prefixes without an allowed label first.
 
-The label embeddings remain one row a label, so parameters shrink by the bottleneck only, not geometrically; the time
+The label embeddings remain one row per label, so parameters shrink by the bottleneck only, not geometrically; the time
 does. With one group the cascade is a flat classifier with a bottleneck.
 
 Differences from the paper and its code: any number of heads; a batch whose documents have more true prefixes than are
@@ -37,50 +37,62 @@ from torch.nn import functional as F
 from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import MixedRadix
 from xcwork.methods.multihead.heads import (
+    Factor,
     Heads,
-    Reading,
     Targets,
-    binary_loss,
-    first_biases,
+    append_one,
+    compute_binary_loss,
+    compute_first_biases,
+    find_slots,
     initialise_labels,
-    slot_of,
-    with_one,
 )
-from xcwork.methods.multihead.row_table import Table
+from xcwork.methods.multihead.row_table import RowTable
 from xcwork.search import top_k_rows
 
-FEW_ROWS = 16  # as many times more distinct candidates than candidates a document are multiplied as one matrix
+MAX_ROWS_PER_CANDIDATE = 16  # distinct candidates per candidate of a document, up to which one product has them all
 
 
 class CascadeHeads(Heads):
-    """Group head, then one stage a further digit."""
+    """Group head, then one stage per further digit."""
 
-    def __init__(self, width: int, radix: MixedRadix, *, hidden: int, kept: int, beam: int) -> None:
+    def __init__(self, width: int, radix: MixedRadix, *, label_dimension: int, training_beam: int, beam: int) -> None:
         super().__init__()
-        self.radix, self.kept, self.beam = radix, kept, beam
+        self.radix = radix
+        self.training_beam = training_beam
+        self.beam = beam
         self.groups = nn.Linear(width, radix.prefixes[0])
-        self.queries = nn.ModuleList([nn.Linear(width, hidden) for _ in radix.lengths[1:]])
-        self.prefixes = nn.ModuleList([Table(used, hidden + 1) for used in radix.prefixes[1:]])
+        self.queries = nn.ModuleList([nn.Linear(width, label_dimension) for _ in radix.lengths[1:]])
+        self.prefixes = nn.ModuleList([RowTable(used, label_dimension + 1) for used in radix.prefixes[1:]])
+
+    @property
+    def tables(self) -> list[RowTable]:
+        """The embeddings of the prefixes of each stage after the first."""
+        return list(self.prefixes)  # type: ignore[arg-type]  # a ModuleList does not know what it holds
+
+    @property
+    def linear_queries(self) -> list[nn.Linear]:
+        """What the features are multiplied with at each stage after the first."""
+        return list(self.queries)  # type: ignore[arg-type]  # a ModuleList does not know what it holds
 
     def initialise(self, Y: sparse.csr_array) -> None:
-        counts = [self._carriers(Y, stage) for stage in range(len(self.radix.lengths))]
-        self.groups.bias.data.copy_(first_biases(counts[0], Y.shape[0], "bce"))
-        for stage, table in enumerate(self.prefixes, start=1):
+        counts = [self._count_documents(Y, stage) for stage in range(len(self.radix.lengths))]
+        self.groups.bias.data.copy_(compute_first_biases(counts[0], Y.shape[0], "bce"))
+        for stage, table in enumerate(self.tables, start=1):
             parents = counts[stage - 1][np.arange(len(counts[stage])) // self.radix.lengths[stage]]
-            initialise_labels(table, first_biases(counts[stage], parents, "bce"))
+            initialise_labels(table, compute_first_biases(counts[stage], parents, "bce"))
 
-    def _carriers(self, Y: sparse.csr_array, stage: int) -> np.ndarray:
-        """How many documents have each prefix of a stage."""
+    def _count_documents(self, Y: sparse.csr_array, stage: int) -> np.ndarray:
+        """Return how many documents have each prefix of a stage."""
         rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
         pairs = np.unique(np.column_stack([rows, Y.indices // self.radix.places[stage]]), axis=0)
         return np.bincount(pairs[:, 1].astype(np.int64), minlength=self.radix.prefixes[stage])
 
-    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
         documents, codes = targets.positives
         places = self.radix.places
         pairs = np.unique(np.column_stack([documents, codes // places[0]]), axis=0)
         logits = self.groups(features)
-        total = binary_loss(logits, pairs[:, 0], pairs[:, 1])
+        total = compute_binary_loss(logits, pairs[:, 0], pairs[:, 1])
         candidates = np.broadcast_to(np.arange(logits.shape[1]), logits.shape)
         columns = pairs[:, 1]
         for stage in range(1, len(places)):
@@ -88,40 +100,40 @@ class CascadeHeads(Heads):
             boost = torch.zeros_like(logits).index_put_(
                 tuple(torch.from_numpy(part).to(logits.device) for part in (pairs[:, 0], columns)), torch.tensor(2.0)
             )
-            chosen = self._chosen(logits.detach().sigmoid() + boost, max(self.kept, most))
-            parents = np.take_along_axis(candidates, chosen, 1)  # (n, kept)
-            candidates = self._children(parents, stage)
-            logits = self._logits(features, candidates, stage)
+            chosen = self._choose_columns(logits.detach().sigmoid() + boost, max(self.training_beam, most))
+            parents = np.take_along_axis(candidates, chosen, 1)  # (n, training_beam)
+            candidates = self._continue_prefixes(parents, stage)
+            logits = self._compute_logits(features, candidates, stage)
             pairs = np.unique(np.column_stack([documents, codes // places[stage]]), axis=0)
             length = self.radix.lengths[stage]
-            columns = slot_of(parents, pairs[:, 0], pairs[:, 1] // length) * length + pairs[:, 1] % length
-            total = total + binary_loss(logits, pairs[:, 0], columns)
+            columns = find_slots(parents, pairs[:, 0], pairs[:, 1] // length) * length + pairs[:, 1] % length
+            total = total + compute_binary_loss(logits, pairs[:, 0], columns)
         return total
 
     @staticmethod
-    def _chosen(scores: torch.Tensor, kept: int) -> np.ndarray:
-        """Columns of the largest scores, (n, kept)."""
-        return scores.topk(min(kept, scores.shape[1]), dim=1).indices.cpu().numpy()
+    def _choose_columns(scores: torch.Tensor, n_chosen: int) -> np.ndarray:
+        """Return the columns of the largest scores, (n, n_chosen)."""
+        return scores.topk(min(n_chosen, scores.shape[1]), dim=1).indices.cpu().numpy()
 
-    def _children(self, parents: np.ndarray, stage: int) -> np.ndarray:
-        """(n, kept · length) prefixes of the stage that continue `parents`; unused ones are there, too."""
+    def _continue_prefixes(self, parents: np.ndarray, stage: int) -> np.ndarray:
+        """Return the prefixes of the stage that continue `parents`, unused ones too, (n, n_parents · length)."""
         length = self.radix.lengths[stage]
         return (parents[:, :, None] * length + np.arange(length)).reshape(len(parents), -1)
 
-    def _logits(self, features: torch.Tensor, candidates: np.ndarray, stage: int) -> torch.Tensor:
-        """Of the candidates of a stage (n, m); -inf for prefixes that are not in use."""
-        table, query = self.prefixes[stage - 1], with_one(self.queries[stage - 1](features))
+    def _compute_logits(self, features: torch.Tensor, candidates: np.ndarray, stage: int) -> torch.Tensor:
+        """Return the logits of the candidates of a stage (n, m); -inf for prefixes that are not in use."""
+        query = append_one(self.queries[stage - 1](features))
         in_use = candidates < self.radix.prefixes[stage]
         rows, place = np.unique(np.where(in_use, candidates, 0), return_inverse=True)
         at = torch.from_numpy(place.reshape(candidates.shape)).to(features.device)
-        embeddings = table.rows(rows)
-        if len(rows) <= FEW_ROWS * candidates.shape[1]:
+        embeddings = self.tables[stage - 1].take_rows(rows)
+        if len(rows) <= MAX_ROWS_PER_CANDIDATE * candidates.shape[1]:
             logits = (query @ embeddings.T).gather(1, at)
         else:
             logits = torch.einsum("nd,nmd->nm", query, F.embedding(at, embeddings))
         return logits.masked_fill(~torch.from_numpy(in_use).to(logits.device), -torch.inf)
 
-    def best(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
+    def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
         places = self.radix.places
         scores = self.groups(features).sigmoid()
         candidates = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
@@ -132,53 +144,56 @@ class CascadeHeads(Heads):
             scores = scores.masked_fill(~torch.from_numpy(usable).to(scores.device), -1.0)
             if stage == len(places) - 1:
                 break
-            chosen = self._chosen(scores, self._beam_for(n_allowed[is_open], k))
-            candidates = self._children(np.take_along_axis(candidates, chosen, 1), stage + 1)
+            chosen = self._choose_columns(scores, self._choose_beam(n_allowed[is_open], k))
+            candidates = self._continue_prefixes(np.take_along_axis(candidates, chosen, 1), stage + 1)
             before = scores.gather(1, torch.from_numpy(chosen).to(scores.device))
             before = before.repeat_interleave(self.radix.lengths[stage + 1], dim=1)
-            scores = before * self._logits(features, candidates, stage + 1).sigmoid()
+            scores = before * self._compute_logits(features, candidates, stage + 1).sigmoid()
             scores = scores.masked_fill(before < 0, -1.0)
-        return _ranked_labels(scores.cpu().numpy(), candidates, k, label_of)
+        return _rank_candidates(scores.cpu().numpy(), candidates, k, label_of)
 
-    def _beam_for(self, n_allowed: np.ndarray, k: int) -> int:
+    def _choose_beam(self, n_allowed: np.ndarray, k: int) -> int:
         """Return how many prefixes to keep so that k labels are below any of them; `n_allowed` counts those of each."""
         if k <= self.beam:  # there is at least one below each
             return self.beam
         below_smallest = np.cumsum(np.sort(n_allowed))
         return max(self.beam, min(len(n_allowed), int(np.searchsorted(below_smallest, k)) + 1))
 
-    def best_groups(self, features: torch.Tensor) -> np.ndarray:
-        """The groups that prediction looks into first, (n, beam)."""
-        return self._chosen(self.groups(features), self.beam)
+    def choose_groups(self, features: torch.Tensor) -> np.ndarray:
+        """Return the groups that prediction looks into first, (n, beam)."""
+        return self._choose_columns(self.groups(features), self.beam)
 
-    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
+    def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         group = code // int(self.radix.places[0])
         logit = float(self.groups(features)[0, group])
         weight, bias = self.groups.weight[group], float(self.groups.bias[group])
-        found = [Reading(f"head 1, group {group}", weight, bias, _log_sigmoid(logit))]
+        found = [Factor(f"head 1, group {group}", weight, bias, _log_sigmoid(logit))]
         for stage, place in enumerate(self.radix.places[1:].tolist(), start=1):
             prefix = code // place
-            query, row = self.queries[stage - 1], self.prefixes[stage - 1].rows(np.array([prefix]))[0]
-            direction, bias = row[:-1] @ query.weight, float(row[:-1] @ query.bias + row[-1])
+            query = self.linear_queries[stage - 1]
+            row = self.tables[stage - 1].take_rows(np.array([prefix]))[0]
+            direction = row[:-1] @ query.weight
+            bias = float(row[:-1] @ query.bias + row[-1])
             what = "label" if place == 1 else f"group {prefix}"
             logit = float(features[0] @ direction) + bias
-            found.append(Reading(f"head {stage + 1}, {what}", direction, bias, _log_sigmoid(logit)))
+            found.append(Factor(f"head {stage + 1}, {what}", direction, bias, _log_sigmoid(logit)))
         return found
 
     def embeddings(self) -> torch.Tensor:
-        return self.prefixes[-1].weight[:, :-1]
+        return self.tables[-1].weight[:, :-1]
 
     def floats_per_document(self) -> int:
         widest = self.beam * max(self.radix.lengths[1:])
-        return 4 * self.radix.lengths[0] + widest * (6 + self.prefixes[-1].weight.shape[1])
+        return 4 * self.radix.lengths[0] + widest * (6 + self.tables[-1].weight.shape[1])
 
 
 def _log_sigmoid(logit: float) -> float:
+    """Return log σ(z) without overflow."""
     return -float(np.logaddexp(0.0, -logit))
 
 
-def _ranked_labels(scores: np.ndarray, codes: np.ndarray, k: int, label_of: np.ndarray) -> TopK:
-    """The k best candidates that are not marked by a negative score."""
+def _rank_candidates(scores: np.ndarray, codes: np.ndarray, k: int, label_of: np.ndarray) -> TopK:
+    """Return the k best candidates that are not marked by a negative score."""
     present = scores >= 0
     starts = np.append(0, present.sum(axis=1).cumsum())
     matrix = sparse.csr_array((scores[present], label_of[codes[present]], starts), shape=(len(scores), len(label_of)))

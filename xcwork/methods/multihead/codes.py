@@ -1,13 +1,13 @@
 """Labels as short codes: exact mixed radix for single labels, bit slices for sets of labels.
 
-Mixed radix. With heads of lengths h_1 … h_H, label y has one digit a head, the most significant first:
+Mixed radix. With heads of lengths h_1 … h_H, label y has one digit per head, the most significant first:
 
     y = Σ_k y_k Π_{j>k} h_j          57 with heads 4, 5, 5 is (2, 1, 2)
 
 Where Π h exceeds the number of labels some codes are unused; nothing here ever returns one.
 
-Bit slices. A set of labels is a number with one bit a label. It is never built, since 80 labels already exceed 64 bits:
-each head gets the value of b consecutive bits.
+Bit slices. A set of labels is a number with one bit per label. It is never built, since 80 labels already exceed 64
+bits: each head gets the value of b consecutive bits.
 
 How long the heads should be. A head costs its length, and heads that share digits confuse labels that share them. The
 confusion degree of the paper, with its index corrected, is
@@ -36,7 +36,7 @@ Lengths = tuple[int, ...]
 
 
 def parse_heads(text: str) -> Lengths:
-    """The lengths in a text such as "172,23"."""
+    """Return the lengths in a text such as "172,23"."""
     try:
         lengths = tuple(int(part) for part in text.replace(";", ",").replace(" ", ",").split(",") if part)
     except ValueError:
@@ -50,10 +50,10 @@ def parse_heads(text: str) -> Lengths:
 
 
 def check_heads(lengths: Lengths, n_labels: int) -> Lengths:
-    """`lengths`, if they can code all labels."""
+    """Return `lengths`, if they can code all labels."""
     codes = math.prod(lengths)
     if codes < n_labels:
-        enough = ",".join(map(str, even_heads(n_labels, len(lengths))))
+        enough = ",".join(map(str, choose_even_heads(n_labels, len(lengths))))
         raise ConfigError(
             f"heads {','.join(map(str, lengths))} make {codes:,} codes, but there are {n_labels:,} labels; "
             f"use longer heads, such as {enough}, or leave heads empty to have them chosen"
@@ -69,8 +69,8 @@ def confusion_degree(lengths: Sequence[int], *, parallel: bool = False) -> float
     return float(np.prod(tails[1:] / np.asarray(lengths[:-1], np.float64)))
 
 
-def even_heads(n_labels: int, n_heads: int) -> Lengths:
-    """Lengths that are as equal and as short as they can be: the choice for parallel heads."""
+def choose_even_heads(n_labels: int, n_heads: int) -> Lengths:
+    """Return lengths that are as equal and as short as they can be: the choice for parallel heads."""
     length = max(2, math.ceil(n_labels ** (1 / n_heads)))
     while length > 2 and (length - 1) ** n_heads >= n_labels:  # the root of a float may be one too large
         length -= 1
@@ -82,20 +82,21 @@ def even_heads(n_labels: int, n_heads: int) -> Lengths:
     return (length,) * longer + (length - 1,) * (n_heads - longer)
 
 
-def cascade_heads(n_labels: int, n_heads: int, kept: int) -> Lengths:
-    """Descending lengths for a cascade that keeps `kept` prefixes a stage.
+def choose_cascade_heads(n_labels: int, n_heads: int, beam: int) -> Lengths:
+    """Return descending lengths for a cascade that keeps `beam` prefixes per stage.
 
-    A document then costs h_1 + kept · (h_2 + … + h_H), which is least where all terms are equal.
+    A document then costs h_1 + beam · (h_2 + … + h_H), which is least where all terms are equal.
     """
-    first = (n_labels * kept ** (n_heads - 1)) ** (1 / n_heads)
-    later = max(2, round(first / kept))
+    first = (n_labels * beam ** (n_heads - 1)) ** (1 / n_heads)
+    later = max(2, round(first / beam))
     while later > 2 and later ** (n_heads - 1) * 2 > n_labels:
         later -= 1
-    return (max(2, math.ceil(n_labels / later ** (n_heads - 1))),) + (later,) * (n_heads - 1)
+    first_length = max(2, math.ceil(n_labels / later ** (n_heads - 1)))
+    return tuple(sorted((first_length, *(later,) * (n_heads - 1)), reverse=True))  # rounding may have made it shorter
 
 
-def groups_of(n_labels: int, n_groups: int) -> Lengths:
-    """(groups, labels a group) for about `n_groups` groups, with less than one group of padding."""
+def choose_groups(n_labels: int, n_groups: int) -> Lengths:
+    """Return groups and labels per group for about `n_groups` groups, with less than one group of padding."""
     size = max(2, math.ceil(n_labels / n_groups))
     return max(2, math.ceil(n_labels / size)), size
 
@@ -109,7 +110,7 @@ class MixedRadix:
 
     @property
     def places(self) -> np.ndarray:
-        """What a step of each digit is worth, (n_heads,)."""
+        """The value of one step of each digit, (n_heads,)."""
         return np.append(np.cumprod(np.asarray(self.lengths[:0:-1], np.int64))[::-1], 1).astype(np.int64)
 
     @property
@@ -118,17 +119,17 @@ class MixedRadix:
         return tuple(-(-self.n_labels // int(place)) for place in self.places)
 
     def digits(self, codes: np.ndarray) -> np.ndarray:
-        """(n, n_heads) digits of `codes` (n,)."""
+        """Return the digits of `codes` (n,), (n, n_heads)."""
         return np.asarray(codes, np.int64)[..., None] // self.places % np.asarray(self.lengths, np.int64)
 
     def codes(self, digits: np.ndarray) -> np.ndarray:
-        """The inverse of `digits`."""
+        """Return the codes of `digits`, the inverse."""
         return np.asarray(digits, np.int64) @ self.places
 
 
 @dataclass(frozen=True)
 class BitSlices:
-    """Sets of labels as one number of `bits` bits a head."""
+    """Sets of labels as one number of `bits` bits per head."""
 
     n_labels: int
     bits: int
@@ -144,11 +145,11 @@ class BitSlices:
 
     @property
     def members(self) -> np.ndarray:
-        """(length, bits): which labels of its slice each code contains."""
+        """Which labels of its slice each code contains, (length, bits)."""
         return (np.arange(self.length)[:, None] >> np.arange(self.bits)) & 1
 
     def codes(self, Y: sparse.csr_array) -> np.ndarray:
-        """(n, n_heads): the number of every head for the sets that are the rows of `Y`."""
+        """Return the number of every head for the sets that are the rows of `Y`, (n, n_heads)."""
         codes = np.zeros((Y.shape[0], self.n_heads), np.int64)
         rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
         heads, bits = np.divmod(Y.indices.astype(np.int64), self.bits)
@@ -156,12 +157,12 @@ class BitSlices:
         return codes
 
     def sets(self, codes: np.ndarray) -> sparse.csr_array:
-        """The inverse of `codes`; bits beyond the labels are dropped."""
+        """Return the sets of `codes`, the inverse; bits beyond the labels are dropped."""
         flags = self.members[codes].reshape(len(codes), -1)[:, : self.n_labels]
         return sparse.csr_array(flags.astype(np.float32))
 
     def marginals(self, probabilities: np.ndarray) -> np.ndarray:
-        """(n, n_labels): how likely each label is, from the probabilities (n, n_heads, length) of codes."""
+        """Return how likely each label is (n, n_labels), from the probabilities (n, n_heads, length) of codes."""
         return (probabilities @ self.members.astype(probabilities.dtype)).reshape(len(probabilities), -1)[
             :, : self.n_labels
         ]

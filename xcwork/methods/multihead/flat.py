@@ -1,4 +1,4 @@
-"""The flat classifier, one weight vector a label, and MHS, which trains it on a few heads of labels at a time.
+"""The flat classifier, one weight vector per label, and MHS, which trains it on a few heads of labels at a time.
 
     z_l = w_l·F + b_l,      score = σ(z_l)  with binary cross-entropy,  softmax(z)_l  with cross-entropy
 
@@ -34,54 +34,58 @@ from torch.nn import functional as F
 from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import Lengths
 from xcwork.methods.multihead.heads import (
+    Factor,
     Heads,
-    Reading,
     Targets,
-    binary_loss,
-    carriers,
-    first_biases,
+    append_one,
+    compute_binary_loss,
+    compute_first_biases,
+    count_documents,
+    find_slots,
     initialise_labels,
-    ranked,
-    slot_of,
-    with_one,
+    sort_slots,
 )
-from xcwork.methods.multihead.row_table import Table
+from xcwork.methods.multihead.row_table import RowTable
 from xcwork.search import top_k_rows
 
 ARC_SCALE = 64.0
 
 
 class FlatHeads(Heads):
-    """One logit a label."""
+    """One logit per label."""
 
     def __init__(self, width: int, n_labels: int, loss: str) -> None:
         super().__init__()
-        self.n_labels, self.kind = n_labels, loss
-        self.labels = Table(n_labels, width + 1)
+        self.n_labels = n_labels
+        self.kind = loss
+        self.labels = RowTable(n_labels, width + 1)
 
     def initialise(self, Y: sparse.csr_array) -> None:
-        initialise_labels(self.labels, first_biases(carriers(Y), Y.shape[0], self.kind))
+        initialise_labels(self.labels, compute_first_biases(count_documents(Y), Y.shape[0], self.kind))
 
-    def logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        return with_one(features).to(rows.dtype) @ rows.T
+    def compute_logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        """Return the logits of the labels with the weights `rows`."""
+        return append_one(features).to(rows.dtype) @ rows.T
 
-    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
         documents, codes = targets.positives
-        return self._loss(self.logits(features, self.labels.rows()), documents, codes)
+        return self._compare(self.compute_logits(features, self.labels.take_rows()), documents, codes)
 
-    def _loss(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
+    def _compare(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
+        """Return the loss of logits whose positive entries are at (documents, columns)."""
         if self.kind == "bce":
-            return binary_loss(logits, documents, columns)
+            return compute_binary_loss(logits, documents, columns)
         if len(documents) < len(logits):  # a document without a label teaches nothing here
             logits = logits[torch.from_numpy(documents).to(logits.device)]
         return F.cross_entropy(logits, torch.from_numpy(columns).to(logits.device))
 
     def log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
-        logits = self.logits(features, self.labels.rows())
+        """Return the log-probability of every code, (n, n_labels)."""
+        logits = self.compute_logits(features, self.labels.take_rows())
         return F.logsigmoid(logits) if self.kind == "bce" else F.log_softmax(logits, dim=1)
 
-    def best(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
-        logits = self.logits(features, self.labels.rows())
+    def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
+        logits = self.compute_logits(features, self.labels.take_rows())
         # Rank first: most labels never need their probability.
         total = 0.0 if self.kind == "bce" else logits.logsumexp(1, keepdim=True).cpu().numpy()
         scores = logits.float().cpu().numpy()
@@ -90,12 +94,12 @@ class FlatHeads(Heads):
         if not np.array_equal(label_of, np.arange(self.n_labels)):
             scores = scores[:, np.argsort(label_of)]
         found = top_k_rows(scores, k)
-        return ranked(found.ids, expit(found.scores) if self.kind == "bce" else np.exp(found.scores - total))
+        return sort_slots(found.ids, expit(found.scores) if self.kind == "bce" else np.exp(found.scores - total))
 
-    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
-        row = self.labels.rows(np.array([code]))[0]
+    def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
+        row = self.labels.take_rows(np.array([code]))[0]
         log_probability = float(self.log_probabilities(features)[0, code])
-        return [Reading("classifier", row[:-1], float(row[-1]), log_probability)]
+        return [Factor("classifier", row[:-1], float(row[-1]), log_probability)]
 
     def embeddings(self) -> torch.Tensor:
         return self.labels.weight[:, :-1]
@@ -105,76 +109,80 @@ class FlatHeads(Heads):
 
 
 class SampledHeads(FlatHeads):
-    """The flat classifier, trained on some heads a step."""
+    """The flat classifier, trained on some heads per step."""
 
     def __init__(
         self, width: int, n_labels: int, loss: str, *, lengths: Lengths, sampled: int, sampling: str, margin: float
     ) -> None:
         super().__init__(width, n_labels, loss)
         self.n_heads, self.length = lengths
-        self.sampled, self.sampling, self.margin = sampled, sampling, margin
+        self.sampled = sampled
+        self.sampling = sampling
+        self.margin = margin
 
-    def logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         if self.margin == 0:
-            return super().logits(features, rows)
+            return super().compute_logits(features, rows)
         return ARC_SCALE * F.normalize(features, dim=1).to(rows.dtype) @ F.normalize(rows[:, :-1], dim=1).T
 
-    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
         documents, codes = targets.positives
         if len(codes) == 0:
             return features.sum() * 0.0
         if self.sampling == "document":
-            return self._document_loss(features, targets)
+            return self._compute_document_loss(features, targets)
         extra = targets.rng.integers(self.n_heads, size=self.sampled - 1)
-        rows, columns = batch_heads(codes, extra, self.length, self.n_labels)
-        logits = self.logits(features, self.labels.rows(rows))
-        return self._loss(self._widened(logits, documents, columns), documents, columns)
+        rows, columns = choose_batch_heads(codes, extra, self.length, self.n_labels)
+        logits = self.compute_logits(features, self.labels.take_rows(rows))
+        return self._compare(self._widen_angles(logits, documents, columns), documents, columns)
 
-    def _document_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
-        """Every (document, label) pair meets its own head and S - 1 others."""
+    def _compute_document_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+        """Return the loss where every (document, label) pair meets its own head and S - 1 others."""
         documents, codes = targets.positives
-        heads = drawn_heads(codes // self.length, self.n_heads, self.sampled, targets.rng)  # (n_pairs, S)
+        heads = draw_heads(codes // self.length, self.n_heads, self.sampled, targets.rng)  # (n_pairs, S)
         candidates = (heads[:, :, None] * self.length + np.arange(self.length)).reshape(len(codes), -1)
         is_label = candidates < self.n_labels
         rows, place = np.unique(np.where(is_label, candidates, 0), return_inverse=True)
         pairs = features[torch.from_numpy(documents).to(features.device)]
         at = torch.from_numpy(place.reshape(candidates.shape)).to(features.device)
-        logits = self.logits(pairs, self.labels.rows(rows)).gather(1, at)
+        logits = self.compute_logits(pairs, self.labels.take_rows(rows)).gather(1, at)
         logits = logits.masked_fill(~torch.from_numpy(is_label).to(features.device), -torch.inf)
         if self.kind == "ce":
             pair, column = np.arange(len(codes)), codes % self.length
         else:  # the other labels of the document may lie in the drawn heads too
-            pair, carried = Targets(targets.Y[documents], targets.rng).positives
-            slot = slot_of(heads, pair, carried // self.length)
-            pair, column = pair[slot >= 0], (slot * self.length + carried % self.length)[slot >= 0]
-        return self._loss(self._widened(logits, pair, column), pair, column)
+            pair, relevant = Targets(targets.Y[documents], targets.rng).positives
+            slot = find_slots(heads, pair, relevant // self.length)
+            pair, column = pair[slot >= 0], (slot * self.length + relevant % self.length)[slot >= 0]
+        return self._compare(self._widen_angles(logits, pair, column), pair, column)
 
-    def _widened(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
-        """ArcFace: the angle of the right label grows by the margin."""
+    def _widen_angles(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
+        """Return logits in which the angle of the right label has grown by the margin (ArcFace)."""
         if self.margin == 0:
             return logits
         at = tuple(torch.from_numpy(part).to(logits.device) for part in (documents, columns))
         angle = torch.acos((logits[at] / ARC_SCALE).clamp(-1 + 1e-6, 1 - 1e-6))
         return logits.index_put(at, ARC_SCALE * torch.cos((angle + self.margin).clamp(max=torch.pi)))
 
-    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
+    def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         if self.margin == 0:
-            return super().readings(features, code)
+            return super().take_apart(features, code)
         # Around the document its length is a constant, and so is the length of the label's weights.
-        weights = F.normalize(self.labels.rows(np.array([code]))[0, :-1], dim=0)
+        weights = F.normalize(self.labels.take_rows(np.array([code]))[0, :-1], dim=0)
         direction = ARC_SCALE * weights / features.norm().clamp(min=1e-12)
-        return [Reading("classifier", direction, 0.0, float(self.log_probabilities(features)[0, code]))]
+        return [Factor("classifier", direction, 0.0, float(self.log_probabilities(features)[0, code]))]
 
 
-def batch_heads(codes: np.ndarray, extra: np.ndarray, length: int, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """FastSampling: (rows of W of the heads in use, the column of every code among them)."""
+def choose_batch_heads(
+    codes: np.ndarray, extra: np.ndarray, length: int, n_labels: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of W of the heads in use and the column of every code among them (FastSampling)."""
     heads = np.union1d(codes // length, extra)
     rows = (heads[:, None] * length + np.arange(length)).ravel()
     columns = np.searchsorted(heads, codes // length) * length + codes % length
     return rows[rows < n_labels], columns  # only the last head can be short, and it comes last
 
 
-def drawn_heads(own: np.ndarray, n_heads: int, sampled: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, sampled): each entry of `own`, then distinct other heads."""
+def draw_heads(own: np.ndarray, n_heads: int, sampled: int, rng: np.random.Generator) -> np.ndarray:
+    """Return each entry of `own` and then distinct other heads, (n, sampled)."""
     others = rng.random((len(own), n_heads - 1)).argsort(axis=1)[:, : sampled - 1]  # numbered without the own head
     return np.column_stack([own, others + (others >= own[:, None])])

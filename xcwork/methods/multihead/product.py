@@ -1,4 +1,4 @@
-"""MHP: a label is the product of one short code a head, and the heads know nothing of each other.
+"""MHP: a label is the product of one short code per head, and the heads know nothing of each other.
 
     log p(y) = Σ_h log p_h(y_h),      p_h ∝ exp(z_h)  with cross-entropy,  p_h ∝ σ(z_h)  with binary cross-entropy
 
@@ -7,11 +7,11 @@ found best first over the grid (`xcwork.kernels.best_sums`), exactly, and codes 
 product of probabilities matters: with raw outputs theorem 1 of the paper is false, O¹ = O² = (-3, 1) has its largest
 product at (0, 0).
 
-`PowersetHeads` codes the whole label set of a document instead, b labels a head: a head is a distribution over the 2^b
-subsets of its b labels (disjoint RAkEL). It can answer with combinations that never occurred. The probability of one
-label is the sum over the subsets that contain it, which ranks labels as every other method does.
+`PowersetHeads` codes the whole label set of a document instead, b labels per head: a head is a distribution over the
+2^b subsets of its b labels (disjoint RAkEL). It can answer with combinations that never occurred. The probability of
+one label is the sum over the subsets that contain it, which ranks labels as every other method does.
 
-Cost: O(d Σ h) a document for the logits, O(Σ h log h + k H log k) for the ranking; no term in the number of labels.
+Cost: O(d Σ h) per document for the logits, O(Σ h log h + k H log k) for the ranking; no term in the number of labels.
 
 Reference: Liang et al., TPAMI 2025, section 4.1; Tsoumakas et al., Random k-labelsets, TKDE 2011.
 """
@@ -28,14 +28,22 @@ from xcwork.core.topk import MISSING, TopK
 from xcwork.kernels import cores_for
 from xcwork.kernels.best_sums import grid_top_k
 from xcwork.methods.multihead.codes import BitSlices, MixedRadix
-from xcwork.methods.multihead.heads import Heads, Reading, Targets, binary_loss, carriers, first_biases, ranked
+from xcwork.methods.multihead.heads import (
+    Factor,
+    Heads,
+    Targets,
+    compute_binary_loss,
+    compute_first_biases,
+    count_documents,
+    sort_slots,
+)
 from xcwork.search import top_k_rows
 
-FEW = 2000  # allowed labels up to which each is simply scored
+MAX_SCORED_LABELS = 2000  # up to which each allowed label is simply scored
 
 
-def head_log_probabilities(logits: torch.Tensor, loss: str) -> torch.Tensor:
-    """Log-probabilities of the codes of one or more heads, along the last axis."""
+def compute_head_log_probabilities(logits: torch.Tensor, loss: str) -> torch.Tensor:
+    """Return log-probabilities of the codes of one or more heads, along the last axis."""
     return F.log_softmax(logits if loss == "ce" else F.logsigmoid(logits), dim=-1)
 
 
@@ -44,40 +52,45 @@ class ProductHeads(Heads):
 
     def __init__(self, width: int, loss: str, radix: MixedRadix) -> None:
         super().__init__()
-        self.radix, self.kind = radix, loss
+        self.radix = radix
+        self.kind = loss
         self.linear = nn.Linear(width, sum(radix.lengths))
 
     def initialise(self, Y: sparse.csr_array) -> None:
-        counts = carriers(Y)
+        counts = count_documents(Y)
         digits = zip(self.radix.digits(np.arange(self.radix.n_labels)).T, self.radix.lengths, strict=True)
-        shares = [first_biases(np.bincount(digit, counts, length), counts.sum(), self.kind) for digit, length in digits]
+        shares = [
+            compute_first_biases(np.bincount(digit, counts, length), counts.sum(), self.kind)
+            for digit, length in digits
+        ]
         self.linear.bias.data.copy_(torch.cat(shares))
 
     @property
     def starts(self) -> np.ndarray:
+        """Where the codes of each head start among all outputs, and the end, (n_heads + 1,)."""
         return np.cumsum([0, *self.radix.lengths])
 
-    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
         documents, codes = targets.positives
         logits = self.linear(features)[torch.from_numpy(documents).to(features.device)]
         digits = self.radix.digits(codes)  # (n, n_heads)
         if self.kind == "bce":
             rows = np.repeat(np.arange(len(codes)), digits.shape[1])
-            return binary_loss(logits, rows, (digits + self.starts[:-1]).ravel())
+            return compute_binary_loss(logits, rows, (digits + self.starts[:-1]).ravel())
         right = torch.from_numpy(digits).to(logits.device)
         parts = zip(logits.split(self.radix.lengths, dim=1), right.T, strict=True)
         return torch.stack([F.cross_entropy(part, digit) for part, digit in parts]).sum()
 
     def log_probabilities(self, features: torch.Tensor) -> list[torch.Tensor]:
-        """Of the codes of every head, (n, h) each."""
+        """Return the log-probabilities of the codes of every head, (n, h) each."""
         parts = self.linear(features).split(self.radix.lengths, dim=1)
-        return [head_log_probabilities(part.double(), self.kind) for part in parts]
+        return [compute_head_log_probabilities(part.double(), self.kind) for part in parts]
 
-    def best(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
+    def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
         heads = [part.cpu().numpy() for part in self.log_probabilities(features)]
         codes = np.flatnonzero(allowed)
-        if len(codes) <= FEW:
-            return self._scored(heads, codes, k, label_of)
+        if len(codes) <= MAX_SCORED_LABELS:
+            return self._score_codes(heads, codes, k, label_of)
         order = [np.argsort(-part, axis=1, kind="stable") for part in heads]
         values = np.hstack([np.take_along_axis(part, at, 1) for part, at in zip(heads, order, strict=True)])
         found = TopK.empty(len(values), min(k, len(codes)))
@@ -92,22 +105,24 @@ class ProductHeads(Heads):
                 found.ids,
                 sums,
             )
-        return ranked(found.ids, np.exp(sums))
+        return sort_slots(found.ids, np.exp(sums))
 
-    def _scored(self, heads: list[np.ndarray], codes: np.ndarray, k: int, label_of: np.ndarray) -> TopK:
-        """The same by scoring every allowed code."""
+    def _score_codes(self, heads: list[np.ndarray], codes: np.ndarray, k: int, label_of: np.ndarray) -> TopK:
+        """Return the k best labels by scoring every allowed code."""
         digits = self.radix.digits(codes)
-        sums = sum(part[:, digit] for part, digit in zip(heads, digits.T, strict=True))
+        sums = np.zeros((len(heads[0]), len(codes)))
+        for part, digit in zip(heads, digits.T, strict=True):
+            sums += part[:, digit]
         scores = np.full((len(heads[0]), len(label_of)), -np.inf, np.float32)
         scores[:, label_of[codes]] = np.exp(sums)
         return top_k_rows(scores, k)
 
-    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
+    def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         digits = self.radix.digits(np.array(code)).tolist()
         rows = [start + digit for start, digit in zip(self.starts.tolist(), digits, strict=False)]
         log_probabilities = self.log_probabilities(features)
         return [
-            Reading(
+            Factor(
                 f"head {h + 1}, digit {digit}",
                 self.linear.weight[row],
                 float(self.linear.bias[row]),
@@ -116,10 +131,10 @@ class ProductHeads(Heads):
             for h, (digit, row) in enumerate(zip(digits, rows, strict=True))
         ]
 
-    def head_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
-        """The share of documents whose digit each head gets right, and last that of all heads at once."""
+    def measure_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
+        """Return the share of documents whose digit each head gets right, and last that of all heads together."""
         guesses = np.column_stack([part.argmax(1).cpu().numpy() for part in self.log_probabilities(features)])
-        return _shares(guesses == self.radix.digits(Y.indices[Y.indptr[:-1]]))
+        return _measure_shares(guesses == self.radix.digits(Y.indices[Y.indptr[:-1]]))
 
     def floats_per_document(self) -> int:
         return 8 * sum(self.radix.lengths)
@@ -130,42 +145,44 @@ class PowersetHeads(Heads):
 
     def __init__(self, width: int, loss: str, slices: BitSlices) -> None:
         super().__init__()
-        self.slices, self.kind = slices, loss
+        self.slices = slices
+        self.kind = loss
         self.linear = nn.Linear(width, slices.n_heads * slices.length)
 
     def initialise(self, Y: sparse.csr_array) -> None:
         columns = self.slices.codes(Y) + np.arange(self.slices.n_heads) * self.slices.length
         counts = np.bincount(columns.ravel(), minlength=len(self.linear.bias))
-        self.linear.bias.data.copy_(first_biases(counts, len(columns), self.kind))
+        self.linear.bias.data.copy_(compute_first_biases(counts, len(columns), self.kind))
 
     def logits(self, features: torch.Tensor) -> torch.Tensor:
-        """(n, n_heads, length)."""
+        """Return the logits of all codes, (n, n_heads, length)."""
         return self.linear(features).unflatten(1, (self.slices.n_heads, self.slices.length))
 
-    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
         codes = self.slices.codes(targets.Y)
         if self.kind == "bce":
             rows = np.repeat(np.arange(len(codes)), codes.shape[1])
             columns = (codes + np.arange(codes.shape[1]) * self.slices.length).ravel()
-            return binary_loss(self.linear(features), rows, columns)
+            return compute_binary_loss(self.linear(features), rows, columns)
         right = torch.from_numpy(codes).to(features.device)
         return F.cross_entropy(self.logits(features).transpose(1, 2), right, reduction="sum") / len(codes)
 
     def log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
-        return head_log_probabilities(self.logits(features).double(), self.kind)
+        """Return the log-probabilities of all codes, (n, n_heads, length)."""
+        return compute_head_log_probabilities(self.logits(features).double(), self.kind)
 
-    def best(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
+    def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
         chances = self.slices.marginals(self.log_probabilities(features).exp().cpu().numpy())
         scores = np.full(chances.shape, -np.inf, np.float32)
         codes = np.flatnonzero(allowed)
         scores[:, label_of[codes]] = chances[:, codes]
         return top_k_rows(scores, k)
 
-    def sets(self, features: torch.Tensor) -> sparse.csr_array:
-        """The most likely label set of every document, (n, n_labels) in the order of codes."""
+    def choose_sets(self, features: torch.Tensor) -> sparse.csr_array:
+        """Return the most likely label set of every document, (n, n_labels) in the order of codes."""
         return self.slices.sets(self.log_probabilities(features).argmax(2).cpu().numpy())
 
-    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
+    def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         head, bit = divmod(code, self.slices.bits)
         contains = torch.from_numpy(self.slices.members[:, bit] > 0).to(features.device)
         chances = self.log_probabilities(features)[0, head][contains]
@@ -175,16 +192,17 @@ class PowersetHeads(Heads):
         first = head * self.slices.length
         rows = torch.arange(first, first + self.slices.length, device=features.device)[contains]
         direction, bias = shares @ self.linear.weight[rows], float(shares @ self.linear.bias[rows])
-        return [Reading(f"head {head + 1}, subsets with the label", direction, bias, float(log_probability))]
+        return [Factor(f"head {head + 1}, subsets with the label", direction, bias, float(log_probability))]
 
-    def head_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
-        """The share of documents whose slice each head gets right, and last that of the whole set."""
+    def measure_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
+        """Return the share of documents whose slice each head gets right, and last that of the whole set."""
         guesses = self.log_probabilities(features).argmax(2).cpu().numpy()
-        return _shares(guesses == self.slices.codes(Y))
+        return _measure_shares(guesses == self.slices.codes(Y))
 
     def floats_per_document(self) -> int:
         return 6 * self.slices.n_heads * self.slices.length
 
 
-def _shares(is_right: np.ndarray) -> np.ndarray:
+def _measure_shares(is_right: np.ndarray) -> np.ndarray:
+    """Return the share of documents that each head gets right, and that all of them do."""
     return np.append(is_right.mean(axis=0), is_right.all(axis=1).mean())

@@ -1,8 +1,8 @@
 """Large parameters of which a batch uses few rows: word embeddings, label embeddings, the weights of label heads.
 
-A `Table` hands out what a batch needs, as sums of rows (`bag`) or as rows (`rows`), remembers where it came from, and
-`descend` moves exactly those rows after the backward pass. Autograd sees the handed out values only, so no gradient of
-the size of the table ever exists, and a step costs what the batch costs.
+A `RowTable` hands out what a batch needs, as sums of rows (`sum_bags`) or as rows (`take_rows`), remembers where it
+came from, and `descend` moves exactly those rows after the backward pass. Autograd sees the handed out values only, so
+no gradient of the size of the table ever exists, and a step costs what the batch costs.
 
 On the CPU a compiled kernel forms and applies the gradients of rows in one pass; on other devices torch does the same
 with a scatter (`descend_torch`).
@@ -22,12 +22,12 @@ from xcwork.kernels import one_at_a_time
 from xcwork.kernels.row_sgd import EPSILON, descend, descend_few
 
 ByRow = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # rows, starts, sources, weights: see `descend`
-MEMORY = 0.99  # of the shared scale
-MOST_PRECISE = 2**25  # numbers that are worth a copy in double precision
-FEW_NUMBERS = 2**18  # below this, waking another thread takes longer than the work
+SCALE_MEMORY = 0.99  # of the shared scale
+MAX_PRECISE_NUMBERS = 2**25  # numbers that are worth a copy in double precision
+MIN_PARALLEL_NUMBERS = 2**18  # below this, waking another thread takes longer than the work
 
 
-class Bags(NamedTuple):
+class RowBags(NamedTuple):
     """The rows of a sparse matrix as bags of weighted columns."""
 
     columns: torch.Tensor  # (n_entries,)
@@ -35,16 +35,18 @@ class Bags(NamedTuple):
     values: torch.Tensor  # (n_entries,)
 
     @classmethod
-    def of(cls, X: sparse.csr_array, device: torch.device) -> Bags:
+    def from_matrix(cls, X: sparse.csr_array, device: torch.device) -> RowBags:
+        """Return the rows of `X` on the device."""
         arrays = (X.indices.astype(np.int64), X.indptr.astype(np.int64), X.data.astype(np.float32))
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
-    def matrix(self, n_columns: int) -> sparse.csr_array:
+    def to_matrix(self, n_columns: int) -> sparse.csr_array:
+        """Return the bags as rows of a sparse matrix."""
         parts = (part.detach().cpu().numpy() for part in (self.values, self.columns, self.starts))
         return sparse.csr_array(tuple(parts), shape=(len(self.starts) - 1, n_columns))
 
 
-class _Use(NamedTuple):
+class HandedOut(NamedTuple):
     """Values that were handed out, and how they follow from the table: value i = Σ weights[i, r] table[r]."""
 
     values: torch.Tensor  # (n, width), a leaf whose gradient the backward pass fills
@@ -52,26 +54,26 @@ class _Use(NamedTuple):
     rows: np.ndarray | None  # distinct; None: all rows in order
 
 
-class Table(nn.Module):
+class RowTable(nn.Module):
     """`weight` (n_rows, width), trained row by row."""
 
     weight: torch.Tensor
     squares: torch.Tensor  # (n_rows,)
     usual: torch.Tensor  # the shared scale
 
-    def __init__(self, n_rows: int, width: int, *, shared: bool = False) -> None:
+    def __init__(self, n_rows: int, width: int, *, has_common_scale: bool = False) -> None:
         super().__init__()
-        self.shared = shared  # one scale of gradients for all rows
+        self.has_common_scale = has_common_scale  # one scale of gradients for all rows
         self.register_buffer("weight", torch.empty(n_rows, width))
         self.register_buffer("squares", torch.zeros(n_rows), persistent=False)
         self.register_buffer("usual", torch.zeros(()), persistent=False)
-        self.precise = False  # hand out double precision
-        self._uses: list[_Use] = []
+        self.is_precise = False  # hand out double precision
+        self._uses: list[HandedOut] = []
 
-    def bag(self, bags: Bags) -> torch.Tensor:
-        """Σ value · row of every bag, (n_bags, width)."""
+    def sum_bags(self, bags: RowBags) -> torch.Tensor:
+        """Return Σ value · row of every bag, (n_bags, width)."""
         if len(bags.columns) == 0:
-            return self._precise(self.weight.new_zeros(len(bags.starts) - 1, self.weight.shape[1]))
+            return self._raise_precision(self.weight.new_zeros(len(bags.starts) - 1, self.weight.shape[1]))
         sums = F.embedding_bag(
             bags.columns,
             self.weight,
@@ -81,46 +83,51 @@ class Table(nn.Module):
             include_last_offset=True,
         )
         if not self.training:
-            return self._precise(sums)
-        return self._handed_out(_Use(sums, bags.matrix(len(self.weight)), None))
+            return self._raise_precision(sums)
+        return self._hand_out(HandedOut(sums, bags.to_matrix(len(self.weight)), None))
 
-    def rows(self, rows: np.ndarray | None = None) -> torch.Tensor:
-        """These rows, which must be distinct, or all of them."""
+    def take_rows(self, rows: np.ndarray | None = None) -> torch.Tensor:
+        """Return these rows, which must be distinct, or all of them."""
         values = self.weight if rows is None else self.weight[torch.from_numpy(rows).to(self.weight.device)]
-        return self._handed_out(_Use(values.detach(), None, rows)) if self.training else self._precise(values)
+        return (
+            self._hand_out(HandedOut(values.detach(), None, rows)) if self.training else self._raise_precision(values)
+        )
 
-    def _precise(self, values: torch.Tensor) -> torch.Tensor:
-        return values.double() if self.precise and values.numel() <= MOST_PRECISE else values
+    def _raise_precision(self, values: torch.Tensor) -> torch.Tensor:
+        """Return values in double precision, where this is wanted and they are few."""
+        return values.double() if self.is_precise and values.numel() <= MAX_PRECISE_NUMBERS else values
 
-    def _handed_out(self, use: _Use) -> torch.Tensor:
+    def _hand_out(self, use: HandedOut) -> torch.Tensor:
+        """Return values whose gradients `descend` will look at."""
         self._uses.append(use)
         return use.values.requires_grad_()
 
     def descend(self, rate: float) -> None:
-        """One step on all rows handed out since the last one."""
+        """Take a step on all rows handed out since the last one."""
         for use in self._uses:
             gradients = use.values.grad
             if gradients is not None and len(gradients):
-                self._step(_by_row(use, len(self.weight)), gradients, rate)
+                self._take_step(find_sources(use, len(self.weight)), gradients, rate)
         self._uses.clear()
 
-    def _step(self, by_row: ByRow, gradients: torch.Tensor, rate: float) -> None:
+    def _take_step(self, by_row: ByRow, gradients: torch.Tensor, rate: float) -> None:
         step = descend_numba if self.weight.device.type == "cpu" else descend_torch
-        if not self.shared:
+        if not self.has_common_scale:
             step(self.weight, self.squares, *by_row, gradients, rate, 0.0)
             return
         if self.usual == 0:  # a step of no length measures the first gradients
             step(self.weight, self.squares, *by_row, gradients, 0.0, 1.0)
-            self.usual += self._met(by_row)
+            self.usual += self._measure_scale(by_row)
         step(self.weight, self.squares, *by_row, gradients, rate, float(self.usual) + EPSILON)
-        self.usual += (1 - MEMORY) * (self._met(by_row) - self.usual)
+        self.usual += (1 - SCALE_MEMORY) * (self._measure_scale(by_row) - self.usual)
 
-    def _met(self, by_row: ByRow) -> torch.Tensor:
+    def _measure_scale(self, by_row: ByRow) -> torch.Tensor:
+        """Return the mean square of the latest gradients of the rows."""
         return self.squares[torch.from_numpy(by_row[0]).to(self.squares.device)].mean()
 
 
-def _by_row(use: _Use, n_rows: int) -> ByRow:
-    """(rows, starts, sources, weights): which values each row took part in."""
+def find_sources(use: HandedOut, n_rows: int) -> ByRow:
+    """Return which values each row took part in, as rows, starts, sources and weights."""
     if use.weights is None:
         rows = np.arange(n_rows) if use.rows is None else use.rows
         n = len(rows)
@@ -142,9 +149,9 @@ def descend_numba(
     rate: float,
     shared: float,
 ) -> None:
-    """A step of the compiled kernel."""
+    """Take a step with the compiled kernel."""
     arrays = (table.numpy(), squares.numpy(), rows, starts, sources, weights, gradients.contiguous().numpy())
-    if (len(sources) + len(rows)) * table.shape[1] < FEW_NUMBERS:
+    if (len(sources) + len(rows)) * table.shape[1] < MIN_PARALLEL_NUMBERS:
         descend_few(*arrays, np.float32(rate), np.float32(shared))
         return
     with one_at_a_time:
@@ -163,7 +170,7 @@ def descend_torch(
     rate: float,
     shared: float,
 ) -> None:
-    """The same step for any device."""
+    """Take the same step on any device."""
     where, at, scale = (torch.from_numpy(part).to(table.device) for part in (rows, sources, weights))
     owner = torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(starts))).to(table.device)
     g = torch.zeros(len(rows), table.shape[1], device=table.device)

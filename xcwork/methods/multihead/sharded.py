@@ -3,13 +3,13 @@
 Every rank reads the same documents, in the same order and with the same random numbers, and computes the same features
 F (batch, width). It holds the rows of W of its own labels and computes, ranks and trains those alone:
 
-    loss      each rank adds up the loss of its labels; a softmax over all labels needs two numbers a document from
+    loss      each rank adds up the loss of its labels; a softmax over all labels needs two numbers per document from
               each rank (its largest logit, the sum of exponentials) and the logit of the right label
     gradient  ∂loss/∂W stays where the rows are. ∂loss/∂F is the sum of what the ranks find; with it every rank has the
               whole gradient of the backbone, so all take the same step and their backbones stay the same
     ranking   each rank returns its k best labels, and the k best of those are the answer
 
-Communication a step: batch · width numbers for ∂loss/∂F, 3 · batch for a softmax. It does not depend on the number of
+Communication per step: batch · width numbers for ∂loss/∂F, 3 · batch for a softmax. It does not depend on the number of
 labels: 128 documents of 256 features are 131 kB. Sharing the documents as well would save backbone time, which is small
 for bags of words, and cost the gradients of all word embeddings in use, several times as much. At the start of an epoch
 the first rank's backbone is copied to the others, so that different processors cannot drift apart by rounding.
@@ -30,63 +30,75 @@ from scipy.special import expit
 from xcwork.compute.ranks import Group, Shard
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError
-from xcwork.methods.multihead.flat import FlatHeads, batch_heads
-from xcwork.methods.multihead.heads import LABEL_SCALE, Reading, Targets, binary_loss, carriers, first_biases, ranked
+from xcwork.methods.multihead.flat import FlatHeads, choose_batch_heads
+from xcwork.methods.multihead.heads import (
+    LABEL_SCALE,
+    Factor,
+    Targets,
+    compute_binary_loss,
+    compute_first_biases,
+    count_documents,
+    sort_slots,
+)
 from xcwork.search import top_k_rows
 
-ROWS_AT_ONCE = 4096  # first weights drawn together; a multiple of 16 keeps the numbers those of one large draw
-WHOLE_MODEL = "explanations and embeddings need the whole model; use it outside of xcwork.compute.ranks.join_ranks"
+ROWS_PER_DRAW = 4096  # first weights drawn together; a multiple of 16 keeps the numbers those of one large draw
+WHOLE_MODEL = "explanations and embeddings need the whole model; use it outside of xcwork.compute.ranks.joined"
 
 
 class ShardedHeads(FlatHeads):
-    """One logit a label, for the labels of this rank; `sampled` (n_heads, length, S) trains some heads a step."""
+    """One logit per label, for the labels of this rank; `sampled` (n_heads, length, S) trains some heads per step."""
+
+    shard: Shard
 
     def __init__(
         self, width: int, n_labels: int, loss: str, shard: Shard, sampled: tuple[int, int, int] | None = None
     ) -> None:
         super().__init__(width, shard.stop - shard.first, loss)
-        self.n_labels, self.shard, self.sampled = n_labels, shard, sampled
+        self.n_labels = n_labels
+        self.shard = shard
+        self.sampled = sampled
 
     def initialise(self, Y: sparse.csr_array) -> None:
-        """The numbers that one process would draw, of which this rank keeps its rows."""
+        """Draw the numbers that one process would draw, of which this rank keeps its rows."""
         first, stop, width = self.shard.first, self.shard.stop, self.labels.weight.shape[1]
-        for start in range(0, self.n_labels, ROWS_AT_ONCE):
-            drawn = torch.empty(min(ROWS_AT_ONCE, self.n_labels - start), width).normal_(std=LABEL_SCALE * width**-0.5)
+        for start in range(0, self.n_labels, ROWS_PER_DRAW):
+            drawn = torch.empty(min(ROWS_PER_DRAW, self.n_labels - start), width).normal_(std=LABEL_SCALE * width**-0.5)
             begin, end = max(start, first), min(start + len(drawn), stop)
             if begin < end:
                 self.labels.weight[begin - first : end - first] = drawn[begin - start : end - start]
-        self.labels.weight[:, -1] = first_biases(carriers(Y), Y.shape[0], self.kind)[first:stop]
+        self.labels.weight[:, -1] = compute_first_biases(count_documents(Y), Y.shape[0], self.kind)[first:stop]
 
-    def loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
         documents, codes = targets.positives
         if len(codes) == 0 and self.sampled is not None:
             return features.sum() * 0.0
         mine = (codes >= self.shard.first) & (codes < self.shard.stop)
-        rows, columns = self._rows_in_use(codes, mine, targets.rng)
-        logits = self.logits(SharedInput.apply(self.shard.group, features), self.labels.rows(rows))
+        rows, columns = self._find_rows_in_use(codes, mine, targets.rng)
+        logits = self.compute_logits(SharedInput.apply(self.shard.group, features), self.labels.take_rows(rows))
         if self.kind == "bce":
-            return SumOfParts.apply(self.shard.group, binary_loss(logits, documents[mine], columns))
+            return SumOfParts.apply(self.shard.group, compute_binary_loss(logits, documents[mine], columns))
         # A document without a label teaches nothing here; the others have one each, in order.
         logits = logits[torch.from_numpy(documents).to(logits.device)]
         at = (torch.from_numpy(part).to(logits.device) for part in (np.flatnonzero(mine), columns))
         return SharedCrossEntropy.apply(self.shard.group, logits, *at)
 
-    def _rows_in_use(
+    def _find_rows_in_use(
         self, codes: np.ndarray, mine: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray | None, np.ndarray]:
-        """(rows of this rank that the step trains, None for all; the place among them of each code that is `mine`)."""
+        """Return the rows of this rank that the step trains (None: all), and where the codes that are `mine` are."""
         local = codes[mine] - self.shard.first
         if self.sampled is None:
             return None, local
         n_heads, length, sampled = self.sampled
-        rows, _ = batch_heads(codes, rng.integers(n_heads, size=sampled - 1), length, self.n_labels)
+        rows, _ = choose_batch_heads(codes, rng.integers(n_heads, size=sampled - 1), length, self.n_labels)
         rows = rows[(rows >= self.shard.first) & (rows < self.shard.stop)] - self.shard.first
         return rows, np.searchsorted(rows, local)
 
-    def best(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
+    def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
         group, here = self.shard.group, slice(self.shard.first, self.shard.stop)
-        logits = self.logits(features, self.labels.rows())
-        total = 0.0 if self.kind == "bce" else _log_sum_exp(group, logits)[:, None].cpu().numpy()
+        logits = self.compute_logits(features, self.labels.take_rows())
+        total = 0.0 if self.kind == "bce" else compute_log_sum_exp(group, logits)[:, None].cpu().numpy()
         labels = label_of[here]
         order = np.argsort(labels)
         scores = logits.float().cpu().numpy()[:, order]
@@ -96,10 +108,10 @@ class ShardedHeads(FlatHeads):
         missing = ((0, 0), (0, k - ids.shape[1]))  # a rank with fewer labels than k fills up
         ids = group.side_by_side(np.pad(ids.astype(np.int64), missing, constant_values=MISSING))
         scores = group.side_by_side(np.pad(found.scores, missing, constant_values=-np.inf))
-        merged = ranked(ids, scores).head(k)
-        return ranked(merged.ids, expit(merged.scores) if self.kind == "bce" else np.exp(merged.scores - total))
+        merged = sort_slots(ids, scores).head(k)
+        return sort_slots(merged.ids, expit(merged.scores) if self.kind == "bce" else np.exp(merged.scores - total))
 
-    def readings(self, features: torch.Tensor, code: int) -> list[Reading]:
+    def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         raise ConfigError(WHOLE_MODEL)
 
     def embeddings(self) -> torch.Tensor:
@@ -123,7 +135,7 @@ class SharedInput(torch.autograd.Function):
 
 
 class SumOfParts(torch.autograd.Function):
-    """The sum of one number a rank; each rank goes on with the gradient of its own."""
+    """The sum of one number per rank; each rank goes on with the gradient of its own."""
 
     @staticmethod
     def forward(ctx: Any, group: Group, part: torch.Tensor) -> torch.Tensor:
@@ -141,7 +153,7 @@ class SharedCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, group: Group, logits: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor
     ) -> torch.Tensor:
-        total = _log_sum_exp(group, logits)
+        total = compute_log_sum_exp(group, logits)
         right = torch.zeros_like(total)
         right[rows] = logits[rows, columns]
         ctx.save_for_backward(logits, total, rows, columns)
@@ -155,8 +167,8 @@ class SharedCrossEntropy(torch.autograd.Function):
         return None, gradient.mul_(outer / max(1, len(logits))), None, None
 
 
-def _log_sum_exp(group: Group, logits: torch.Tensor) -> torch.Tensor:
-    """log Σ exp over the columns of all ranks, (n,)."""
+def compute_log_sum_exp(group: Group, logits: torch.Tensor) -> torch.Tensor:
+    """Return log Σ exp over the columns of all ranks, (n,)."""
     nothing = logits.new_full((len(logits),), -torch.inf)  # where no label of this rank is in use
     largest = group.max(logits.amax(dim=1) if logits.shape[1] else nothing)
     return largest + group.sum(torch.exp(logits - largest[:, None]).sum(dim=1)).log()

@@ -21,12 +21,12 @@ from xcwork.core.split import Split
 from xcwork.sparse import normalise_rows
 
 ORDERS = ("random", "cluster", "alphabetical", "given")
-DIMENSIONS = 64
-ROUNDS = 10  # of 2-means
+EMBEDDING_DIMENSIONS = 64
+N_ROUNDS = 10  # of 2-means
 
 
-def label_order(train: Split, kind: str, *, group: int, seed: int) -> np.ndarray:
-    """The label at each code, (n_labels,): a permutation."""
+def order_labels(train: Split, kind: str, *, group_size: int, seed: int) -> np.ndarray:
+    """Return the label at each code, (n_labels,): a permutation."""
     n_labels = train.n_labels
     if kind == "given":
         return np.arange(n_labels)
@@ -37,30 +37,30 @@ def label_order(train: Split, kind: str, *, group: int, seed: int) -> np.ndarray
         return rng.permutation(n_labels)
     seen = np.flatnonzero(train.label_frequencies)
     unseen = np.flatnonzero(train.label_frequencies == 0)
-    parts = _halved(_means(train, seed)[seen], seen, max(group, 1), rng)
+    parts = _halve_labels(_embed_labels(train, seed)[seen], seen, max(group_size, 1), rng)
     return np.concatenate([*parts, unseen])
 
 
-def _means(train: Split, seed: int) -> np.ndarray:
-    """The mean document of every label in few dimensions, unit rows (n_labels, dimensions)."""
+def _embed_labels(train: Split, seed: int) -> np.ndarray:
+    """Return the mean document of every label in few dimensions, unit rows (n_labels, dimensions)."""
     from sklearn.decomposition import TruncatedSVD
 
     means = normalise_rows(sparse.csr_array(train.Y.T) @ normalise_rows(train.X))
-    if min(means.shape) <= DIMENSIONS:
+    if min(means.shape) <= EMBEDDING_DIMENSIONS:
         return normalise_rows(means.toarray())
     # scikit-learn knows sparse matrices only, not yet sparse arrays, in all versions that are allowed.
-    return normalise_rows(TruncatedSVD(DIMENSIONS, random_state=seed).fit_transform(sparse.csr_matrix(means)))
+    return normalise_rows(TruncatedSVD(EMBEDDING_DIMENSIONS, random_state=seed).fit_transform(sparse.csr_matrix(means)))
 
 
-def _halved(vectors: np.ndarray, labels: np.ndarray, size: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """`labels` in parts of at most `size`, similar ones together."""
+def _halve_labels(vectors: np.ndarray, labels: np.ndarray, size: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return `labels` in parts of at most `size`, similar ones together."""
     if len(labels) <= size:
         return [labels]
     centres = vectors[rng.choice(len(vectors), 2, replace=False)]
     # The left half is a multiple of a group, so that no group straddles two halves.
     half = max(size, len(labels) // 2 // size * size)
-    for _ in range(ROUNDS):
+    for _ in range(N_ROUNDS):
         by_lean = np.argsort(-(vectors @ (centres[0] - centres[1])), kind="stable")
         parts = by_lean[:half], by_lean[half:]
         centres = normalise_rows(np.stack([vectors[part].sum(axis=0) for part in parts]))
-    return [piece for part in parts for piece in _halved(vectors[part], labels[part], size, rng)]
+    return [piece for part in parts for piece in _halve_labels(vectors[part], labels[part], size, rng)]
