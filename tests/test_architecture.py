@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
 
 from tests.support.paths import ROOT
 
 # From the bottom to the top, as drawn in docs/architecture.md.
 LAYERS = (
-    *("errors", "extras", "sparse", "paths", "options", "storage", "progress", "compute", "export", "kernels", "text"),
-    *("core", "data", "metrics", "search", "published", "methods", "runs", "analysis", "viz", "studies", "cli"),
-    "xcwork_app",
+    *(
+        "errors",
+        "extras",
+        "sparse",
+        "paths",
+        "options",
+        "storage",
+        "progress",
+        "compute",
+        "export",
+        "kernels",
+        "text",
+        "core",
+    ),
+    *("analysis", "viz", "studies", "cli", "xcwork_app"),
 )
 # What a method may import of `methods` besides its own package.
 SHARED = {"base", "common", "inputs", "model", "names", "params", "presets", "registry"}
@@ -75,3 +91,24 @@ def test_no_method_imports_another() -> None:
         for module, imported, line in inside
         if imported.count(".") >= 2 and (name := imported.split(".")[2]) in methods and name not in module.split(".")
     ] == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph: dict[str, set[str]] = defaultdict(set)
+    for module, imported, _ in IMPORTS:
+        # A package exports what its own modules define; a module run as a program may import itself.
+        if imported != module and not imported.startswith(f"{module}."):
+            graph[module].add(imported)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as problem:
+        pytest.fail(" → ".join(reversed(problem.args[1])))
+
+
+def test_class_names_are_unique() -> None:
+    places = defaultdict(list)
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(module)
+    assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}

@@ -32,14 +32,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 from scipy import sparse
 
 from xcwork.compute.device import CHOICES as DEVICES
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
-from xcwork.errors import ConfigError, DataError
+from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Method, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.common.grlr import ASSIGNMENTS
@@ -48,6 +47,7 @@ from xcwork.methods.eagle.model import EagleModel
 from xcwork.methods.inputs import Documents
 from xcwork.methods.model import Params
 from xcwork.methods.registry import METHODS, create, method_class
+from xcwork.options import parse_pairs
 
 LEARNERS = tuple(name for name in METHODS if name not in ("deep_miml", "eagle"))
 
@@ -105,21 +105,13 @@ class Eagle(Method):
 
     def make_learner(self) -> Method:
         """Return the learner with its parameters, not yet trained."""
-        known = method_class(self.learner).parameters()
-        current = {declared.formerly: name for name, declared in known.items() if declared.formerly}
-        given: dict[str, Any] = {}
+        learner = method_class(self.learner)
         # A value may hold commas itself, so only a comma before the next name ends it.
-        for item in filter(None, re.split(r",(?=\s*\w+\s*=)", self.learner_params.strip(" ,"))):
-            name, equals, value = (part.strip(" ,") for part in item.partition("="))
-            if not equals:
-                raise ConfigError(f"learner_params must be name=value pairs separated by commas, got {item!r}")
-            name = current.get(name, name)
-            if name not in known:
-                raise ConfigError(f"the learner {self.learner} has no parameter {name!r}; it has {', '.join(known)}")
-            if name in given:
-                raise ConfigError(f"learner_params gives {name} twice")
-            given[name] = known[name].parse(value)
-        return create(self.learner, **{"seed": self.seed} | given)
+        items = filter(None, re.split(r",(?=\s*\w+\s*=)", self.learner_params.strip(" ,")))
+        given = learner.rename_params(parse_pairs(items, "learner_params", example="seed=1, epochs=5"))
+        known = learner.parameters()
+        params = {name: known[name].parse(value.strip(" ,")) for name, value in given.items()}
+        return create(self.learner, **{"seed": self.seed} | params)
 
     def group_documents(self, train: Split) -> Split:
         """Return the training documents in the groups that the parameters ask for."""
