@@ -46,7 +46,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xcwork.methods.common.one_vs_all_svm.MAX_LABELS_PER_BLOCK", 5)
     monkeypatch.setattr("xcwork.methods.landmarks.affinity.LABELS_PER_BLOCK", 7)
     monkeypatch.setattr("xcwork.methods.landmarks.ridge.Ridge.block_size", 6)
-    monkeypatch.setattr("xcwork.methods.common.pair_svm.FEWEST_LABELS", 3)
+    monkeypatch.setattr("xcwork.methods.common.pair_svm.MIN_LABELS_PER_BLOCK", 3)
 
 
 def test_blocks_run_in_both_workers_in_order_and_the_data_go_once(on_cluster) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -331,3 +332,25 @@ def test_a_model_in_double_precision_predicts_the_same():
     ranker = again.model_.ranker
     assert (ranker.words.weights.dtype, ranker.words.weights.indices.dtype) == (np.float32, np.int32)
     assert ranker.members[0].around.centroids.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda learned: {"label_tokens": learned["label_tokens"] + 10**6}, "label_tokens holds a number that is not"),
+        (lambda learned: {"Z": learned["Z"][:, :-1]}, "label_tokens holds a number that is not below"),
+        (lambda learned: {"Z": sparse.csr_array((50, 10**6))}, "Z has other tokens than the documents and labels"),
+        (lambda learned: {"members": []}, "members is not a list of the right length"),
+        (lambda learned: {"members": [learned["members"][0] | {"more": 1}]}, "members more is unknown here"),
+        (
+            lambda learned: {"members": [learned["members"][0] | {"text": np.zeros((50, 3))}]},
+            "text has 3 entries where",
+        ),
+        (lambda learned: {"members": [learned["members"][0] | {"encoder": {"table": None}}]}, "residual is missing"),
+        (lambda learned: {"Y": learned["Y"][1:]}, "documents has"),
+    ],
+)
+def test_a_stored_model_that_does_not_fit_is_refused(change, complaint):
+    state = fitted().to_state()
+    with pytest.raises(DataError, match=re.escape(complaint)):
+        Method.from_state(state | {"learned": state["learned"] | change(state["learned"])})

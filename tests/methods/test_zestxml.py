@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xcwork.data.synthetic import make_synthetic
+from xcwork.errors import DataError
 from xcwork.methods.base import Method
 from xcwork.methods.zestxml.explanation import PairReader
 from xcwork.methods.zestxml.method import ZestXML
@@ -203,3 +206,25 @@ def test_an_explanation_that_lacks_something_is_not_exact(fitted, variant, monke
     reasons = model.explain(x, label)
     assert not reasons.exact
     assert reasons.score == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda learned: {"voter_counts": learned["voter_counts"][:-1]}, "what was counted of its pairs does not fit"),
+        (lambda learned: {"voter_counts": learned["voter_counts"] * np.nan}, "voter_counts holds numbers that are not"),
+        (lambda learned: {"terms": learned["terms"] + 10**6}, "terms holds a number that is not below"),
+        (lambda learned: {"identities": learned["identities"][1:]}, "identities and terms are not the columns of Z"),
+        (lambda learned: {"refined": None}, "refined does not fit the variant"),
+        (lambda learned: {"refined": learned["refined"] | {"more": 1}}, "refined more is unknown here"),
+        (lambda learned: {"refined": learned["refined"] | {"bias": np.zeros(3)}}, "bias has 3 entries where"),
+        (
+            lambda learned: {"refined": learned["refined"] | {"factors": np.full((2, 2), np.inf)}},
+            "refined holds numbers",
+        ),
+    ],
+)
+def test_a_stored_model_that_does_not_fit_is_refused(fitted, change, complaint) -> None:
+    state = fitted[1].to_state()
+    with pytest.raises(DataError, match=re.escape(complaint)):
+        Method.from_state(state | {"learned": state["learned"] | change(state["learned"])})

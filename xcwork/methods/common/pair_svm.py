@@ -59,14 +59,14 @@ class PairSVM:
         `progress` remembers under `name` what is done.
         """
         X, columns = order_by_frequency(self.X)
-        n_features, n_labels = X.shape[1], self.pairs.shape[1]
+        n_labels = self.pairs.shape[1]
         signs = sparse.csr_array(self.pairs.T)
         offsets = sparse.csr_array(replace_values(self.pairs, self.offsets).T).data
         # The most costly labels come first, so that no thread is left with one at the end.
         order = labels[np.argsort(-np.diff(signs.indptr)[labels], kind="stable")]
         solver = PairBlockSolver(
             to_rows(X),
-            n_features,
+            X.shape[1],
             (np.asarray(self.X.multiply(self.X).sum(axis=1)) + 1).astype(np.float32),
             Pairs(to_rows(signs, None), offsets),
             self.settings,

@@ -68,6 +68,7 @@ class RowAdam:
             )
 
     def _step_in_torch(self, gradient: torch.Tensor, learning_rate: float, rows: torch.Tensor | None) -> None:
+        """Do what the kernels do, with torch."""
         mean, square = (moment if rows is None else moment[rows] for moment in (self.mean, self.square))
         mean.lerp_(gradient, 1 - DECAY)
         square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1 - SQUARE_DECAY)

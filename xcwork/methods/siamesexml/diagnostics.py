@@ -72,6 +72,7 @@ class ModelProbe:
         return CosineHistogram(edges, np.histogram(positive, edges)[0], np.histogram(negative, edges)[0])
 
     def _draw_sample(self, split: Split) -> Split:
+        """Return some documents of a large split, or all of a small one."""
         if len(split) <= MAX_DOCUMENTS:
             return split
         return split.take(np.sort(np.random.default_rng(self.params.seed).permutation(len(split))[:MAX_DOCUMENTS]))
@@ -114,6 +115,7 @@ class ModelProbe:
         return positive, best[np.isfinite(best)]
 
     def _summarise_cosines(self, sample: Split) -> dict[str, float]:
+        """Return how well relevant pairs are told from the best irrelevant ones."""
         positive, negative = self._compute_cosines(sample)
         if len(positive) == 0 or len(negative) == 0:
             return {}

@@ -143,7 +143,8 @@ class MemberReader:
 
     def list_parts(self, weights: dict[str, float]) -> Iterator[Part]:
         """Yield all parts with a weight, except those of words."""
-        around, encoder = self.member.around, self.member.encoder
+        around = self.member.around
+        encoder = self.member.encoder
         text = self._split_text()
         if weights["text"]:
             yield from self._pair_tokens("text", self.f, text, weights["text"])
@@ -160,7 +161,8 @@ class MemberReader:
 
     def _split_text(self) -> Pieces | np.ndarray:
         """Return the parts of z̃ by token of this and correlated labels; the plain vector for a label without text."""
-        around, Z = self.member.around, self.reader.ranker.Z
+        around = self.member.around
+        Z = self.reader.ranker.Z
         row = around.correlation[[self.label]]
         known = [(m, share) for m, share in zip(row.indices, row.data, strict=True) if Z.indptr[m] < Z.indptr[m + 1]]
         if not known:

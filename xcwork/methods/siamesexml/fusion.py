@@ -176,17 +176,17 @@ class FactorAscent:
         terms = [*parts, is_unseen.astype(np.float32)]
         chosen = np.append(np.ones(len(parts)), 0.0)
 
-        def value(trial: np.ndarray) -> float:
+        def measure(trial: np.ndarray) -> float:
             return float(gain(sum((f * t for f, t in zip(trial, terms, strict=True) if f), constant)).sum())
 
-        best = value(chosen)
+        best = measure(chosen)
         for _ in range(MAX_SWEEPS):
             before = best
             for place, options in enumerate(choices):
                 for option in options:
                     trial = chosen.copy()
                     trial[place] = option
-                    if option != chosen[place] and (reached := value(trial)) > best + 1e-9:
+                    if option != chosen[place] and (reached := measure(trial)) > best + 1e-9:
                         best, chosen = reached, trial
             if best == before:
                 break
@@ -207,6 +207,7 @@ class WeightRegression:
     def from_scores(
         cls, scored: ScoredCandidates, truth: sparse.csr_array, frequencies: np.ndarray, places: list[int]
     ) -> WeightRegression:
+        """Return the regression on the decisive candidates."""
         decisive = keep_best(scored, make_usual_weights(places).weigh_labels(frequencies), MAX_DECISIVE)
         return cls(decisive, look_up(truth, decisive.ids) > 0, frequencies, places)
 
@@ -248,6 +249,7 @@ class RankingGain:
 
     @classmethod
     def from_scores(cls, scored: ScoredCandidates, truth: sparse.csr_array) -> RankingGain:
+        """Return the gain of ranking the candidates of `scored`."""
         discounts = 1 / np.log2(np.arange(K) + 2)
         n_relevant = np.minimum(np.diff(truth.indptr), K)
         return cls(look_up(truth, scored.ids) > 0, np.append(0, np.cumsum(discounts))[n_relevant])

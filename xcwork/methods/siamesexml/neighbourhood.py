@@ -100,6 +100,7 @@ class Neighbourhood:
     seed: int
 
     def _make_index(self, vectors: np.ndarray) -> Index:
+        """Return a search over `vectors`, exact or by a graph."""
         return make_index(vectors, self.search, seed=self.seed)
 
     @cached_property
@@ -170,7 +171,8 @@ class Neighbourhood:
         for name, content in stored.items():
             if name not in INDEXED:
                 raise DataError(f"the model has a search graph {name!r}, which is unknown here", remedy=REMEDY)
-            index, vectors = unpack_index(content), getattr(self, INDEXED[name])
+            index = unpack_index(content)
+            vectors = getattr(self, INDEXED[name])
             if index.dimension != vectors.shape[1] or len(index) > len(vectors):
                 raise DataError("a search graph of the model does not fit its vectors", remedy=REMEDY)
             self.__dict__[name] = index

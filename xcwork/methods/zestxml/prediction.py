@@ -40,7 +40,8 @@ class LabelRanker:
         cls, voters: sparse.csr_array, label_features: LabelFeatures, refined: RefinedWeights, params: Params
     ) -> LabelRanker:
         """Rank by refined weights: the variant `tuned`."""
-        is_seen, matches = label_features.is_seen, label_features.matches
+        is_seen = label_features.is_seen
+        matches = label_features.matches
         Z = sparse.csr_array(label_features.Z + refined.borrowed)
         by_votes = Shortlister.from_votes(voters, label_features, np.flatnonzero(is_seen), params)
         pair_factor, match_factor = refined.factors[UNSEEN].astype(np.float32)
@@ -85,4 +86,5 @@ class LabelRanker:
         return TopK.concatenate(by_blocks(shortlist_block, X.shape[0], "shortlisting"))
 
     def _find_candidates(self, documents: Documents, at_least: int) -> list[TopK]:
+        """Return what each shortlister contributes, at least so many labels each."""
         return [shortlister.find(documents, max(size, at_least)) for shortlister, size in self.shortlisters]

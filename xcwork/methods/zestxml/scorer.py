@@ -97,12 +97,12 @@ class PairScorer:
         that was not there when XHTP counted.
         """
 
-        def work(start: int, stop: int) -> np.ndarray:
+        def score_block(start: int, stop: int) -> np.ndarray:
             some = pairs[start:stop]
             votes = ALL_VOTES if voted is None else voted.select(start, stop)
             return self.score_listed(prepare_documents(X[start:stop]), some.indptr, some.indices, votes)
 
-        return np.concatenate(by_blocks(work, X.shape[0], phase))
+        return np.concatenate(by_blocks(score_block, X.shape[0], phase))
 
     def rank(self, documents: Documents, shortlists: list[TopK], k: int) -> TopK:
         """Return the k best of the shortlisted labels; no label may be on two shortlists of a document."""

@@ -110,7 +110,8 @@ class Refinement:
         pairs = self._collect_pairs(statistics.voters)
         if self.params.epochs and shared.nnz:
             # Refined weights are no longer a share of votes, so there is nothing that could be taken out of them.
-            shared, voted = self._refine_shared(pairs, shared), None
+            shared = self._refine_shared(pairs, shared)
+            voted = None
         own, bias = self._train_own(pairs, shared, voted)
         seen = self._sample_seen(pairs, shared, voted, own, bias)
         hidden, borrowing_share = self._sample_hidden(shared, voted, borrowed)
@@ -244,7 +245,8 @@ class Refinement:
 
         They are scored for the documents that have one, and for validation documents as a sample of the others.
         """
-        roles, hidden = self.roles, self.roles.hidden
+        roles = self.roles
+        hidden = roles.hidden
         carriers = np.flatnonzero(roles.has_hidden)[:MAX_VALIDATION_DOCUMENTS]
         others = np.flatnonzero(roles.validates & ~roles.has_hidden)
         rows = np.concatenate([carriers, others])
@@ -267,7 +269,8 @@ class Refinement:
             ]
             return CalibrationSample(np.column_stack(columns), relevant, weights)
 
-        by_pairs, by_matches = (1.0, 0.0), (0.0, 1.0)
+        by_pairs = (1.0, 0.0)
+        by_matches = (0.0, 1.0)
         Z = self.label_features.Z
         share = fit_borrowing_share(sample((Z, by_matches), (borrowed, by_matches)))
         Z = sparse.csr_array(Z + np.float32(share) * borrowed)
