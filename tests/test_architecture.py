@@ -12,10 +12,31 @@ import pytest
 from tests.support.paths import ROOT
 
 # From the bottom to the top, as drawn in docs/architecture.md.
-LAYERS = """
-    errors extras sparse paths options storage progress compute export kernels text core
-    data metrics search published methods runs analysis viz studies cli xcwork_app
-""".split()
+LAYERS = [
+    "errors",
+    "extras",
+    "sparse",
+    "paths",
+    "options",
+    "storage",
+    "progress",
+    "compute",
+    "export",
+    "kernels",
+    "text",
+    "core",
+    "data",
+    "metrics",
+    "search",
+    "published",
+    "methods",
+    "runs",
+    "analysis",
+    "viz",
+    "studies",
+    "cli",
+    "xcwork_app",
+]
 # What a method may import of `methods` besides its own package.
 SHARED = {"base", "common", "inputs", "model", "names", "params", "presets", "registry"}
 

@@ -16,7 +16,7 @@ from xcwork.methods.multihead import product
 from xcwork.methods.multihead.cascade import CascadeHeads
 from xcwork.methods.multihead.codes import BitSlices, MixedRadix
 from xcwork.methods.multihead.flat import ARC_SCALE, FlatHeads, SampledHeads, choose_batch_heads, draw_heads
-from xcwork.methods.multihead.heads import Heads, Targets, compute_binary_loss, find_slots
+from xcwork.methods.multihead.heads import BatchTargets, Heads, compute_binary_loss, find_slots
 from xcwork.methods.multihead.product import PowersetHeads, ProductHeads
 
 WIDTH = 6
@@ -42,8 +42,8 @@ def features(n: int, seed: int = 0) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(seed).standard_normal((n, WIDTH)).astype(np.float32))
 
 
-def targets(Y: sparse.csr_array) -> Targets:
-    return Targets(Y, np.random.default_rng(0))
+def targets(Y: sparse.csr_array) -> BatchTargets:
+    return BatchTargets(Y, np.random.default_rng(0))
 
 
 def everything(heads: Heads, given_features: torch.Tensor, n_labels: int):
@@ -72,7 +72,7 @@ def test_mhp_ranks_products_of_probabilities_and_never_an_unused_code(lengths, l
     heads = prepared(ProductHeads(WIDTH, loss, MixedRadix(lengths, n_labels)), Y).eval()
     rows = features(4)
     with torch.no_grad():
-        parts = [p.exp().numpy() for p in heads.log_probabilities(rows)]
+        parts = [p.exp().numpy() for p in heads.compute_log_probabilities(rows)]
         by_code = [
             [
                 np.prod([p[i, d] for p, d in zip(parts, digits, strict=True)])
@@ -119,7 +119,7 @@ def test_powerset_heads_score_labels_by_their_subsets_and_answer_with_the_likeli
     heads = prepared(PowersetHeads(WIDTH, "ce", BitSlices(5, 2)), Y).eval()
     rows = features(4)
     with torch.no_grad():
-        chances = heads.log_probabilities(rows).exp().numpy()  # (4, 3, 4)
+        chances = heads.compute_log_probabilities(rows).exp().numpy()  # (4, 3, 4)
         scores, sets = everything(heads, rows, 5), heads.choose_sets(rows).toarray()
     np.testing.assert_allclose(scores[:, 3], chances[:, 1, 2] + chances[:, 1, 3], rtol=1e-5)
     best = chances.argmax(2)
@@ -258,7 +258,7 @@ def test_mhs_with_all_heads_is_the_flat_classifier(loss, sampling):
         def random(self, shape):
             return np.zeros(shape)
 
-    loss_of_sampled = sampled.compute_loss(features(6), Targets(Y, Everything()))
+    loss_of_sampled = sampled.compute_loss(features(6), BatchTargets(Y, Everything()))
     assert float(loss_of_sampled) == pytest.approx(float(flat.compute_loss(features(6), targets(Y))), rel=1e-4)
 
 

@@ -206,7 +206,7 @@ def test_labels_have_embeddings_in_their_own_order(name):
     split = one_topic_a_label()
     model = create(name, **QUICK).fit(split)
     rows, network = model.label_embeddings(), model.model_.network
-    np.testing.assert_array_equal(rows[model.model_.label_of_code], network.heads.embeddings().numpy())
+    np.testing.assert_array_equal(rows[model.model_.label_of_code], network.heads.read_embeddings().numpy())
     assert create("mhp", **QUICK).fit(split).label_embeddings() is None
 
 
@@ -315,7 +315,7 @@ def with_texts() -> Split:
 class LetterCounts:
     """Stands in for a sentence encoder: what it answers depends on the text alone."""
 
-    def encode_texts(self, texts, **options):
+    def encode(self, texts, **options):
         return np.array([[float(int(text.split()[-1]) == i) for i in range(12)] + [1.0] for text in texts], np.float32)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from xcwork.methods.registry import METHODS, method_class
 from xcwork.runs import Run, RunStore
 
-MULTI_HEAD = {"epochs": 2, "least_steps": 0}
+MULTI_HEAD = {"epochs": 2, "min_steps": 0}
 SHORT: dict[str, dict[str, Any]] = {
     "deep_miml": {"epochs": 2},
     "flat": MULTI_HEAD,

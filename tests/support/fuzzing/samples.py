@@ -108,8 +108,8 @@ def datasets() -> dict[str, Files]:
 
 
 SMALL: dict[str, dict[str, Any]] = {
-    "deep_miml": {"epochs": 1, "hidden": 4, "concepts": 2},
-    **{name: {"epochs": 1, "least_steps": 0, "width": 4, "hidden": 4} for name in ("flat", "mhc", "mhp", "mhs")},
+    "deep_miml": {"epochs": 1, "width": 4, "concepts": 2},
+    **{name: {"epochs": 1, "min_steps": 0, "width": 4, "label_dimension": 4} for name in ("flat", "mhc", "mhp", "mhs")},
     "siamesexml": {"epochs": 1, "classifier_epochs": 1, "dimension": 4},
 }
 QUICK = ("bm25", "label_tree", "nearest_documents", "one_vs_all", "popularity", "tfidf", "zestxml")

@@ -30,13 +30,13 @@ class CentredDocuments:
         )
         self._mean, self._scale = (torch.as_tensor(part, device=place) for part in (problem.mean, problem.scale))
 
-    def cosines(self, E: torch.Tensor) -> torch.Tensor:
-        """With every column of E, (n_documents, n_labels)."""
+    def compute_cosines(self, E: torch.Tensor) -> torch.Tensor:
+        """Return the cosines with every column of E, (n_documents, n_labels)."""
         v = self._scale[:, None] * (self._rows @ E - self._mean @ E)
         return torch.where(self._scale[:, None] > 0, v, FAR)
 
-    def sums(self, G: torch.Tensor) -> torch.Tensor:
-        """Of the documents weighted by every column of G, (n_features, n_labels)."""
+    def sum_weighted(self, G: torch.Tensor) -> torch.Tensor:
+        """Return the sums of the documents weighted by every column of G, (n_features, n_labels)."""
         scaled = self._scale[:, None] * G
         return self._columns @ scaled - self._mean[:, None] * scaled.sum(dim=0)
 
@@ -47,7 +47,7 @@ class LabelBlock:
 
     def __init__(self, problem: AssignmentProblem, labels: np.ndarray, place: torch.device) -> None:
         self.begin, self.end = (int(problem.label_groups.indptr[label]) for label in (labels[0], labels[-1] + 1))
-        own, others = (_pairs(part, labels) for part in (problem.label_groups, problem.others))
+        own, others = (list_pairs(part, labels) for part in (problem.label_groups, problem.others))
         groups, column, weight = (np.concatenate(parts) for parts in zip(own, others, strict=True))
         starts = problem.members.indptr
         sizes = np.diff(starts)[groups]
@@ -70,8 +70,8 @@ class LabelBlock:
         self.weight = tensor(np.repeat(weight, sizes), torch.float64)
         self.there = tensor(problem.scale[members] > 0, torch.float64)
 
-    def winners(self, similarity: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
-        """The triple that wins each pair by its similarity without `own`, the first of equal ones, (n_pairs,)."""
+    def find_winners(self, similarity: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+        """Return the triple that wins each pair by its similarity without `own`, the first of equals, (n_pairs,)."""
         v = similarity[self.document, self.column] - own
         best = torch.full((self.n_pairs,), -torch.inf, dtype=v.dtype, device=v.device)
         best = best.scatter_reduce(0, self.pair, v, "amax")
@@ -79,34 +79,34 @@ class LabelBlock:
         place = torch.where(v < best[self.pair] - TIE, len(v), place)
         return torch.full_like(best, len(v), dtype=torch.int64).scatter_reduce(0, self.pair, place, "amin")
 
-    def settled(self, winners: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
-        """Which labels have nearly the same winners as before, (n_labels,)."""
+    def find_settled(self, winners: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
+        """Return which labels have nearly the same winners as before, (n_labels,)."""
         new, all_ = (
             torch.zeros(self.shape[1], dtype=torch.int64, device=winners.device).index_add(0, self.column_of_pair, part)
             for part in ((winners != old).to(torch.int64), torch.ones_like(winners))
         )
         return MANY * new < all_
 
-    def weighted(self, triples: torch.Tensor | slice) -> torch.Tensor:
-        """The weights of some triples where their documents and labels meet, (n_documents, n_labels)."""
+    def spread_weights(self, triples: torch.Tensor | slice) -> torch.Tensor:
+        """Return the weights of some triples at their documents and labels, (n_documents, n_labels)."""
         G = torch.zeros(self.shape, dtype=torch.float64, device=self.weight.device)
         return G.index_put((self.document[triples], self.column[triples]), self.weight[triples], accumulate=True)
 
-    def totals(self, values: torch.Tensor, triples: torch.Tensor | slice) -> torch.Tensor:
-        """The sums of the values of some triples, by label, (n_labels,); empty documents do not count."""
+    def sum_by_label(self, values: torch.Tensor, triples: torch.Tensor | slice) -> torch.Tensor:
+        """Return the sums of the values of some triples, by label, (n_labels,); empty documents do not count."""
         sums = torch.zeros(self.shape[1], dtype=values.dtype, device=values.device)
         return sums.index_add(0, self.column[triples], (values * self.there)[triples])
 
 
-def _pairs(groups: sparse.csr_array, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(group, place of the label in `labels`, weight) of the entries of some neighbouring labels."""
+def list_pairs(groups: sparse.csr_array, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return group, place of the label in `labels` and weight of the entries of some neighbouring labels."""
     some = slice(groups.indptr[labels[0]], groups.indptr[labels[-1] + 1])
     column = np.repeat(np.arange(len(labels)), np.diff(groups.indptr)[labels])
     return groups.indices[some], column, groups.data[some].astype(np.float32)
 
 
 def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarray, sparse.csr_array]:
-    """(the documents of all slots, the embeddings) of every label, as the kernel gives them."""
+    """Return the documents of all slots and the embeddings of every label, as the kernel gives them."""
     place = resolve(device)
     X = CentredDocuments(problem, place)
     n_labels, n_features = problem.label_groups.shape[0], problem.X.shape[1]
@@ -116,20 +116,20 @@ def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarra
     kept = []
     for labels in track(blocks, "embedding labels"):
         block = LabelBlock(problem, labels, place)
-        E, own = _start(problem, block, X, labels)
+        E, own = start_embeddings(problem, block, X, labels)
         old = torch.full((block.n_pairs,), -1, device=place)
         same = torch.zeros(len(labels), dtype=torch.int64, device=place)  # steps in a row
         for _ in range(problem.steps):
-            winners = block.winners(X.cosines(E), own)
-            same = torch.where(block.settled(winners, old), same + 1, 0) if problem.careful else same
-            g, length = _directions(_sums(X, block, winners))
+            winners = block.find_winners(X.compute_cosines(E), own)
+            same = torch.where(block.find_settled(winners, old), same + 1, 0) if problem.careful else same
+            g, length = normalise_columns(sum_documents(X, block, winners))
             moving = block.takes_steps & (same < SETTLED) & (length > 0)
             if not moving.any():
                 break
-            E, rho = _directions(torch.where(moving, E + problem.learning_rate * g, E))
-            own, old = _own_after_step(problem, block, own, winners, moving, length, rho), winners
+            E, rho = normalise_columns(torch.where(moving, E + problem.learning_rate * g, E))
+            own, old = update_own_shares(problem, block, own, winners, moving, length, rho), winners
         own_pairs = slice(0, block.n_own)
-        v = X.cosines(E)[block.document[own_pairs], block.column[own_pairs]].cpu().numpy()
+        v = X.compute_cosines(E)[block.document[own_pairs], block.column[own_pairs]].cpu().numpy()
         slots = problem.slots[block.begin : block.end + 1]
         point(block.members, block.firsts, v, own[own_pairs].cpu().numpy(), slots, documents)
         ids = torch.sort(E.abs(), dim=0, descending=True, stable=True).indices[: problem.keep]
@@ -137,15 +137,15 @@ def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarra
     return documents, gather_embeddings(blocks, kept, n_labels, n_features)
 
 
-def _start(
+def start_embeddings(
     problem: AssignmentProblem, block: LabelBlock, X: CentredDocuments, labels: np.ndarray
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The first embeddings: directions of all members' sums, or a random member where they cancel out.
+    """Return the first embeddings and what groups contributed to their own products, (n_triples,).
 
-    And what groups contributed to their own products, (n_triples,).
+    These are the directions of all members' sums, or a random member where they cancel out.
     """
     own = torch.zeros_like(block.weight)
-    E, length = _directions(_sums(X, block, slice(0, block.n_own)))
+    E, length = normalise_columns(sum_documents(X, block, slice(0, block.n_own)))
     if problem.careful and problem.steps > 0:
         block.is_careful = (block.takes_steps & (block.n_groups > 1))[block.column]
         products = torch.as_tensor(problem.products_with_own_groups, device=own.device)
@@ -161,20 +161,20 @@ def _start(
     return E, own
 
 
-def _sums(X: CentredDocuments, block: LabelBlock, triples: torch.Tensor | slice) -> torch.Tensor:
-    """The sums of some triples' documents; what is only rounding becomes zero."""
-    sums = X.sums(block.weighted(triples))
-    sizes = block.totals(block.weight.abs(), triples)
+def sum_documents(X: CentredDocuments, block: LabelBlock, triples: torch.Tensor | slice) -> torch.Tensor:
+    """Return the sums of some triples' documents; what is only rounding becomes zero."""
+    sums = X.sum_weighted(block.spread_weights(triples))
+    sizes = block.sum_by_label(block.weight.abs(), triples)
     return torch.where(torch.linalg.vector_norm(sums, dim=0) > CANCELLED * sizes, sums, 0.0)
 
 
-def _directions(columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """(columns of unit length or zero, their lengths)."""
+def normalise_columns(columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return columns of unit length or zero, and their lengths."""
     length = torch.linalg.vector_norm(columns, dim=0)
     return columns / torch.where(length > 0, length, 1.0), length
 
 
-def _own_after_step(
+def update_own_shares(
     problem: AssignmentProblem,
     block: LabelBlock,
     own: torch.Tensor,
@@ -183,7 +183,7 @@ def _own_after_step(
     length: torch.Tensor,
     rho: torch.Tensor,
 ) -> torch.Tensor:
-    """What groups have contributed to their own products after the step of those that move, (n_triples,)."""
+    """Return what groups have contributed to their own products after the step of those that move, (n_triples,)."""
     careful = torch.nonzero(block.is_careful & moving[block.column]).ravel()
     if len(careful) == 0:
         return own

@@ -66,4 +66,11 @@ class DeepMIML(Method):
             raise DataError("no training document has a label", remedy="check the label column or the label file")
         progress = TrainingProgress(checkpoint, train, self.get_params())
         curve, weights = train_on_bags(train, Params(self.get_params()), progress)
-        return DeepMIMLModel(**self._facts(train), curve=curve, **weights)
+        return DeepMIMLModel(
+            **self._facts(train),
+            curve=curve,
+            hidden=weights["hidden"],
+            hidden_bias=weights["hidden_bias"],
+            concepts=weights["concepts"],
+            concepts_bias=weights["concepts_bias"],
+        )

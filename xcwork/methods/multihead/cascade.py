@@ -37,9 +37,9 @@ from torch.nn import functional as F
 from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import MixedRadix
 from xcwork.methods.multihead.heads import (
+    BatchTargets,
     Factor,
     Heads,
-    Targets,
     append_one,
     compute_binary_loss,
     compute_first_biases,
@@ -87,7 +87,7 @@ class CascadeHeads(Heads):
         pairs = np.unique(np.column_stack([rows, Y.indices // self.radix.places[stage]]), axis=0)
         return np.bincount(pairs[:, 1].astype(np.int64), minlength=self.radix.prefixes[stage])
 
-    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
         places = self.radix.places
         pairs = np.unique(np.column_stack([documents, codes // places[0]]), axis=0)
@@ -179,10 +179,10 @@ class CascadeHeads(Heads):
             found.append(Factor(f"head {stage + 1}, {what}", direction, bias, _log_sigmoid(logit)))
         return found
 
-    def embeddings(self) -> torch.Tensor:
+    def read_embeddings(self) -> torch.Tensor:
         return self.tables[-1].weight[:, :-1]
 
-    def floats_per_document(self) -> int:
+    def count_floats_per_document(self) -> int:
         widest = self.beam * max(self.radix.lengths[1:])
         return 4 * self.radix.lengths[0] + widest * (6 + self.tables[-1].weight.shape[1])
 

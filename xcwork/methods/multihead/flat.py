@@ -34,9 +34,9 @@ from torch.nn import functional as F
 from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import Lengths
 from xcwork.methods.multihead.heads import (
+    BatchTargets,
     Factor,
     Heads,
-    Targets,
     append_one,
     compute_binary_loss,
     compute_first_biases,
@@ -67,7 +67,7 @@ class FlatHeads(Heads):
         """Return the logits of the labels with the weights `rows`."""
         return append_one(features).to(rows.dtype) @ rows.T
 
-    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
         return self._compare(self.compute_logits(features, self.labels.take_rows()), documents, codes)
 
@@ -79,7 +79,7 @@ class FlatHeads(Heads):
             logits = logits[torch.from_numpy(documents).to(logits.device)]
         return F.cross_entropy(logits, torch.from_numpy(columns).to(logits.device))
 
-    def log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
+    def compute_log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
         """Return the log-probability of every code, (n, n_labels)."""
         logits = self.compute_logits(features, self.labels.take_rows())
         return F.logsigmoid(logits) if self.kind == "bce" else F.log_softmax(logits, dim=1)
@@ -98,13 +98,13 @@ class FlatHeads(Heads):
 
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         row = self.labels.take_rows(np.array([code]))[0]
-        log_probability = float(self.log_probabilities(features)[0, code])
+        log_probability = float(self.compute_log_probabilities(features)[0, code])
         return [Factor("classifier", row[:-1], float(row[-1]), log_probability)]
 
-    def embeddings(self) -> torch.Tensor:
+    def read_embeddings(self) -> torch.Tensor:
         return self.labels.weight[:, :-1]
 
-    def floats_per_document(self) -> int:
+    def count_floats_per_document(self) -> int:
         return 3 * self.n_labels
 
 
@@ -125,7 +125,7 @@ class SampledHeads(FlatHeads):
             return super().compute_logits(features, rows)
         return ARC_SCALE * F.normalize(features, dim=1).to(rows.dtype) @ F.normalize(rows[:, :-1], dim=1).T
 
-    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
         if len(codes) == 0:
             return features.sum() * 0.0
@@ -136,7 +136,7 @@ class SampledHeads(FlatHeads):
         logits = self.compute_logits(features, self.labels.take_rows(rows))
         return self._compare(self._widen_angles(logits, documents, columns), documents, columns)
 
-    def _compute_document_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def _compute_document_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         """Return the loss where every (document, label) pair meets its own head and S - 1 others."""
         documents, codes = targets.positives
         heads = draw_heads(codes // self.length, self.n_heads, self.sampled, targets.rng)  # (n_pairs, S)
@@ -150,7 +150,7 @@ class SampledHeads(FlatHeads):
         if self.kind == "ce":
             pair, column = np.arange(len(codes)), codes % self.length
         else:  # the other labels of the document may lie in the drawn heads too
-            pair, relevant = Targets(targets.Y[documents], targets.rng).positives
+            pair, relevant = BatchTargets(targets.Y[documents], targets.rng).positives
             slot = find_slots(heads, pair, relevant // self.length)
             pair, column = pair[slot >= 0], (slot * self.length + relevant % self.length)[slot >= 0]
         return self._compare(self._widen_angles(logits, pair, column), pair, column)
@@ -169,7 +169,7 @@ class SampledHeads(FlatHeads):
         # Around the document its length is a constant, and so is the length of the label's weights.
         weights = F.normalize(self.labels.take_rows(np.array([code]))[0, :-1], dim=0)
         direction = ARC_SCALE * weights / features.norm().clamp(min=1e-12)
-        return [Factor("classifier", direction, 0.0, float(self.log_probabilities(features)[0, code]))]
+        return [Factor("classifier", direction, 0.0, float(self.compute_log_probabilities(features)[0, code]))]
 
 
 def choose_batch_heads(

@@ -24,7 +24,7 @@ LABEL_SCALE = 0.5  # of the first weights of labels, over the root of their numb
 LOSSES = ("auto", "bce", "ce")
 
 
-class Targets(NamedTuple):
+class BatchTargets(NamedTuple):
     """The labels of a batch, and the random numbers of its step."""
 
     Y: sparse.csr_array  # (n, n_labels), columns in the order of codes
@@ -56,7 +56,7 @@ class Heads(nn.Module):
         """Set the first values; the biases give every class the frequency it has in `Y` (n_documents, n_labels)."""
         raise NotImplementedError
 
-    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         """Return the loss of a batch, a sum over labels and a mean over documents."""
         raise NotImplementedError
 
@@ -68,11 +68,11 @@ class Heads(nn.Module):
         """Return the factors of the score of one code for one document, `features` (1, width)."""
         raise NotImplementedError
 
-    def embeddings(self) -> torch.Tensor | None:
+    def read_embeddings(self) -> torch.Tensor | None:
         """Return one row per code, (n_labels, …), or None."""
         return None
 
-    def floats_per_document(self) -> int:
+    def count_floats_per_document(self) -> int:
         """Return how many numbers ranking one document needs, which decides how many are ranked together."""
         raise NotImplementedError
 

@@ -117,7 +117,7 @@ class MultiHeadModel(FittedModel):
 
     def label_embeddings(self) -> np.ndarray | None:
         """Return the weights of each label's classifier, where the heads have such."""
-        rows = self.network.heads.embeddings()
+        rows = self.network.heads.read_embeddings()
         if rows is None:
             return None
         embeddings = np.empty(rows.shape, np.float32)

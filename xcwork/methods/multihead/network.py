@@ -11,7 +11,7 @@ from scipy import sparse
 from torch import nn
 
 from xcwork.methods.multihead.backbones import Backbone
-from xcwork.methods.multihead.heads import Heads, Targets
+from xcwork.methods.multihead.heads import BatchTargets, Heads
 from xcwork.methods.multihead.row_table import RowTable
 
 MIN_ROWS = 16  # a product of fewer rows takes another path, whose last bits differ
@@ -40,7 +40,7 @@ class Network(nn.Module):
         self.backbone.initialise()
         self.heads.initialise(Y)
 
-    def compute_loss(self, X: sparse.csr_array, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, X: sparse.csr_array, targets: BatchTargets) -> torch.Tensor:
         """Return the loss of a batch."""
         return self.heads.compute_loss(self.backbone(self.backbone.prepare(X, self.device)), targets)
 

@@ -41,6 +41,8 @@ def rank_labels(
 
 def iterate_features(network: Network, X: sparse.csr_array) -> Iterator[torch.Tensor]:
     """Yield the features of the rows of `X`, as many as the heads can take; some empty rows may follow."""
-    size = int(np.clip(FLOATS_PER_BATCH // network.heads.floats_per_document(), MIN_ROWS, MAX_DOCUMENTS_PER_BATCH))
+    size = int(
+        np.clip(FLOATS_PER_BATCH // network.heads.count_floats_per_document(), MIN_ROWS, MAX_DOCUMENTS_PER_BATCH)
+    )
     for rows in batches(X, size, "ranking labels"):
         yield network.read(rows)

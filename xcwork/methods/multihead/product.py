@@ -29,9 +29,9 @@ from xcwork.kernels import cores_for
 from xcwork.kernels.best_sums import grid_top_k
 from xcwork.methods.multihead.codes import BitSlices, MixedRadix
 from xcwork.methods.multihead.heads import (
+    BatchTargets,
     Factor,
     Heads,
-    Targets,
     compute_binary_loss,
     compute_first_biases,
     count_documents,
@@ -70,7 +70,7 @@ class ProductHeads(Heads):
         """Where the codes of each head start among all outputs, and the end, (n_heads + 1,)."""
         return np.cumsum([0, *self.radix.lengths])
 
-    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
         logits = self.linear(features)[torch.from_numpy(documents).to(features.device)]
         digits = self.radix.digits(codes)  # (n, n_heads)
@@ -81,13 +81,13 @@ class ProductHeads(Heads):
         parts = zip(logits.split(self.radix.lengths, dim=1), right.T, strict=True)
         return torch.stack([F.cross_entropy(part, digit) for part, digit in parts]).sum()
 
-    def log_probabilities(self, features: torch.Tensor) -> list[torch.Tensor]:
+    def compute_log_probabilities(self, features: torch.Tensor) -> list[torch.Tensor]:
         """Return the log-probabilities of the codes of every head, (n, h) each."""
         parts = self.linear(features).split(self.radix.lengths, dim=1)
         return [compute_head_log_probabilities(part.double(), self.kind) for part in parts]
 
     def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
-        heads = [part.cpu().numpy() for part in self.log_probabilities(features)]
+        heads = [part.cpu().numpy() for part in self.compute_log_probabilities(features)]
         codes = np.flatnonzero(allowed)
         if len(codes) <= MAX_SCORED_LABELS:
             return self._score_codes(heads, codes, k, label_of)
@@ -120,7 +120,7 @@ class ProductHeads(Heads):
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         digits = self.radix.digits(np.array(code)).tolist()
         rows = [start + digit for start, digit in zip(self.starts.tolist(), digits, strict=False)]
-        log_probabilities = self.log_probabilities(features)
+        log_probabilities = self.compute_log_probabilities(features)
         return [
             Factor(
                 f"head {h + 1}, digit {digit}",
@@ -133,10 +133,10 @@ class ProductHeads(Heads):
 
     def measure_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
         """Return the share of documents whose digit each head gets right, and last that of all heads together."""
-        guesses = np.column_stack([part.argmax(1).cpu().numpy() for part in self.log_probabilities(features)])
+        guesses = np.column_stack([part.argmax(1).cpu().numpy() for part in self.compute_log_probabilities(features)])
         return _measure_shares(guesses == self.radix.digits(Y.indices[Y.indptr[:-1]]))
 
-    def floats_per_document(self) -> int:
+    def count_floats_per_document(self) -> int:
         return 8 * sum(self.radix.lengths)
 
 
@@ -154,25 +154,25 @@ class PowersetHeads(Heads):
         counts = np.bincount(columns.ravel(), minlength=len(self.linear.bias))
         self.linear.bias.data.copy_(compute_first_biases(counts, len(columns), self.kind))
 
-    def logits(self, features: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, features: torch.Tensor) -> torch.Tensor:
         """Return the logits of all codes, (n, n_heads, length)."""
         return self.linear(features).unflatten(1, (self.slices.n_heads, self.slices.length))
 
-    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         codes = self.slices.codes(targets.Y)
         if self.kind == "bce":
             rows = np.repeat(np.arange(len(codes)), codes.shape[1])
             columns = (codes + np.arange(codes.shape[1]) * self.slices.length).ravel()
             return compute_binary_loss(self.linear(features), rows, columns)
         right = torch.from_numpy(codes).to(features.device)
-        return F.cross_entropy(self.logits(features).transpose(1, 2), right, reduction="sum") / len(codes)
+        return F.cross_entropy(self.compute_logits(features).transpose(1, 2), right, reduction="sum") / len(codes)
 
-    def log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
+    def compute_log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
         """Return the log-probabilities of all codes, (n, n_heads, length)."""
-        return compute_head_log_probabilities(self.logits(features).double(), self.kind)
+        return compute_head_log_probabilities(self.compute_logits(features).double(), self.kind)
 
     def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
-        chances = self.slices.marginals(self.log_probabilities(features).exp().cpu().numpy())
+        chances = self.slices.marginals(self.compute_log_probabilities(features).exp().cpu().numpy())
         scores = np.full(chances.shape, -np.inf, np.float32)
         codes = np.flatnonzero(allowed)
         scores[:, label_of[codes]] = chances[:, codes]
@@ -180,12 +180,12 @@ class PowersetHeads(Heads):
 
     def choose_sets(self, features: torch.Tensor) -> sparse.csr_array:
         """Return the most likely label set of every document, (n, n_labels) in the order of codes."""
-        return self.slices.sets(self.log_probabilities(features).argmax(2).cpu().numpy())
+        return self.slices.sets(self.compute_log_probabilities(features).argmax(2).cpu().numpy())
 
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         head, bit = divmod(code, self.slices.bits)
         contains = torch.from_numpy(self.slices.members[:, bit] > 0).to(features.device)
-        chances = self.log_probabilities(features)[0, head][contains]
+        chances = self.compute_log_probabilities(features)[0, head][contains]
         log_probability = chances.logsumexp(0)
         # Several subsets contain the label; their logits count as much as the subsets are likely.
         shares = (chances - log_probability).exp().to(self.linear.weight.dtype)
@@ -196,10 +196,10 @@ class PowersetHeads(Heads):
 
     def measure_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
         """Return the share of documents whose slice each head gets right, and last that of the whole set."""
-        guesses = self.log_probabilities(features).argmax(2).cpu().numpy()
+        guesses = self.compute_log_probabilities(features).argmax(2).cpu().numpy()
         return _measure_shares(guesses == self.slices.codes(Y))
 
-    def floats_per_document(self) -> int:
+    def count_floats_per_document(self) -> int:
         return 6 * self.slices.n_heads * self.slices.length
 
 

@@ -33,8 +33,8 @@ from xcwork.errors import ConfigError
 from xcwork.methods.multihead.flat import FlatHeads, choose_batch_heads
 from xcwork.methods.multihead.heads import (
     LABEL_SCALE,
+    BatchTargets,
     Factor,
-    Targets,
     compute_binary_loss,
     compute_first_biases,
     count_documents,
@@ -69,7 +69,7 @@ class ShardedHeads(FlatHeads):
                 self.labels.weight[begin - first : end - first] = drawn[begin - start : end - start]
         self.labels.weight[:, -1] = compute_first_biases(count_documents(Y), Y.shape[0], self.kind)[first:stop]
 
-    def compute_loss(self, features: torch.Tensor, targets: Targets) -> torch.Tensor:
+    def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
         if len(codes) == 0 and self.sampled is not None:
             return features.sum() * 0.0
@@ -114,10 +114,10 @@ class ShardedHeads(FlatHeads):
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         raise ConfigError(WHOLE_MODEL)
 
-    def embeddings(self) -> torch.Tensor:
+    def read_embeddings(self) -> torch.Tensor:
         raise ConfigError(WHOLE_MODEL)
 
-    def floats_per_document(self) -> int:
+    def count_floats_per_document(self) -> int:
         return 3 * -(-self.n_labels // self.shard.group.size)  # the same on all ranks, which rank batches together
 
 

@@ -26,7 +26,7 @@ from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import Curve, train_epochs
 from xcwork.methods.model import Params
 from xcwork.methods.multihead.backbones import SeededDropout
-from xcwork.methods.multihead.heads import Targets
+from xcwork.methods.multihead.heads import BatchTargets
 from xcwork.methods.multihead.network import Network
 from xcwork.methods.multihead.prediction import find_allowed_codes, rank_labels
 from xcwork.methods.multihead.row_table import RowTable
@@ -175,7 +175,7 @@ class NetworkTrainer:
         left = 1 - (self.epoch * self.steps + number) / (self.schedule.epochs * self.steps)
         for group in self.optimiser.param_groups:
             group["lr"] = self.schedule.learning_rate * left
-        loss = self.network.compute_loss(self.X[rows], Targets(self.Y[rows], self.rng))
+        loss = self.network.compute_loss(self.X[rows], BatchTargets(self.Y[rows], self.rng))
         release(self.X)
         self.optimiser.zero_grad()
         loss.backward()
