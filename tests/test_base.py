@@ -34,7 +34,7 @@ class DeclaredModel(FittedModel):
         return (found if among is None else found.among(among)).head(k)
 
     def explain(self, x, label):
-        return Explanation.of([], exact=True, score=label)
+        return Explanation.from_parts([], exact=True, score=label)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -269,13 +269,13 @@ def test_parameters_of_a_model_do_not_change(jumble):
 @pytest.mark.parametrize(
     ("explanation", "exact", "score", "predicted"),
     [
-        (Explanation.of([Part("a", "x", 4.0), Part("b", "x", 1.0)]), True, 5.0, None),
-        (Explanation.of([Part("a", "x", 4.0), Part("b", "x", 1.0001)]), True, 5.0001, None),
-        (Explanation.of([Part("a", "x", 4.0)], exact=True), False, 5.0, None),
-        (Explanation.of([Part("a", "x", 4.0)], exact=True, score=5.0), False, 5.0, None),
-        (Explanation.of([Part("a", "x", 0.5)], predicted=5.00001, link="a link"), True, 0.5, 5.00001),
-        (Explanation.of([Part("a", "x", 0.5)], predicted=0.6, link="a link"), False, 0.5, 5.0),
-        (Explanation.of([Part("a", "x", 0.5)], score=0.6, predicted=5.0, link="a link"), False, 0.6, 5.0),
+        (Explanation.from_parts([Part("a", "x", 4.0), Part("b", "x", 1.0)]), True, 5.0, None),
+        (Explanation.from_parts([Part("a", "x", 4.0), Part("b", "x", 1.0001)]), True, 5.0001, None),
+        (Explanation.from_parts([Part("a", "x", 4.0)], exact=True), False, 5.0, None),
+        (Explanation.from_parts([Part("a", "x", 4.0)], exact=True, score=5.0), False, 5.0, None),
+        (Explanation.from_parts([Part("a", "x", 0.5)], predicted=5.00001, link="a link"), True, 0.5, 5.00001),
+        (Explanation.from_parts([Part("a", "x", 0.5)], predicted=0.6, link="a link"), False, 0.5, 5.0),
+        (Explanation.from_parts([Part("a", "x", 0.5)], score=0.6, predicted=5.0, link="a link"), False, 0.6, 5.0),
     ],
 )
 def test_an_explanation_is_exact_if_it_adds_up_to_what_is_predicted(jumble, explanation, exact, score, predicted):

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from xcwork.cli import app
 from xcwork.cli.documents import BATCH_SIZE
-from xcwork.core.dataset import first_fingerprint
+from xcwork.core.dataset import compute_first_fingerprint
 from xcwork.data.load import load_dataset
 from xcwork.runs import RunStore
 
@@ -259,7 +259,7 @@ def test_compare_knows_the_data_of_a_run_that_recorded_the_first_kind_of_fingerp
     old = RunStore(workbench.home).open(runs[1])
     dataset, recorded = load_dataset(workbench.data, home=workbench.home), old.config["dataset"]
     try:
-        old.complete_config(dataset=recorded | {"fingerprint": first_fingerprint(dataset)})
+        old.complete_config(dataset=recorded | {"fingerprint": compute_first_fingerprint(dataset)})
         assert runs[1] in xcwork_json("compare", *runs)["differences"]
         assert runs[0] in xcwork_json("compare", *runs[::-1])["differences"]
         old.complete_config(dataset=recorded | {"fingerprint": "0123456789abcdef"})

@@ -50,7 +50,7 @@ def test_predictions_show_names_and_bars():
 
 def test_explanations_show_their_parts():
     parts = [Part(f"t{i}", HOSTILE, (-1.0) ** i * (30 - i), {"kind": "learned pair"}) for i in range(30)]
-    explanation = Explanation.of(parts, exact=True, label=HOSTILE, predicted=0.2, link="sigmoid")
+    explanation = Explanation.from_parts(parts, exact=True, label=HOSTILE, predicted=0.2, link="sigmoid")
     html = explanation._repr_html_()
     assert "<script>" not in html
     assert "(15 smaller parts)" in html

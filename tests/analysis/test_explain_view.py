@@ -19,8 +19,8 @@ parts = st.lists(
 @given(parts, st.integers(1, 6), st.floats(-3, 3))
 def test_the_rows_always_sum_to_the_score(some, limit, missing):
     for explanation in (
-        Explanation.of(some, exact=True),
-        Explanation.of(some, exact=False, score=sum(part.value for part in some) + missing),
+        Explanation.from_parts(some, exact=True),
+        Explanation.from_parts(some, exact=False, score=sum(part.value for part in some) + missing),
     ):
         table = make_view(explanation, limit=limit).table
         assert table["value"].sum() == pytest.approx(explanation.score, abs=1e-6)
@@ -30,7 +30,7 @@ def test_the_rows_always_sum_to_the_score(some, limit, missing):
 
 def test_values_and_kinds_are_filled_in():
     table = make_view(
-        Explanation.of(
+        Explanation.from_parts(
             [
                 Part("a", "a", 0.5),
                 Part(
@@ -65,31 +65,33 @@ def test_values_and_kinds_are_filled_in():
 
 
 def test_small_parts_are_put_together_and_counted():
-    shown = make_view(Explanation.of([Part(f"t{i}", "x", 10.0 - i) for i in range(6)], exact=True, label="L"), limit=2)
+    shown = make_view(
+        Explanation.from_parts([Part(f"t{i}", "x", 10.0 - i) for i in range(6)], exact=True, label="L"), limit=2
+    )
     assert shown.table["document_term"].tolist() == ["t0", "t1", "(4 smaller parts)"]
     assert shown.table["kind"].tolist()[-1] == "other"
     assert shown.n_parts == 6
     assert shown.sentence == "6 parts add up to the score 45.0000; the largest is t0 × x with +10.0000."
     with pytest.raises(ConfigError, match="at least 1 part"):
-        make_view(Explanation.of([], exact=True), limit=0)
+        make_view(Explanation.from_parts([], exact=True), limit=0)
 
 
 def test_another_scale_is_said():
-    explanation = Explanation.of([Part("a", "x", -1.5)], exact=True, predicted=0.18, link="sigmoid")
+    explanation = Explanation.from_parts([Part("a", "x", -1.5)], exact=True, predicted=0.18, link="sigmoid")
     assert "shown as 0.1800 (sigmoid)" in make_view(explanation).sentence
 
 
 @given(parts, parts, st.integers(1, 4))
 def test_changes_sum_to_the_change_of_the_score(old, new, limit):
-    before, after = Explanation.of(old, exact=True), Explanation.of(new, exact=False, score=1.0)
+    before, after = Explanation.from_parts(old, exact=True), Explanation.from_parts(new, exact=False, score=1.0)
     changes = compare_explanations(before, after, limit=limit)
     assert changes["change"].sum() == pytest.approx(1.0 - before.score, abs=1e-6)
     assert len(changes) <= limit + 1
 
 
 def test_changes_are_named():
-    before = Explanation.of([Part("a", "x", 1.0), Part("b", "x", 0.5), Part("c", "x", 0.1)], exact=True)
-    after = Explanation.of([Part("b", "x", 0.2), Part("c", "x", 0.1), Part("d", "x", 2.0)], exact=True)
+    before = Explanation.from_parts([Part("a", "x", 1.0), Part("b", "x", 0.5), Part("c", "x", 0.1)], exact=True)
+    after = Explanation.from_parts([Part("b", "x", 0.2), Part("c", "x", 0.1), Part("d", "x", 2.0)], exact=True)
     assert dict(compare_explanations(before, after)[["document_term", "state"]].itertuples(index=False)) == {
         "a": "gone",
         "b": "changed",

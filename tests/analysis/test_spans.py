@@ -89,5 +89,5 @@ def test_highlighting_escapes_and_tells_for_from_against_without_colour():
 
 
 def test_a_term_counts_over_all_label_terms():
-    explanation = Explanation.of([Part("a", "x", 0.5), Part("a", "y", -0.2), Part("b", "x", 1.0)], exact=True)
+    explanation = Explanation.from_parts([Part("a", "x", 0.5), Part("a", "y", -0.2), Part("b", "x", 1.0)], exact=True)
     assert term_weights(explanation) == pytest.approx({"a": 0.3, "b": 1.0})

@@ -147,11 +147,11 @@ def test_an_ambiguous_label_name_is_refused_with_the_ids() -> None:
 
 
 def test_new_labels_come_after_the_others() -> None:
-    labels = small_split().labels.extended(["new"], ["a new text"], sparse.csr_array(np.ones((1, 3), np.float32)))
+    labels = small_split().labels.extend(["new"], ["a new text"], sparse.csr_array(np.ones((1, 3), np.float32)))
     assert (len(labels), labels.id_of("new"), labels.texts[4], labels.parents[4]) == (5, 4, "a new text", [])
     assert labels.Z.shape == (5, 3)
     with pytest.raises(DataError, match="no text"):
-        LabelSpace(["a"]).extended(["b"], ["b"], labels.Z[:1])
+        LabelSpace(["a"]).extend(["b"], ["b"], labels.Z[:1])
 
 
 def test_a_stored_dataset_comes_back_whole(tmp_path: Path) -> None:

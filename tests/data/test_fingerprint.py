@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.core.dataset import Dataset, first_fingerprint
+from xcwork.core.dataset import Dataset, compute_first_fingerprint
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.propensity import Propensity
@@ -96,7 +96,9 @@ def test_line_breaks_in_names_do_not_collide():
         replace(dataset, train=replace(dataset.train, groups=groups)) for groups in (["a", "\nb"], ["a\n", "b"])
     )
     assert one.fingerprint != two.fingerprint
-    assert first_fingerprint(one) == first_fingerprint(two)  # what the prefix of a fingerprint tells apart
+    assert compute_first_fingerprint(one) == compute_first_fingerprint(
+        two
+    )  # what the prefix of a fingerprint tells apart
 
 
 @given(one=CONTENT, other=CONTENT)
@@ -118,7 +120,7 @@ def test_arrays_of_the_same_bytes_but_another_shape_or_type_differ():
 
 def test_fingerprints_of_earlier_versions_are_still_recognised():
     dataset = small_dataset()
-    recorded = first_fingerprint(dataset)
+    recorded = compute_first_fingerprint(dataset)
     assert dataset.recognises(recorded)
     assert dataset.recognises(None)
     assert not dataset.recognises("0123456789abcdef")
@@ -128,7 +130,7 @@ def test_fingerprints_of_earlier_versions_are_still_recognised():
 def test_the_first_version_is_computed_as_it_was():
     X = sparse.csr_array(np.eye(2, dtype=np.float32))
     split = Split(X, X, LabelSpace(["a", "b"]), Features(2), groups=["g", "g"])
-    assert first_fingerprint(Dataset("tiny", split, split)) == "8b9ab2e20bbc04af"
+    assert compute_first_fingerprint(Dataset("tiny", split, split)) == "8b9ab2e20bbc04af"
 
 
 @pytest.mark.parametrize(

@@ -102,12 +102,12 @@ def test_siamesexml_chooses_weights_on_whole_bags(bags, monkeypatch):
     ascent = fusion.FactorAscent.run
     monkeypatch.setattr(fusion.FactorAscent, "run", lambda self: learned_from.append(self.documents) or ascent(self))
     ids = np.tile(np.arange(9, dtype=np.int32), (200, 1))
-    values = np.random.default_rng(0).random((len(fusion.NAMES), 200, 9), np.float32)
-    places = list(range(len(fusion.NAMES)))
+    values = np.random.default_rng(0).random((len(fusion.SCORE_NAMES), 200, 9), np.float32)
+    places = list(range(len(fusion.SCORE_NAMES)))
     group_of = find_groups_sharing_labels(bags)
     fusion.choose_weights(fusion.ScoredCandidates(ids, values), bags.Y, bags.label_frequencies, places, group_of)
     folds = [np.flatnonzero(~documents) for documents in learned_from if not documents.all()]
-    assert len(folds) >= fusion.FOLDS
+    assert len(folds) >= fusion.N_FOLDS
     assert not any(torn(bags, fold) for fold in folds)
 
 

@@ -49,7 +49,7 @@ def test_a_large_folder_is_mapped_by_itself(dataset: Dataset, tmp_path: Path, mo
     folder = written(dataset, tmp_path / "big")
     assert mapped_arrays.mapping_of(load_dataset(folder, home=tmp_path).train.X.data) is None
     assert mapped_arrays.mapping_of(load_dataset(folder, home=tmp_path, mapped=True).train.X.data) is not None
-    monkeypatch.setattr("xcwork.core.dataset.MAPPED_FROM", 1000)
+    monkeypatch.setattr("xcwork.core.dataset.MIN_MAPPED_BYTES", 1000)
     assert mapped_arrays.mapping_of(load_dataset(folder, home=tmp_path).train.X.data) is not None
 
 

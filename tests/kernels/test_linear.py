@@ -19,7 +19,7 @@ def problem(seed: int = 0, n_labels: int = 3):
     scores = X @ rng.normal(size=(D, n_labels)) + 0.3 * rng.normal(size=(N, n_labels))
     positive = np.ascontiguousarray((scores > np.quantile(scores, 0.8, axis=0)).T)
     rows = svm.Rows(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64))
-    block = svm.Block(
+    block = svm.LabelBlock(
         np.zeros((n_labels, D), np.float32),
         np.zeros(n_labels, np.float32),
         np.zeros((n_labels, N), np.float32),
@@ -34,11 +34,11 @@ def curvature_of(X: np.ndarray, C: float) -> np.ndarray:
     return (np.square(X).sum(axis=1) + 1 + 0.5 / C).astype(np.float32)
 
 
-def signs(block: svm.Block) -> np.ndarray:
+def signs(block: svm.LabelBlock) -> np.ndarray:
     return np.where(block.positive, 1.0, -1.0)
 
 
-def projected_gradients(X: np.ndarray, block: svm.Block, C: float) -> np.ndarray:
+def projected_gradients(X: np.ndarray, block: svm.LabelBlock, C: float) -> np.ndarray:
     """The plain twin of the optimality check, (n_labels, n_documents)."""
     margins = block.weights @ X.T + block.bias[:, None]
     G = signs(block) * margins - 1 + block.alpha / (2 * C)
@@ -52,9 +52,9 @@ def primal(X: np.ndarray, y: np.ndarray, w: np.ndarray, b: float, C: float) -> f
 def solve(rows, curvature, block, C, tolerance, rounds=500):
     live = np.arange(len(block.bias))
     for _ in range(rounds):
-        svm.margins(rows, np.ascontiguousarray(block.weights[live].T), block, live)
+        svm.compute_margins(rows, np.ascontiguousarray(block.weights[live].T), block, live)
         worst = np.empty(len(live), np.float32)
-        svm.improve(rows, curvature, block, live, C, tolerance, 5, worst)
+        svm.improve_labels(rows, curvature, block, live, C, tolerance, 5, worst)
         live = live[worst > tolerance]
         if len(live) == 0:
             return
@@ -66,7 +66,7 @@ def test_margins_are_the_product():
     rng = np.random.default_rng(1)
     block.weights[:], block.bias[:] = rng.normal(size=(3, D)), rng.normal(size=3)
     live = np.array([2, 0])
-    svm.margins(rows, np.ascontiguousarray(block.weights[live].T), block, live)
+    svm.compute_margins(rows, np.ascontiguousarray(block.weights[live].T), block, live)
     expected = block.weights @ X.T + block.bias[:, None]
     np.testing.assert_allclose(block.margins[live], expected[live], rtol=1e-4, atol=1e-5)
     assert (block.margins[1] == 0).all()
@@ -101,7 +101,7 @@ def test_a_finished_label_is_left_alone():
     solve(rows, curvature_of(X, 1.0), block, 1.0, 0.01)
     before = [part.copy() for part in block]
     worst = np.empty(3, np.float32)
-    svm.improve(rows, curvature_of(X, 1.0), block, np.arange(3), 1.0, 0.01, 5, worst)
+    svm.improve_labels(rows, curvature_of(X, 1.0), block, np.arange(3), 1.0, 0.01, 5, worst)
     assert (worst <= 0.01).all()
     for part, old in zip(block, before, strict=True):
         np.testing.assert_array_equal(part, old)
@@ -122,13 +122,13 @@ def test_turning_documents_positive_keeps_the_sums():
 
 def test_the_working_set_is_support_positives_and_the_worst_violators(monkeypatch):
     rng = np.random.default_rng(2)
-    n = 3 * svm.MORE
+    n = 3 * svm.MAX_EXTRA_VIOLATORS
     alpha, positive = np.zeros(n, np.float32), np.zeros(n, bool)
     alpha[:10], positive[5:20] = 0.5, True
     projected = -rng.random(n).astype(np.float32)
-    chosen = svm.working_set(alpha, positive, projected, np.float32(0.25))
+    chosen = svm.choose_working_set(alpha, positive, projected, np.float32(0.25))
     others = np.flatnonzero((projected < -0.25) & (np.arange(n) >= 20))
-    worst = others[np.argsort(projected[others])][: svm.MORE + 20]
+    worst = others[np.argsort(projected[others])][: svm.MAX_EXTRA_VIOLATORS + 20]
     assert len(others) > len(worst)
     assert sorted(chosen.tolist()) == sorted([*range(20), *worst.tolist()])
 

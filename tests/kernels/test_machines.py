@@ -7,13 +7,13 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from xcwork.kernels.svm_batch import by_inner_products, from_negatives, one_by_one
-from xcwork.kernels.svm_gram import descend_gram, gram, transposed
+from xcwork.kernels.svm_batch import solve_by_inner_products, solve_from_negatives, solve_one_by_one
+from xcwork.kernels.svm_gram import compute_gram, descend_gram, transpose_rows
 from xcwork.sparse import Rows
 
 pytestmark = pytest.mark.slow
 
-WAYS = pytest.mark.parametrize("train", [one_by_one, from_negatives, by_inner_products])
+WAYS = pytest.mark.parametrize("train", [solve_one_by_one, solve_from_negatives, solve_by_inner_products])
 
 
 def problem(seed: int, n_documents: int = 60, n_features: int = 20, n_labels: int = 3):
@@ -68,7 +68,7 @@ def test_the_gram_matrix_has_dense_and_sparse_columns():
     rows_of_rare = sparse.csr_array((X * (shares > 0.5) + X * (np.arange(30) % 7 == 0)).astype(np.float32))
     for matrix in (rows, Rows(rows_of_rare.data, rows_of_rare.indices, rows_of_rare.indptr.astype(np.int64))):
         dense = sparse.csr_array(matrix, shape=(70, 30)).toarray()
-        np.testing.assert_allclose(gram(matrix, 30), dense @ dense.T + 1, rtol=1e-5)
+        np.testing.assert_allclose(compute_gram(matrix, 30), dense @ dense.T + 1, rtol=1e-5)
 
 
 def test_rare_features_take_the_sparse_way():
@@ -77,19 +77,19 @@ def test_rare_features_take_the_sparse_way():
     X[:4, 45] = 2  # a tenth of the documents
     csr = sparse.csr_array(X)
     rows = Rows(csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int64))
-    np.testing.assert_array_equal(gram(rows, 50), X @ X.T + 1)
+    np.testing.assert_array_equal(compute_gram(rows, 50), X @ X.T + 1)
 
 
 def test_transposing():
     X, _, rows = problem(5)
-    found = sparse.csr_array(transposed(rows, 20), shape=(20, 60))
+    found = sparse.csr_array(transpose_rows(rows, 20), shape=(20, 60))
     np.testing.assert_array_equal(found.toarray(), X.T.astype(np.float32))
     assert found.has_sorted_indices
 
 
 def test_descent_by_inner_products_ends_within_the_tolerance():
     _, positive, rows = problem(6)
-    K = gram(rows, 20)
+    K = compute_gram(rows, 20)
     for tolerance in (0.5, 0.05, 0.005):
         alpha, _ = descend_gram(K, positive[1], 1.0, tolerance, 1000, np.uint64(3))
         y = np.where(positive[1], 1, -1)

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from xcwork.kernels import text_codes as codes
-from xcwork.kernels.text_format import BYTES_AN_ENTRY, format_rows
+from xcwork.kernels.text_format import BYTES_PER_ENTRY, format_rows
 from xcwork.kernels.text_parse import parse_rows
 
 
@@ -31,14 +31,14 @@ def parse_values(text: bytes) -> tuple[int, np.ndarray]:
         ids,
         values,
         ends,
-        codes.empty_seen(),
+        codes.make_empty_seen(),
     )
     return error, values
 
 
 def written(values: np.ndarray) -> bytes:
     starts = np.array([0, len(values)], np.int32)
-    out = np.empty(BYTES_AN_ENTRY * len(values) + 1, np.uint8)
+    out = np.empty(BYTES_PER_ENTRY * len(values) + 1, np.uint8)
     size = format_rows(0, 1, False, starts, starts[:0], starts, np.arange(len(values), dtype=np.int32), values, out)
     return out[:size].tobytes()
 

@@ -7,11 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.centred_sums import FAR, Documents, Sum, add, add_sum, clear, cosines, length_of, product_of, summed
+from xcwork.kernels.centred_sums import (
+    EMPTY_DOCUMENT_COSINE,
+    CentredDocuments,
+    CentredSum,
+    add_row,
+    add_sum,
+    clear_sum,
+    fill_cosines,
+    measure_length,
+    multiply_sums,
+    sum_members,
+)
 
 
-def empty_sum(n_features: int) -> Sum:
-    return Sum(
+def empty_sum(n_features: int) -> CentredSum:
+    return CentredSum(
         np.zeros(n_features),
         np.empty(n_features, np.int32),
         np.zeros(n_features, bool),
@@ -20,7 +31,7 @@ def empty_sum(n_features: int) -> Sum:
     )
 
 
-def documents(seed: int, centre: bool, n: int = 7, d: int = 5) -> tuple[Documents, np.ndarray]:
+def documents(seed: int, centre: bool, n: int = 7, d: int = 5) -> tuple[CentredDocuments, np.ndarray]:
     """Documents for the kernels, one of them empty, and the vectors they stand for."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
@@ -32,7 +43,7 @@ def documents(seed: int, centre: bool, n: int = 7, d: int = 5) -> tuple[Document
     scale = np.where(there, 1 / np.maximum(lengths, 1e-12), 0.0)
     rows = sparse.csr_array(X.astype(np.float32))
     parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int64))
-    return Documents(*parts, scale, X @ mean, mean, np.array([mean @ mean])), scale[:, None] * (X - mean)
+    return CentredDocuments(*parts, scale, X @ mean, mean, np.array([mean @ mean])), scale[:, None] * (X - mean)
 
 
 @settings(max_examples=50)
@@ -45,16 +56,16 @@ def test_products_lengths_and_cosines_are_those_of_the_written_out_vectors(seed:
     for total, place in ((one, 0), (other, 1)):
         for i in rng.integers(0, 7, 4):
             weight = float(rng.normal())
-            add(total, rows, i, weight)
+            add_row(total, rows, i, weight)
             expected[place] += weight * vectors[i]
     square = rows.mean_square[0]
-    np.testing.assert_allclose(product_of(one, other, square), expected[0] @ expected[1], atol=1e-9)
-    np.testing.assert_allclose(length_of(one, square), np.linalg.norm(expected[0]), atol=1e-6)
+    np.testing.assert_allclose(multiply_sums(one, other, square), expected[0] @ expected[1], atol=1e-9)
+    np.testing.assert_allclose(measure_length(one, square), np.linalg.norm(expected[0]), atol=1e-6)
     add_sum(one, other, 0.5)
     mixed = expected[0] + 0.5 * expected[1]
     members, found = np.arange(7, dtype=np.int32), np.full(7, np.nan)
-    cosines(one, 2.0, rows, members, 1, 5, found)
-    wanted = np.where(rows.scale > 0, 2 * vectors @ mixed, FAR)
+    fill_cosines(one, 2.0, rows, members, 1, 5, found)
+    wanted = np.where(rows.scale > 0, 2 * vectors @ mixed, EMPTY_DOCUMENT_COSINE)
     np.testing.assert_allclose(found[1:5], wanted[1:5], atol=1e-9)
     assert np.isnan(found[[0, 5, 6]]).all()
 
@@ -64,23 +75,23 @@ def test_products_lengths_and_cosines_are_those_of_the_written_out_vectors(seed:
 def test_the_sum_of_a_group_is_added_like_its_members(seed: int, centre: bool):
     rows, vectors = documents(seed, centre)
     members = sparse.csr_array(np.array([[1, 1, 0, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 0], [1, 0, 0, 0, 0, 0, 0]], float))
-    groups, total = summed(rows, members), empty_sum(5)
+    groups, total = sum_members(rows, members), empty_sum(5)
     for group, weight in ((0, 2.0), (1, -0.5), (2, 3.0)):  # the last has an empty document alone
-        add(total, groups, group, weight)
+        add_row(total, groups, group, weight)
     expected = np.array([2.0, -0.5, 3.0]) @ (members @ vectors)
-    np.testing.assert_allclose(length_of(total, rows.mean_square[0]), np.linalg.norm(expected), atol=1e-6)
+    np.testing.assert_allclose(measure_length(total, rows.mean_square[0]), np.linalg.norm(expected), atol=1e-6)
     found = np.empty(7)
-    cosines(total, 1.0, rows, np.arange(7, dtype=np.int32), 0, 7, found)
-    np.testing.assert_allclose(found, np.where(rows.scale > 0, vectors @ expected, FAR), atol=1e-6)
+    fill_cosines(total, 1.0, rows, np.arange(7, dtype=np.int32), 0, 7, found)
+    np.testing.assert_allclose(found, np.where(rows.scale > 0, vectors @ expected, EMPTY_DOCUMENT_COSINE), atol=1e-6)
 
 
 def test_a_cleared_sum_is_an_empty_one():
     rows, _ = documents(3, True)
     total = empty_sum(5)
     for i in range(7):
-        add(total, rows, i, 1.0)
-    clear(total)
+        add_row(total, rows, i, 1.0)
+    clear_sum(total)
     assert not total.values.any()
     assert not total.in_use.any()
     assert total.count[0] == 0
-    assert length_of(total, rows.mean_square[0]) == 0
+    assert measure_length(total, rows.mean_square[0]) == 0

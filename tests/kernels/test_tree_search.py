@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.tree_search import _leap, weights_along
+from xcwork.kernels.tree_search import _leap_to_node, collect_path_weights
 from xcwork.methods.label_tree.forest import Forest, NodeClassifiers
 from xcwork.methods.label_tree.prediction import BeamSearch
 from xcwork.methods.label_tree.shape import TreeShape
@@ -96,7 +96,7 @@ def test_blocks_of_documents_do_not_matter(monkeypatch):
 def test_leaps_end_where_a_walk_step_by_step_would(nodes, node, start):
     nodes, start = np.array(nodes, np.int32), min(start, len(nodes))
     expected = next((row for row in range(start, len(nodes)) if nodes[row] >= node), len(nodes))
-    assert _leap(nodes, start, len(nodes), node) == expected
+    assert _leap_to_node(nodes, start, len(nodes), node) == expected
 
 
 def test_the_classifier_of_a_slot_is_found_again():
@@ -120,4 +120,4 @@ def test_weights_along_a_path_are_those_of_its_classifiers():
             expected = np.zeros((len(path), N_FEATURES))
             for step, (features, weights) in enumerate(map(forest.classifier, path)):
                 expected[step, features] = weights
-            np.testing.assert_array_equal(weights_along(forest.trees, np.array(path), terms), expected[:, terms])
+            np.testing.assert_array_equal(collect_path_weights(forest.trees, np.array(path), terms), expected[:, terms])

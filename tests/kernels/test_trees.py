@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.tree_training import by_feature, cluster, gather
+from xcwork.kernels.tree_training import cluster_rows, gather_rows, group_by_feature
 from xcwork.sparse import Rows
 
 
@@ -47,7 +47,7 @@ def test_clustering_is_spherical_k_means(seed, balanced):
     V = unit(rng.random((31, 12)) * (rng.random((31, 12)) < 0.5))
     members = np.sort(rng.choice(31, 20, replace=False)).astype(np.int32)
     starts = rng.choice(20, 2 if balanced else 4, replace=False)
-    found = cluster(rows_of(V), 12, members, starts, balanced, 1e-4, 50)
+    found = cluster_rows(rows_of(V), 12, members, starts, balanced, 1e-4, 50)
     np.testing.assert_array_equal(found, plain_cluster(V[members], starts, balanced, 1e-4, 50))
 
 
@@ -55,13 +55,13 @@ def test_clustering_is_spherical_k_means(seed, balanced):
 def test_balanced_halves_differ_by_one_at_most(n, seed):
     rng = np.random.default_rng(seed)
     V = unit(np.round(rng.random((n, 5)), 1))  # with ties
-    found = cluster(rows_of(V), 5, np.arange(n, dtype=np.int32), rng.choice(n, 2, replace=False), True, 1e-4, 50)
+    found = cluster_rows(rows_of(V), 5, np.arange(n, dtype=np.int32), rng.choice(n, 2, replace=False), True, 1e-4, 50)
     assert np.bincount(found, minlength=2).tolist() == [(n + 1) // 2, n // 2]
 
 
 def test_planted_clusters_are_found():
     V = unit(np.repeat(np.eye(3), 5, axis=0) + np.random.default_rng(0).random((15, 3)) / 10)
-    found = cluster(rows_of(V), 3, np.arange(15, dtype=np.int32), np.array([0, 5, 10]), False, 1e-4, 50)
+    found = cluster_rows(rows_of(V), 3, np.arange(15, dtype=np.int32), np.array([0, 5, 10]), False, 1e-4, 50)
     assert found.tolist() == [0] * 5 + [1] * 5 + [2] * 5
 
 
@@ -71,7 +71,7 @@ def test_gathered_rows_are_the_rows_without_unused_columns(seed, n_features):
     X = np.zeros((9, n_features))
     X[:, -14:] = rng.random((9, 14)) * (rng.random((9, 14)) < 0.2)
     documents = np.flatnonzero(rng.random(9) < 0.5)
-    local, features = gather(rows_of(X), n_features, documents)
+    local, features = gather_rows(rows_of(X), n_features, documents)
     chosen = X[documents].astype(np.float32)
     assert features.tolist() == np.flatnonzero(chosen.any(axis=0)).tolist()
     found = sparse.csr_array(local, shape=(len(documents), len(features))).toarray()
@@ -82,7 +82,7 @@ def test_gathered_rows_are_the_rows_without_unused_columns(seed, n_features):
 def test_small_weights_are_dropped_and_the_rest_is_ordered_by_feature(least):
     rng = np.random.default_rng(3)
     weights = (rng.standard_normal((4, 7)) * (rng.random((4, 7)) < 0.7)).astype(np.float32)
-    starts, slots, values = by_feature(weights, np.float32(least))
+    starts, slots, values = group_by_feature(weights, np.float32(least))
     found = sparse.csr_array((values, slots, starts), shape=(7, 4)).toarray()
     np.testing.assert_array_equal(found, np.where(np.abs(weights) >= least, weights, 0).T)
     assert (values != 0).all()

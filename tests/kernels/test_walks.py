@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.core.topk import MISSING, TopK
-from xcwork.kernels.random_walks import most_visited
+from xcwork.kernels.random_walks import find_most_visited
 
 RESTART = 0.8
 
@@ -16,7 +16,7 @@ def walk(Y: sparse.csr_array, k: int, steps: int, seed: int = 0) -> TopK:
     walkers = np.flatnonzero(np.diff(carriers.indptr))
     random = np.random.default_rng(seed).integers(1, 2**63, len(walkers), dtype=np.uint64)
     best = TopK.empty(len(walkers), k)
-    most_visited(
+    find_most_visited(
         carriers.indices, carriers.indptr, Y.indices, Y.indptr, walkers, random, steps, RESTART, best.ids, best.scores
     )
     return best

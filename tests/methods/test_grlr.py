@@ -11,7 +11,7 @@ from scipy import sparse
 from tests.support.planted_groups import planted
 from xcwork.data.groups import Groups, collect_groups
 from xcwork.errors import ConfigError
-from xcwork.kernels.grlr import SETTLED
+from xcwork.kernels.grlr import SETTLED_STEPS
 from xcwork.methods.common.grlr import (
     LabelAssignment,
     assign_labels,
@@ -83,7 +83,11 @@ def literal_grlr(
     for _ in range(steps):
         chosen = {j: first_best(np.flatnonzero(members[j]), near(X[members[j]], e - own[j])) for j in own}
         history.append(chosen)
-        if careful and len(history) > SETTLED and all(earlier == chosen for earlier in history[-SETTLED - 1 :]):
+        if (
+            careful
+            and len(history) > SETTLED_STEPS
+            and all(earlier == chosen for earlier in history[-SETTLED_STEPS - 1 :])
+        ):
             break
         total = sum((weights[j] * X[i] for j, i in chosen.items()), np.zeros(X.shape[1]))
         if np.linalg.norm(total) <= 1e-5:

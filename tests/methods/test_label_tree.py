@@ -11,7 +11,7 @@ from scipy import sparse
 import xcwork
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
-from xcwork.kernels.tree_search import search
+from xcwork.kernels.tree_search import search_trees
 from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_tree import LabelTree, training
@@ -191,14 +191,14 @@ def test_a_stored_model_with_numbers_of_another_size_compiles_nothing(topics):
     """Otherwise a strange file keeps the first prediction waiting for seconds."""
     model = LabelTree(**SMALL).fit(topics.train)
     expected = model.predict(topics.test, k=5)
-    compiled = list(search.signatures)
+    compiled = list(search_trees.signatures)
     wide = {np.dtype(np.int32): np.int64, np.dtype(np.float32): np.float64}
     parts = model.model_.forest.to_state()
     converted = Forest(**{name: part.astype(wide.get(part.dtype, np.int32)) for name, part in parts.items()})
     model.model_ = replace(model.model_, forest=converted)
     model.model_.check()
     assert model.predict(topics.test, k=5).ids.tobytes() == expected.ids.tobytes()
-    assert search.signatures == compiled
+    assert search_trees.signatures == compiled
 
 
 def load_with(model: LabelTree, **changed: np.ndarray | sparse.csr_array) -> Method:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from xcwork.kernels.sqrt_lasso import largest_of_columns, sparse_gram, sparse_times_dense
+from xcwork.kernels.sqrt_lasso import compute_sparse_gram, keep_largest_of_columns, multiply_sparse_by_dense
 from xcwork.methods.common.sparse_torch import SparseProduct
 from xcwork.methods.landmarks import ridge as ridge_module
 from xcwork.methods.landmarks.predictors import Regressors, append_bias, count_kept_weights, keep_largest
@@ -126,10 +126,10 @@ def test_kernels_are_products(dtype):
     At = sparse.csr_array(A.T)
     dense = rng.random((21, 6)).astype(dtype)
     out = np.empty((13, 6), dtype)
-    sparse_times_dense(A.data, A.indices, A.indptr, dense, out)
+    multiply_sparse_by_dense(A.data, A.indices, A.indptr, dense, out)
     np.testing.assert_allclose(out, A.toarray() @ dense, rtol=1e-5)
     gram = np.empty((13, 13), dtype)
-    sparse_gram(A.data, A.indices, A.indptr, At.data, At.indices, At.indptr, gram)
+    compute_sparse_gram(A.data, A.indices, A.indptr, At.data, At.indices, At.indptr, gram)
     np.testing.assert_allclose(gram, A.toarray() @ A.toarray().T, rtol=1e-5)
     product = SparseProduct(
         A, {np.float32: torch.float32, np.float64: torch.float64}[dtype], torch.device("cpu"), kernel=False
@@ -146,7 +146,7 @@ def test_the_largest_weights_stay(keep):
         expected[best, label] = columns[best, label]
     np.testing.assert_array_equal(keep_largest(columns, keep).toarray(), expected.T)
     ids, values = np.empty((21, keep), np.int32), np.empty((21, keep), np.float32)
-    largest_of_columns(columns, ids, values)
+    keep_largest_of_columns(columns, ids, values)
     assert (np.diff(ids, axis=1) > 0).all()
     np.testing.assert_array_equal(keep_largest(columns, 40).toarray(), columns.T)
 

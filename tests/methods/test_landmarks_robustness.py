@@ -165,8 +165,8 @@ def test_weights_that_hardly_matter_are_not_stored(jumble, monkeypatch):
 def test_kernels_of_several_threads_never_meet(jumble, monkeypatch):
     guarded = {
         "landmarks.affinity": "solve_columns",
-        "landmarks.predictors": "largest_of_columns",
-        "common.sparse_torch": "sparse_times_dense",
+        "landmarks.predictors": "keep_largest_of_columns",
+        "common.sparse_torch": "multiply_sparse_by_dense",
         "landmarks.prediction": "score_rows",
     }
     called = set()
@@ -183,8 +183,8 @@ def test_kernels_of_several_threads_never_meet(jumble, monkeypatch):
 
     for module, name in guarded.items():
         watch(import_module(f"xcwork.methods.{module}"), name)
-    watch(import_module("xcwork.methods.landmarks.ridge"), "sparse_gram")
+    watch(import_module("xcwork.methods.landmarks.ridge"), "compute_sparse_gram")
     for solver in ("cholesky", "cg"):
         Landmarks(landmarks=4, ridge_solver=solver, max_weights=3).fit(jumble.train).predict(jumble.test, k=3)
-    assert called == {*guarded.values(), "sparse_gram"}
+    assert called == {*guarded.values(), "compute_sparse_gram"}
     assert not one_at_a_time.locked()

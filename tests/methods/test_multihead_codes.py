@@ -22,7 +22,7 @@ from xcwork.methods.multihead.codes import (
     choose_cascade_heads,
     choose_even_heads,
     choose_groups,
-    confusion_degree,
+    compute_confusion_degree,
     parse_heads,
 )
 from xcwork.methods.multihead.label_order import ORDERS, order_labels
@@ -110,29 +110,33 @@ def test_groups_are_reduced_until_less_than_one_group_is_padding():
 
 
 def test_confusion_degree_by_hand():
-    assert confusion_degree((172, 23)) == pytest.approx(23 / 172)
-    assert confusion_degree((4, 5, 6)) == pytest.approx((5 * 6 / 4) * (6 / 5))
-    assert confusion_degree((23, 172), parallel=True) == pytest.approx(172 / 23)
+    assert compute_confusion_degree((172, 23)) == pytest.approx(23 / 172)
+    assert compute_confusion_degree((4, 5, 6)) == pytest.approx((5 * 6 / 4) * (6 / 5))
+    assert compute_confusion_degree((23, 172), parallel=True) == pytest.approx(172 / 23)
 
 
 @settings(max_examples=40)
 @given(st.lists(st.integers(2, 9), min_size=2, max_size=7))
 def test_ascending_lengths_are_the_worst_order_of_parallel_heads(heads):
-    worst = max(confusion_degree(order) for order in set(itertools.permutations(heads)))
-    assert confusion_degree(heads, parallel=True) == pytest.approx(worst)
+    worst = max(compute_confusion_degree(order) for order in set(itertools.permutations(heads)))
+    assert compute_confusion_degree(heads, parallel=True) == pytest.approx(worst)
 
 
 def test_confusion_degree_of_many_parallel_heads_needs_no_enumeration():
     heads = range(2, 18)
-    assert confusion_degree(heads[::-1], parallel=True) == pytest.approx(confusion_degree(heads))
+    assert compute_confusion_degree(heads[::-1], parallel=True) == pytest.approx(compute_confusion_degree(heads))
 
 
 @pytest.mark.parametrize("n_labels", [64, 100, 343])
 def test_equal_heads_confuse_parallel_heads_least_and_descending_ones_a_cascade(n_labels):
     options = [h for h in itertools.product(range(2, n_labels), repeat=2) if n_labels <= math.prod(h) < n_labels + h[0]]
     even = math.isqrt(n_labels - 1) + 1
-    assert min(confusion_degree(h, parallel=True) for h in options) >= confusion_degree((even, even), parallel=True)
-    assert confusion_degree((10, 5, 4)) == min(confusion_degree(h) for h in itertools.permutations((10, 5, 4)))
+    assert min(compute_confusion_degree(h, parallel=True) for h in options) >= compute_confusion_degree(
+        (even, even), parallel=True
+    )
+    assert compute_confusion_degree((10, 5, 4)) == min(
+        compute_confusion_degree(h) for h in itertools.permutations((10, 5, 4))
+    )
 
 
 def test_heads_are_read_from_text():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.best_sums import grid_top_k
+from xcwork.kernels.best_sums import find_grid_top_k
 from xcwork.kernels.row_sgd import EPSILON
 from xcwork.methods.multihead.codes import MixedRadix
 from xcwork.methods.multihead.row_table import RowBags, RowTable, descend_numba, descend_torch
@@ -21,7 +21,7 @@ def best_by_kernel(heads, label_of, k):
     values = np.hstack([np.take_along_axis(part, at, 1) for part, at in zip(heads, order, strict=True)])
     ids, sums = np.full((len(values), k), -1, np.int32), np.full((len(values), k), -np.inf)
     places = MixedRadix(lengths, len(label_of)).places
-    grid_top_k(values, np.hstack(order), np.cumsum([0, *lengths]), places, label_of, ids, sums)
+    find_grid_top_k(values, np.hstack(order), np.cumsum([0, *lengths]), places, label_of, ids, sums)
     return ids, sums
 
 

@@ -22,8 +22,8 @@ from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.siamesexml.method import SiameseXML, supplement
-from xcwork.methods.siamesexml.scores import NAMES
+from xcwork.methods.siamesexml.method import SiameseXML, make_supplement_params
+from xcwork.methods.siamesexml.scores import SCORE_NAMES
 from xcwork.progress import Callback
 
 pytestmark = pytest.mark.slow
@@ -94,7 +94,7 @@ def test_classifiers_over_words_are_those_of_a_linear_machine():
     reference = xcwork.create("one_vs_all", prune=0.0, tolerance=0.01).fit(data().train)
     X = data().test.X[:100]
     found = model.model_.ranker.score(X, 50)
-    ids, margins = found.ids, found.values[NAMES.index("terms")]
+    ids, margins = found.ids, found.values[SCORE_NAMES.index("terms")]
     assert (ids == np.arange(50)).all()
     exact = (X @ reference.model_.weights).toarray() + reference.model_.bias
     seen = np.flatnonzero(model.label_frequencies_)
@@ -105,7 +105,7 @@ def test_classifiers_over_words_are_those_of_a_linear_machine():
 
 def test_they_can_be_left_out():
     model = fitted(terms=False)
-    assert not model.model_.ranker.weights.needs[NAMES.index("terms")]
+    assert not model.model_.ranker.weights.needs[SCORE_NAMES.index("terms")]
     assert model.model_.word_weights.nnz == 0
 
 
@@ -172,7 +172,7 @@ def test_an_explanation_names_tokens_documents_and_words():
     model = fitted()
     text = data().labels.texts[0]
     explanation = model.explain(text, 0)
-    assert {part.details.get("score") for part in explanation} <= {*NAMES, None}
+    assert {part.details.get("score") for part in explanation} <= {*SCORE_NAMES, None}
     assert any(part.details.get("score") == "terms" and part.document_term in text.split() for part in explanation)
     words = [part for part in explanation if part.details.get("score") == "words"]
     assert all(part.document_term == part.label_term for part in words)
@@ -180,10 +180,10 @@ def test_an_explanation_names_tokens_documents_and_words():
 
 
 def test_the_supplements_variant_trains():
-    model = supplement(**QUICK, search="exact").fit(data().train)
+    model = make_supplement_params(**QUICK, search="exact").fit(data().train)
     assert model.model_.members[0]["text"].shape[1] == 17
     assert model.model_.members[0]["classifiers"].shape[1] == 18
-    assert not model.model_.ranker.weights.needs[NAMES.index("documents")]
+    assert not model.model_.ranker.weights.needs[SCORE_NAMES.index("documents")]
     assert p1(model) > 20
 
 

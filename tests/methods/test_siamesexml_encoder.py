@@ -16,7 +16,7 @@ from xcwork.core.features import Features
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.common.token_bags import TokenBags
-from xcwork.methods.siamesexml.encoder import Encoder, Residual, normalise
+from xcwork.methods.siamesexml.encoder import Encoder, ResidualBlock, normalise
 from xcwork.methods.siamesexml.encoder_training import EncoderTraining, LabelSampler, decay_learning_rate
 from xcwork.methods.siamesexml.initial_embeddings import decompose, make_initial_table, mix_with_random, read_table
 from xcwork.methods.siamesexml.loss import (
@@ -121,7 +121,7 @@ def test_n_nu_gives_unit_vectors_even_of_zero_and_is_lipschitz(nu):
 
 
 def test_the_residual_block_starts_as_the_identity_and_follows_the_spectral_norm():
-    block = Residual(6, "gelu", 0.0, CPU)
+    block = ResidualBlock(6, "gelu", 0.0, CPU)
     v = normalise(torch.randn(9, 6, generator=torch.Generator().manual_seed(1)), 0.0)
     np.testing.assert_allclose(block(v), v, atol=1e-6)
     block.R.copy_(torch.from_numpy(np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)))

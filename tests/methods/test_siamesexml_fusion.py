@@ -9,17 +9,17 @@ import pytest
 from scipy import sparse
 
 from xcwork.methods.siamesexml import fusion
-from xcwork.methods.siamesexml.scores import NAMES, LabelWeights, ScoredCandidates
+from xcwork.methods.siamesexml.scores import SCORE_NAMES, LabelWeights, ScoredCandidates
 
 N_DOCUMENTS, N_LABELS = 200, 12
-EVERY = list(range(len(NAMES)))
+EVERY = list(range(len(SCORE_NAMES)))
 
 
 def scored_with(informative: np.ndarray, seed: int = 0) -> tuple[ScoredCandidates, sparse.csr_array]:
     """Random scores, of which that of place informative[l] is high where label l is relevant."""
     rng = np.random.default_rng(seed)
     truth = (rng.random((N_DOCUMENTS, N_LABELS)) < 0.2).astype(np.float32)
-    values = rng.random((len(NAMES), N_DOCUMENTS, N_LABELS), np.float32)
+    values = rng.random((len(SCORE_NAMES), N_DOCUMENTS, N_LABELS), np.float32)
     for label, place in enumerate(informative):
         values[place, :, label] = 0.5 * truth[:, label] + 0.5 * values[place, :, label]
     return ScoredCandidates(np.tile(np.arange(N_LABELS, dtype=np.int32), (N_DOCUMENTS, 1)), values), sparse.csr_array(
@@ -50,7 +50,7 @@ def test_scores_that_are_not_available_count_nothing():
     chosen = fusion.choose_weights(scored, truth, frequencies, [1, 4])
     assert np.flatnonzero(chosen.weigh_labels(frequencies).needs).tolist() in ([1, 4], [1], [4])
     settings = SimpleNamespace(classifier_epochs=0, terms=False, graphs="text")
-    assert [NAMES[place] for place in fusion.list_available(settings)] == ["text", "words"]
+    assert [SCORE_NAMES[place] for place in fusion.list_available(settings)] == ["text", "words"]
 
 
 def test_without_anything_to_learn_from_the_usual_weights_stay():
@@ -83,8 +83,8 @@ def test_unseen_labels_get_a_constant_of_their_own_when_enough_is_known_of_them(
 
 
 def test_missing_candidates_never_win():
-    scored = ScoredCandidates(np.array([[2, -1]], np.int32), np.full((len(NAMES), 1, 2), -1, np.float32))
-    weights = LabelWeights(np.eye(len(NAMES), 3, dtype=np.float32)[::-1], np.zeros(3, np.float32))
+    scored = ScoredCandidates(np.array([[2, -1]], np.int32), np.full((len(SCORE_NAMES), 1, 2), -1, np.float32))
+    weights = LabelWeights(np.eye(len(SCORE_NAMES), 3, dtype=np.float32)[::-1], np.zeros(3, np.float32))
     total = scored.add_up(weights)
     assert np.isfinite(total[0, 0])
     assert total[0, 1] == -np.inf

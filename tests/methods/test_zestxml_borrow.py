@@ -28,8 +28,8 @@ def largest(rows: np.ndarray, k: int) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_products_are_those_of_dense_matrices(seed: int, monkeypatch) -> None:
-    monkeypatch.setattr(borrow, "LENDERS", 2)
-    monkeypatch.setattr(borrow, "TERMS", 3)
+    monkeypatch.setattr(borrow, "LENDERS_PER_LABEL", 2)
+    monkeypatch.setattr(borrow, "TERMS_PER_LABEL", 3)
     monkeypatch.setattr(borrow, "ROWS_PER_BLOCK", 4)
     rng = np.random.default_rng(seed)
     X, Z = (rng.random(shape) * (rng.random(shape) < 0.5) for shape in ((15, 6), (9, 7)))

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled
-from xcwork.kernels.bilinear_training import Pairs, loss_and_slope
+from xcwork.kernels.bilinear_training import LabelledPairs, compute_loss_and_slope
 from xcwork.methods.common import checkpoints, pair_svm
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.pair_svm import PairBlockSolver, PairSVM, PairSvmSettings
@@ -36,7 +36,7 @@ def no_checkpoint(train=None) -> TrainingProgress:
 @LOGISTIC
 @pytest.mark.parametrize("margin", [-40.0, -3.0, -0.2, 0.0, 0.7, 0.999, 1.5, 40.0])
 def test_the_slope_is_the_derivative_of_the_loss(margin: float, logistic: bool) -> None:
-    value, slope = loss_and_slope(margin, logistic)
+    value, slope = compute_loss_and_slope(margin, logistic)
     assert value == pytest.approx(loss(np.array(margin), logistic), abs=1e-9)
     step = 1e-5
     rise = loss(np.array(margin + step), logistic) - loss(np.array(margin - step), logistic)
@@ -104,7 +104,7 @@ def shared_problem(seed: int, logistic: bool, stop_by: np.ndarray) -> tuple[Shar
     signs = np.where(X @ planted @ Z.T + rng.normal(size=(n, n_labels)) > 0, 1, -1)
     offsets = np.full((n, n_labels), -0.2)
     X, Z = X.astype(np.float32), Z.astype(np.float32)
-    pairs = Pairs(to_rows(sparse.csr_array(signs.astype(np.int8)), None), offsets.ravel().astype(np.float32))
+    pairs = LabelledPairs(to_rows(sparse.csr_array(signs.astype(np.int8)), None), offsets.ravel().astype(np.float32))
     problem = SharedProblem(
         to_rows(sparse.csr_array(X)),
         to_rows(sparse.csr_array(Z)),

@@ -43,7 +43,7 @@ class Planted(Method):
         return best if among is None else best.renumber(among)
 
     def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        return Explanation.of([], exact=True)
+        return Explanation.from_parts([], exact=True)
 
     def diagnostics(self, split: Split) -> dict[str, float]:
         return {"documents": np.int64(len(split))}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.paths import PLUGIN
-from xcwork.core.dataset import first_fingerprint
+from xcwork.core.dataset import compute_first_fingerprint
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
 from xcwork.methods import registry
@@ -162,7 +162,7 @@ def test_a_damaged_model_is_trained_again(new_run):
 def test_a_run_that_recorded_the_first_kind_of_fingerprint_is_resumed(new_run, corpus, store):
     run = new_run()
     worker.main(run.folder)
-    recorded = first_fingerprint(load_dataset(corpus, home=store.home))
+    recorded = compute_first_fingerprint(load_dataset(corpus, home=store.home))
     run.complete_config(dataset=run.config["dataset"] | {"fingerprint": recorded})
     write_status(run.folder, run.next_attempt(run.status))
     assert worker.main(run.folder) == 0

@@ -11,7 +11,7 @@ from scipy import sparse
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
-from xcwork.methods.multihead.codes import confusion_degree
+from xcwork.methods.multihead.codes import compute_confusion_degree
 from xcwork.studies import low_rank
 from xcwork.studies.multihead import (
     add_ratios,
@@ -57,7 +57,7 @@ def test_head_lengths_come_with_their_confusion_degree():
     frame = head_lengths(themes(), themes(), ["6,2", "4,3", "3,2,2"], width=16, **QUICK)
     assert frame["method"].value_counts().to_dict() == {"mhp": 3, "mhc": 3, "mhs": 2}
     row = frame[(frame["method"] == "mhc") & (frame["heads"] == "6,2")].iloc[0]
-    assert row["confusion degree"] == pytest.approx(confusion_degree((6, 2)))
+    assert row["confusion degree"] == pytest.approx(compute_confusion_degree((6, 2)))
     sizes = frame[frame["method"] == "mhp"].set_index("heads")["parameters"]
     assert sizes.to_dict() == {text: 17 * n for text, n in {"6,2": 8, "4,3": 7, "3,2,2": 7}.items()}
 

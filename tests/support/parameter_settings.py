@@ -13,9 +13,9 @@ from tests.support.brief_training import BRIEF
 from xcwork.compute import device
 from xcwork.errors import ConfigError
 from xcwork.methods.params import Parameter
-from xcwork.methods.presets import DEFAULT, presets
+from xcwork.methods.presets import DEFAULT_PRESET, list_presets
 from xcwork.methods.registry import METHODS, method_class
-from xcwork.methods.siamesexml.method import supplement
+from xcwork.methods.siamesexml.method import make_supplement_params
 
 FOLDER = "{folder}"  # of the files that settings name: word vectors and a sentence encoder
 
@@ -57,7 +57,7 @@ COMBINATIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "mhp": ({"coding": "label", "loss": "bce"}, {"coding": "label", "n_heads": 3, "label_order": "cluster"}),
     "mhs": ({"loss": "ce", "sampling": "document", "margin": 0.2},),
     "siamesexml": (
-        supplement().get_params() | BRIEF["siamesexml"],
+        make_supplement_params().get_params() | BRIEF["siamesexml"],
         {"nu": 0.1, "search": "hnsw", "members": 2, "shortlist": 2},
         {"nu": 0.1, "plus": False, "alpha": 0.3, "activation": "relu"},
     ),
@@ -89,7 +89,7 @@ def every_setting() -> Iterator[Setting]:
         for name, parameter in declared.items():
             for value in TEXTS.get((method, name), ()) or other_values(parameter):
                 yield Setting(method, needed_with(method, name, value) | {name: value}, name)
-        named = [params for name, params in presets(method).items() if name != DEFAULT]
+        named = [params for name, params in list_presets(method).items() if name != DEFAULT_PRESET]
         for params in (*named, *COMBINATIONS.get(method, ())):
             changes = {name: value for name, value in params.items() if value != declared[name].default}
             yield Setting(method, changes, "")

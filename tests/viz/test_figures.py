@@ -33,7 +33,7 @@ BANDS = ("head", "torso", "tail", "zero-shot")
 
 def explained() -> Explanation:
     parts = [Part(HOSTILE, "x", 0.5), Part("b", HOSTILE, -0.2), Part("c", "x", 0.1)]
-    return Explanation.of(parts, exact=True, label=HOSTILE)
+    return Explanation.from_parts(parts, exact=True, label=HOSTILE)
 
 
 def mapped(n: int = 6) -> LabelMap:
@@ -116,7 +116,9 @@ def lost() -> pd.DataFrame:
 
 FIGURES = {
     "waterfall": lambda: explanation_waterfall(make_view(explained())),
-    "difference": lambda: explanation_difference(compare_explanations(explained(), Explanation.of([], exact=True))),
+    "difference": lambda: explanation_difference(
+        compare_explanations(explained(), Explanation.from_parts([], exact=True))
+    ),
     **{f"map by {by}": lambda by=by: label_map_figure(mapped(), colour=by, highlight=(101,)) for by in COLOURINGS},
     "dots": lambda: metric_dots(compared(), ["P@1", "P@5"]),
     "deltas": lambda: delta_dots(differences(), reference=HOSTILE),
@@ -184,7 +186,7 @@ def test_frequencies_carry_their_sentence(checkerboard):
 def test_zero_and_every_step_of_a_waterfall_lie_on_the_axis(values: tuple[float, ...]) -> None:
     parts = [Part("(any document)", "bias", values[0])] if values else []
     parts += [Part(f"t{i}", "x", value) for i, value in enumerate(values[1:])]
-    figure = explanation_waterfall(make_view(Explanation.of(parts, exact=True, label="l")))
+    figure = explanation_waterfall(make_view(Explanation.from_parts(parts, exact=True, label="l")))
     assert figure.data[0].x[0] == (values[0] if values else 0.0), "what holds for any document comes first"
     low, high = figure.layout.xaxis.range
     path = np.cumsum(figure.data[0].x[:-1])
@@ -202,9 +204,9 @@ def test_parts_of_one_name_are_rows_of_their_own() -> None:
         Part(f"{long} 1", "x", 0.3),
         Part(f"{long} 2", "x", 0.2),
     ]
-    waterfall = explanation_waterfall(make_view(Explanation.of(parts, exact=True, label="l")))
+    waterfall = explanation_waterfall(make_view(Explanation.from_parts(parts, exact=True, label="l")))
     changed = explanation_difference(
-        compare_explanations(Explanation.of([], exact=True), Explanation.of(parts, exact=True))
+        compare_explanations(Explanation.from_parts([], exact=True), Explanation.from_parts(parts, exact=True))
     )
     for figure, n_rows in ((waterfall, 5), (changed, 4)):
         places = [place for bars in figure.data for place in bars.y]

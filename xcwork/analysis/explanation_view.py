@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xcwork.analysis.text_spans import Span, find_spans, term_weights
-from xcwork.core.explanation import Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
 from xcwork.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ MATCH = "direct match"
 BIAS = "bias"
 OTHER = "other"
 UNEXPLAINED = "not explained"
-ANY_DOCUMENT = "(any document)"
 COLUMNS = (
     "document_term",
     "label_term",

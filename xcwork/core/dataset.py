@@ -24,7 +24,7 @@ from xcwork.storage.fingerprint import VERSION, hash_content
 from xcwork.storage.mapped_arrays import pieces
 from xcwork.storage.state import ARRAYS_FILE, read_state, write_state
 
-MAPPED_FROM = 2**31  # bytes
+MIN_MAPPED_BYTES = 2**31  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Dataset:
 
     @cached_property
     def _first_fingerprint(self) -> str:
-        return first_fingerprint(self)
+        return compute_first_fingerprint(self)
 
     def recognises(self, fingerprint: str | None) -> bool:
         """Return whether a recorded fingerprint, of this version or the first, is that of this data; None fits all."""
@@ -113,7 +113,7 @@ class Dataset:
         """
         if mapped is None:
             arrays = Path(folder) / ARRAYS_FILE
-            mapped = arrays.is_file() and arrays.stat().st_size > MAPPED_FROM
+            mapped = arrays.is_file() and arrays.stat().st_size > MIN_MAPPED_BYTES
         state = read_state(folder, mapped=mapped)
         labels, features = state["labels"], state["features"]
         train, test = (Split(labels=labels, features=features, **state[part]) for part in ("train", "test"))
@@ -122,7 +122,7 @@ class Dataset:
         return cls(state["name"], train, test, Propensity(**state["propensity"]), state["source"], tuple(notes))
 
 
-def first_fingerprint(dataset: Dataset) -> str:
+def compute_first_fingerprint(dataset: Dataset) -> str:
     """Return the fingerprint that version 1 recorded for this dataset."""
     train, test, labels = dataset.train, dataset.test, dataset.labels
     digest = hashlib.sha256()

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-CLOSE = 1e-4  # a smaller relative difference between explanation and prediction is rounding
-LEAST = 1e-6  # and so is a smaller absolute one
+RELATIVE_TOLERANCE = 1e-4  # a smaller relative difference between explanation and prediction is rounding
+ABSOLUTE_TOLERANCE = 1e-6  # and so is a smaller absolute one
 ANY_DOCUMENT = "(any document)"  # the document term of a part that does not depend on the document
-SHOWN_PARTS = 15  # in a notebook
+MAX_SHOWN_PARTS = 15  # in a notebook
+NO_TRAINING_DOCUMENT = "no training document to learn from"  # the label term where a label has nothing learned
 
 
 @dataclass(frozen=True)
@@ -48,35 +49,42 @@ class Explanation:
     is_filtered: bool = False
 
     @classmethod
-    def of(cls, parts: Sequence[Part], *, exact: bool = False, score: float | None = None, **rest: Any) -> Explanation:
+    def from_parts(
+        cls, parts: Sequence[Part], *, exact: bool = False, score: float | None = None, **rest: Any
+    ) -> Explanation:
         """Order `parts` by size; the score is their sum unless it is given."""
         ordered = tuple(sorted(parts, key=lambda part: (-abs(part.value), part.document_term, part.label_term)))
         total = float(sum(part.value for part in ordered)) if score is None else float(score)
         return cls(score=total, parts=ordered, exact=exact, **rest)
 
     @classmethod
-    def of_documents(cls, documents: Sequence[int], shares: Sequence[float], *, exact: bool) -> Explanation:
+    def from_documents(cls, documents: Sequence[int], shares: Sequence[float], *, exact: bool) -> Explanation:
         """Reasons that are training documents, each with the share it contributes."""
         parts = [
             Part(f"training document {i}", "carries the label", float(v))
             for i, v in zip(documents, shares, strict=True)
         ]
-        return cls.of(parts, exact=exact)
+        return cls.from_parts(parts, exact=exact)
 
-    def compared_with(self, predicted: float | None) -> Explanation:
+    def compare_with(self, predicted: float | None) -> Explanation:
         """Return this explanation with `exact` found out: do its parts add up to the score that was predicted?
 
         Where they do not, it shows the predicted score. A label that the method does not list (None) has only the score
         of the explanation to agree with.
         """
         largest = max((abs(part.value) for part in self.parts), default=0.0)  # what rounding is relative to
-        adds_up = math.isclose(sum(part.value for part in self.parts), self.score, abs_tol=CLOSE * largest)
+        adds_up = math.isclose(sum(part.value for part in self.parts), self.score, abs_tol=RELATIVE_TOLERANCE * largest)
         if predicted is None:
             return replace(self, exact=adds_up)
         if self.predicted is not None:  # on a scale of its own
-            agrees = math.isclose(self.predicted, predicted, rel_tol=CLOSE, abs_tol=LEAST)
+            agrees = math.isclose(self.predicted, predicted, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
             return replace(self, exact=adds_up and agrees, predicted=self.predicted if agrees else predicted)
-        agrees = math.isclose(self.score, predicted, rel_tol=CLOSE, abs_tol=max(CLOSE * largest, LEAST))
+        agrees = math.isclose(
+            self.score,
+            predicted,
+            rel_tol=RELATIVE_TOLERANCE,
+            abs_tol=max(RELATIVE_TOLERANCE * largest, ABSOLUTE_TOLERANCE),
+        )
         return replace(self, exact=adds_up and agrees, score=self.score if agrees else predicted)
 
     def __repr__(self) -> str:
@@ -113,12 +121,12 @@ class Explanation:
     def _repr_html_(self) -> str:
         kind = "exactly" if self.exact else "approximately"
         count = f"{len(self.parts):,} {'part adds' if len(self.parts) == 1 else 'parts add'} up {kind}"
-        shown = self.parts[:SHOWN_PARTS]
+        shown = self.parts[:MAX_SHOWN_PARTS]
         rows: list[list[Any]] = [
             [part.document_term, part.label_term, str(part.details.get("kind", "")), f"{part.value:+.4f}", bar]
             for part, bar in zip(shown, html.scale_bars([part.value for part in shown]), strict=True)
         ]
-        rest = self.parts[SHOWN_PARTS:]
+        rest = self.parts[MAX_SHOWN_PARTS:]
         if rest:
             rows.append([f"({len(rest):,} smaller parts)", "", "", f"{sum(part.value for part in rest):+.4f}", ""])
         table = html.render_table(["document term", "label term", "kind", "value", ""], rows)

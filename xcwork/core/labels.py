@@ -62,7 +62,7 @@ class LabelSpace:
             return self.uids.index(label)
         raise DataError(f"there is no label called {label!r}")
 
-    def extended(self, names: Sequence[str], texts: Sequence[str], Z: sparse.csr_array) -> LabelSpace:
+    def extend(self, names: Sequence[str], texts: Sequence[str], Z: sparse.csr_array) -> LabelSpace:
         """This label space with new labels after the existing ones."""
         if self.Z is None:
             raise DataError("these labels have no text, so none can be added by text")

@@ -82,7 +82,7 @@ class Split:
 
     def take(self, rows: np.ndarray | Sequence[int] | Sequence[bool]) -> Split:
         """Return the documents at `rows`, in that order, or those that a boolean mask selects."""
-        rows = _row_numbers(rows, len(self))
+        rows = _read_row_numbers(rows, len(self))
         return replace(
             self,
             X=self.X[rows],
@@ -120,7 +120,7 @@ class Split:
         return {name: getattr(self, name) for name in ("X", "Y", "texts", "uids", "groups", "filter_pairs")}
 
 
-def _row_numbers(rows: np.ndarray | Sequence[int] | Sequence[bool], n_documents: int) -> np.ndarray:
+def _read_row_numbers(rows: np.ndarray | Sequence[int] | Sequence[bool], n_documents: int) -> np.ndarray:
     """Return row numbers given as such or as a boolean mask, (n,) int64; anything else is refused."""
     rows = np.asarray(rows)
     if rows.dtype == bool:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from xcwork.core.labels import LabelSpace
 
 MISSING = -1
-SHOWN_DOCUMENTS = 5  # in a notebook
-SHOWN_LABELS = 10
+MAX_SHOWN_DOCUMENTS = 5  # in a notebook
+MAX_SHOWN_LABELS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +119,8 @@ class TopK:
 
     def _repr_html_(self) -> str:
         rows: list[list[Any]] = []
-        for document in range(min(len(self), SHOWN_DOCUMENTS)):
-            listed = self.row(document)[:SHOWN_LABELS]
+        for document in range(min(len(self), MAX_SHOWN_DOCUMENTS)):
+            listed = self.row(document)[:MAX_SHOWN_LABELS]
             # Scores may be negative, so a bar shows where a score lies between the last one shown and the first.
             scores = [score for _, score in listed]
             low, high = (min(0.0, *scores), max(scores)) if len(scores) > 1 else (0.0, 1.0)
@@ -128,6 +128,6 @@ class TopK:
                 bar = html.Bar((score - low) / (high - low) if high > low else 1.0)
                 rows.append([document if slot == 0 else "", slot + 1, self.name(label), score, bar])
         shown = f"{len(self):,} document{'' if len(self) == 1 else 's'}, the {self.k:,} best labels of each"
-        if len(self) > SHOWN_DOCUMENTS or self.k > SHOWN_LABELS:
-            shown += f"; shown are the first {SHOWN_LABELS} of {SHOWN_DOCUMENTS} documents"
+        if len(self) > MAX_SHOWN_DOCUMENTS or self.k > MAX_SHOWN_LABELS:
+            shown += f"; shown are the first {MAX_SHOWN_LABELS} of {MAX_SHOWN_DOCUMENTS} documents"
         return html.render_table(["document", "rank", "label", "score", ""], rows) + html.render_paragraph(shown)

@@ -126,7 +126,7 @@ def cluster_into_groups(split: Split, depth: int, *, noise: float = 0.0, balance
     """
     if depth < 0 or noise < 0:
         raise ConfigError(f"depth and noise must not be negative, got {depth} and {noise}")
-    from xcwork.kernels.tree_training import cluster
+    from xcwork.kernels.tree_training import cluster_rows
 
     rng = np.random.default_rng(seed)
     X = normalise_rows(split.X)
@@ -141,7 +141,7 @@ def cluster_into_groups(split: Split, depth: int, *, noise: float = 0.0, balance
             side = np.zeros(len(members), np.int32)
             if len(members) > 1:
                 starts = rng.choice(len(members), 2, replace=False)
-                side = cluster(rows, X.shape[1], members, starts, balanced, MIN_COSINE_GAIN, MAX_ROUNDS)
+                side = cluster_rows(rows, X.shape[1], members, starts, balanced, MIN_COSINE_GAIN, MAX_ROUNDS)
             halves += [part for part in (members[side == 0], members[side == 1]) if len(part)]
         clusters = halves
     names = [""] * len(split)

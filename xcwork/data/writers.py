@@ -72,7 +72,7 @@ def _write_matrix(path: Path, matrix: sparse.csr_array) -> None:
 
 
 def _write_rows(path: Path, header: str, X: sparse.csr_array, Y: sparse.csr_array | None) -> None:
-    from xcwork.kernels.text_format import BYTES_A_LABEL, BYTES_AN_ENTRY, format_rows
+    from xcwork.kernels.text_format import BYTES_PER_ENTRY, BYTES_PER_LABEL, format_rows
 
     label_starts, labels = (X.indptr, X.indices[:0]) if Y is None else (Y.indptr, Y.indices)
     with path.open("wb") as file:
@@ -80,7 +80,7 @@ def _write_rows(path: Path, header: str, X: sparse.csr_array, Y: sparse.csr_arra
         for first, last in track(list(_split_rows(X, Y)), f"writing {path.name}"):
             n_labels = 0 if Y is None else int(label_starts[last] - label_starts[first])
             n_entries = int(X.indptr[last] - X.indptr[first])
-            out = np.empty(BYTES_AN_ENTRY * n_entries + BYTES_A_LABEL * n_labels + last - first, np.uint8)
+            out = np.empty(BYTES_PER_ENTRY * n_entries + BYTES_PER_LABEL * n_labels + last - first, np.uint8)
             size = format_rows(
                 first,
                 last,

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 one_at_a_time = Lock()
-ENOUGH = 2**16  # numbers to go through that keep a thread busy for longer than it takes to wake it
+MIN_NUMBERS_PER_THREAD = 2**16  # numbers to go through that keep a thread busy for longer than it takes to wake it
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def cores_for(numbers: int) -> Iterator[None]:
 
     usual = get_num_threads()
     with one_at_a_time:
-        set_num_threads(max(1, min(usual, numbers // ENOUGH)))
+        set_num_threads(max(1, min(usual, numbers // MIN_NUMBERS_PER_THREAD)))
         try:
             yield
         finally:

@@ -13,7 +13,7 @@ from numba import njit, prange
 
 
 @njit(cache=True, nogil=True)
-def _grown(scores, states):
+def _enlarge_arrays(scores, states):
     size = 2 * len(scores)
     more_scores, more_states = np.empty(size, scores.dtype), np.empty((size, states.shape[1]), states.dtype)
     more_scores[: len(scores)], more_states[: len(scores)] = scores, states
@@ -41,7 +41,7 @@ def _sift_down(heap, scores, size):
 
 
 @njit(cache=True, nogil=True)
-def _sum_at(values, starts, state):
+def _compute_sum(values, starts, state):
     total = 0.0
     for head in range(len(starts) - 1):
         total += values[starts[head] + state[head]]
@@ -49,12 +49,12 @@ def _sum_at(values, starts, state):
 
 
 @njit(cache=True, nogil=True)
-def _best_of(values, digits, starts, places, label_of, ids, scores):
+def _find_best_sums(values, digits, starts, places, label_of, ids, scores):
     """One document: fill ids and scores (k,) with labels and sums, best first, equal sums by id."""
     n_heads, k, n_codes = len(starts) - 1, len(ids), len(label_of)
     sums, states = np.empty(64, np.float64), np.zeros((64, n_heads + 1), np.int64)  # the last column: head to step from
     heap = np.empty(64, np.int64)
-    sums[0], heap[0] = _sum_at(values, starts, states[0]), 0
+    sums[0], heap[0] = _compute_sum(values, starts, states[0]), 0
     made, size, found = 1, 1, 0
     while size > 0:
         top = heap[0]
@@ -68,26 +68,26 @@ def _best_of(values, digits, starts, places, label_of, ids, scores):
         for head in range(n_heads):
             code += digits[starts[head] + states[top, head]] * places[head]
         if code < n_codes and label_of[code] >= 0:
-            found = _insert(ids, scores, found, label_of[code], total)
+            found = _insert_sum(ids, scores, found, label_of[code], total)
         for head in range(states[top, n_heads], n_heads):
             if states[top, head] + 1 >= starts[head + 1] - starts[head]:
                 continue
             if made == len(sums):
-                sums, states = _grown(sums, states)
+                sums, states = _enlarge_arrays(sums, states)
                 more = np.empty(len(sums), np.int64)
                 more[: len(heap)] = heap
                 heap = more
             states[made] = states[top]
             states[made, head] += 1
             states[made, n_heads] = head
-            sums[made] = _sum_at(values, starts, states[made])
+            sums[made] = _compute_sum(values, starts, states[made])
             heap[size] = made
             _sift_up(heap, sums, size)
             made, size = made + 1, size + 1
 
 
 @njit(cache=True, nogil=True)
-def _insert(ids, scores, found, label, total):
+def _insert_sum(ids, scores, found, label, total):
     """Put a sum into the list of the best, which arrive in descending order up to ties."""
     at = found
     while at > 0 and (scores[at - 1] < total or (scores[at - 1] == total and ids[at - 1] > label)):
@@ -102,11 +102,11 @@ def _insert(ids, scores, found, label, total):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def grid_top_k(values, digits, starts, places, label_of, ids, scores):
+def find_grid_top_k(values, digits, starts, places, label_of, ids, scores):
     """The best labels of every document.
 
     `values` (n, Σ lengths) holds the entries of every head, sorted within a head, and `digits` their digits; head h is
     at starts[h]:starts[h + 1]. `label_of` gives the label of a code or -1. `ids` and `scores` (n, k) are filled.
     """
     for row in prange(values.shape[0]):
-        _best_of(values[row], digits[row], starts, places, label_of, ids[row], scores[row])
+        _find_best_sums(values[row], digits[row], starts, places, label_of, ids[row], scores[row])

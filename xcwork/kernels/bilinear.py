@@ -15,28 +15,30 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.topk import push, sort_best_first
+from xcwork.kernels.topk import push_entry, sort_best_first
 from xcwork.sparse import Rows
 
-MANY_LABELS = 100_000  # from here on it is quicker to clear what a document touched than everything
-LOWEST = 1e-6  # a product of weight and label value below this never brings a label into the lazy shortlist
+MIN_LABELS_TO_CLEAR_TOUCHED = 100_000  # from here on it is quicker to clear what a document touched than everything
+MIN_LAZY_PRODUCT_SHARE = (
+    1e-6  # a product of weight and label value below this never brings a label into the lazy shortlist
+)
 
 
-class Documents(NamedTuple):
+class BilinearDocuments(NamedTuple):
     """Documents twice: as they are, for learned pairs, and damped, for terms that document and label share."""
 
     rows: Rows  # (n_documents, n_features)
-    damped: np.ndarray  # (nnz,): the values that meet `Weights.matches`
+    damped: np.ndarray  # (nnz,): the values that meet `BilinearWeights.matches`
 
 
-class Weights(NamedTuple):
+class BilinearWeights(NamedTuple):
     """What carries a document over to label features."""
 
     pairs: Rows  # (n_features, n_label_features)
     matches: Rows  # the same shape, with entries only where both features are the same term
 
 
-class Terms(NamedTuple):
+class TermClassifiers(NamedTuple):
     """What the score of a label is put together from."""
 
     own: Rows  # (n_features, n_labels): the weights that labels have to themselves
@@ -45,7 +47,7 @@ class Terms(NamedTuple):
     factors: np.ndarray  # (n_kinds, 2) float32: how much learned pairs and shared terms count
 
 
-class Votes(NamedTuple):
+class PairVotes(NamedTuple):
     """Who voted for the pairs, so that a document can be scored by the votes of the others alone."""
 
     counts: np.ndarray  # (nnz of the pairs,) float32; empty: score by all votes
@@ -53,7 +55,7 @@ class Votes(NamedTuple):
     real_values: bool  # whether a document voted with the values of its features instead of ones
 
 
-class Totals(NamedTuple):
+class FeatureTotals(NamedTuple):
     """One side of the pair statistics: how often a feature occurs, and in how many relevant (document, label) pairs."""
 
     occurrences: np.ndarray  # (n,)
@@ -61,7 +63,7 @@ class Totals(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def top_pairs(start, stop, a, b, totals_a, totals_b, blend, ids, values, counts):
+def find_top_pairs(start, stop, a, b, totals_a, totals_b, blend, ids, values, counts):
     """For each feature start..stop of side a the partners of highest value that `ids` has room for, in heap order.
 
     `a` lists the documents of a feature, `b` the partners that a document offers. With n the products summed over the
@@ -86,7 +88,7 @@ def top_pairs(start, stop, a, b, totals_a, totals_b, blend, ids, values, counts)
             either = totals_a.relevant[row] + totals_b.relevant[column] - n
             pairs = totals_a.occurrences[row] * totals_b.occurrences[column]
             value = np.float32(n / (blend * either + (1 - blend) * pairs))
-            filled[out] = push(ids[out], values[out], filled[out], column, value)
+            filled[out] = push_entry(ids[out], values[out], filled[out], column, value)
         for slot in range(filled[out]):
             counts[out, slot] = sums[ids[out, slot]]
         for column in touched[:n_touched]:
@@ -95,7 +97,7 @@ def top_pairs(start, stop, a, b, totals_a, totals_b, blend, ids, values, counts)
 
 
 @njit(cache=True, nogil=True)
-def project(row, documents, data, weights, p):
+def project_document(row, documents, data, weights, p):
     """p += Wᵀx for one document, with the values `data` of its features."""
     for at in range(documents.indptr[row], documents.indptr[row + 1]):
         feature = documents.indices[at]
@@ -119,8 +121,8 @@ def project_others(row, documents, weights, votes, own_votes, p):
 
 
 @njit(cache=True, nogil=True)
-def clear(row, documents, weights, p):
-    """Zero what `project` can have touched."""
+def clear_projection(row, documents, weights, p):
+    """Zero what `project_document` can have touched."""
     for at in range(documents.indptr[row], documents.indptr[row + 1]):
         feature = documents.indices[at]
         for of in range(weights.indptr[feature], weights.indptr[feature + 1]):
@@ -128,7 +130,7 @@ def clear(row, documents, weights, p):
 
 
 @njit(cache=True, nogil=True)
-def label_score(label, labels, p):
+def score_label(label, labels, p):
     """z · p, and whether the two meet at all."""
     score, meet = np.float32(0), False
     for at in range(labels.indptr[label], labels.indptr[label + 1]):
@@ -140,24 +142,24 @@ def label_score(label, labels, p):
 
 
 @njit(cache=True, nogil=True)
-def exact_shortlist(documents, weights, labels, n_label_features, candidates, ids, scores):
+def shortlist_exactly(documents, weights, labels, n_label_features, candidates, ids, scores):
     """The best of the label ids `candidates` for each document, among those that meet the document at all."""
     rows, p = documents.rows, np.zeros(n_label_features, np.float32)
     for row in range(ids.shape[0]):
         filled = 0
-        project(row, rows, rows.data, weights.pairs, p)
-        project(row, rows, documents.damped, weights.matches, p)
+        project_document(row, rows, rows.data, weights.pairs, p)
+        project_document(row, rows, documents.damped, weights.matches, p)
         for label in candidates:
-            score, meet = label_score(label, labels, p)
+            score, meet = score_label(label, labels, p)
             if meet:
-                filled = push(ids[row], scores[row], filled, label, score)
+                filled = push_entry(ids[row], scores[row], filled, label, score)
         sort_best_first(ids[row], scores[row], filled)
-        clear(row, rows, weights.pairs, p)
-        clear(row, rows, weights.matches, p)
+        clear_projection(row, rows, weights.pairs, p)
+        clear_projection(row, rows, weights.matches, p)
 
 
 @njit(cache=True, nogil=True)
-def lazy_shortlist(documents, weights, labels, n_label_features, postings, n_wanted, ids, scores):
+def shortlist_lazily(documents, weights, labels, n_label_features, postings, n_wanted, ids, scores):
     """The same without looking at every label: the labels of `postings`, largest value first, are fetched by need.
 
     `postings` (n_label_features, n_labels) lists the candidates of each label feature by falling z. A falling limit
@@ -170,8 +172,8 @@ def lazy_shortlist(documents, weights, labels, n_label_features, postings, n_wan
     is_found, found = np.zeros(labels.indptr.shape[0] - 1, np.bool_), np.empty(labels.indptr.shape[0] - 1, np.int32)
     for row in range(ids.shape[0]):
         filled, n_active, n_found, limit = 0, 0, 0, np.float32(0)
-        project(row, rows, rows.data, weights.pairs, p)
-        project(row, rows, documents.damped, weights.matches, p)
+        project_document(row, rows, rows.data, weights.pairs, p)
+        project_document(row, rows, documents.damped, weights.matches, p)
         for side in (weights.pairs, weights.matches):
             for feature in rows.indices[rows.indptr[row] : rows.indptr[row + 1]]:
                 for column in side.indices[side.indptr[feature] : side.indptr[feature + 1]]:
@@ -180,7 +182,7 @@ def lazy_shortlist(documents, weights, labels, n_label_features, postings, n_wan
                         is_active[column], active[n_active], reached[column] = True, column, first
                         n_active += 1
                         limit = max(limit, p[column] * postings.data[first])
-        lowest = limit * np.float32(LOWEST)
+        lowest = limit * np.float32(MIN_LAZY_PRODUCT_SHARE)
         while n_found < n_wanted and limit > lowest:
             for column in active[:n_active]:
                 at = reached[column]
@@ -194,13 +196,13 @@ def lazy_shortlist(documents, weights, labels, n_label_features, postings, n_wan
                 reached[column] = at
             limit /= 2
         for label in found[:n_found]:
-            score, _ = label_score(label, labels, p)
-            filled = push(ids[row], scores[row], filled, label, score)
+            score, _ = score_label(label, labels, p)
+            filled = push_entry(ids[row], scores[row], filled, label, score)
             is_found[label] = False
         sort_best_first(ids[row], scores[row], filled)
         is_active[active[:n_active]] = False
-        clear(row, rows, weights.pairs, p)
-        clear(row, rows, weights.matches, p)
+        clear_projection(row, rows, weights.pairs, p)
+        clear_projection(row, rows, weights.matches, p)
 
 
 @njit(cache=True, nogil=True)
@@ -220,21 +222,21 @@ def score_candidates(documents, weights, labels, n_label_features, terms, votes,
             for at in range(by_document.indptr[row], by_document.indptr[row + 1]):
                 own_votes[by_document.indices[at]] = 0
         else:
-            project(row, rows, rows.data, weights.pairs, p)
-        project(row, rows, documents.damped, weights.matches, q)
-        project(row, rows, rows.data, terms.own, by_own)
+            project_document(row, rows, rows.data, weights.pairs, p)
+        project_document(row, rows, documents.damped, weights.matches, q)
+        project_document(row, rows, rows.data, terms.own, by_own)
         for at in range(indptr[row], indptr[row + 1]):
             label = candidates[at]
-            by_pairs, _ = label_score(label, labels, p)
-            by_matches, _ = label_score(label, labels, q)
+            by_pairs, _ = score_label(label, labels, p)
+            by_matches, _ = score_label(label, labels, q)
             of_pairs, of_matches = terms.factors[terms.kind[label]]
             scores[at] = terms.bias[label] + of_pairs * by_pairs + of_matches * by_matches + by_own[label]
-        if by_own.shape[0] < MANY_LABELS:
+        if by_own.shape[0] < MIN_LABELS_TO_CLEAR_TOUCHED:
             by_own[:] = 0
         else:
-            clear(row, rows, terms.own, by_own)
-        clear(row, rows, weights.pairs, p)
-        clear(row, rows, weights.matches, q)
+            clear_projection(row, rows, terms.own, by_own)
+        clear_projection(row, rows, weights.pairs, p)
+        clear_projection(row, rows, weights.matches, q)
 
 
 @njit(cache=True, nogil=True)
@@ -243,5 +245,5 @@ def rank_candidates(indptr, labels, values, ids, scores):
     for row in range(ids.shape[0]):
         filled = 0
         for at in range(indptr[row], indptr[row + 1]):
-            filled = push(ids[row], scores[row], filled, labels[at], values[at])
+            filled = push_entry(ids[row], scores[row], filled, labels[at], values[at])
         sort_best_first(ids[row], scores[row], filled)

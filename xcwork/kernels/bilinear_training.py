@@ -18,16 +18,16 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.bilinear import clear, label_score, project
-from xcwork.kernels.svm import _dot, add_row, shuffle
-from xcwork.kernels.topk import push
+from xcwork.kernels.bilinear import clear_projection, project_document, score_label
+from xcwork.kernels.svm import _dot, add_row, shuffle_order
+from xcwork.kernels.topk import push_entry
 from xcwork.sparse import Rows
 
-NEGLIGIBLE = np.float32(1e-4)  # a slope below this is not worth a walk over the support
-LONGEST_REST = 63  # passes that a pair may be left alone
+MIN_SLOPE = np.float32(1e-4)  # a slope below this is not worth a walk over the support
+MAX_IDLE_PASSES = 63  # passes that a pair may be left alone
 
 
-class Shared(NamedTuple):
+class SharedWeights(NamedTuple):
     """Shared weights and the state of Adagrad, all on one support."""
 
     weights: Rows  # (n_features, n_label_features); `data` is what is trained
@@ -35,7 +35,7 @@ class Shared(NamedTuple):
     gradient: np.ndarray  # (nnz,): zero between two steps
 
 
-class Pairs(NamedTuple):
+class LabelledPairs(NamedTuple):
     """(document, label) pairs, listed by document or by label."""
 
     others: Rows  # the labels of each document or the documents of each label; `data` is +1 or -1
@@ -43,7 +43,7 @@ class Pairs(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def loss_and_slope(margin, logistic):
+def compute_loss_and_slope(margin, logistic):
     """Squared hinge or logistic loss at the margin y * s, and its derivative there."""
     if logistic:
         if margin < -30:
@@ -57,34 +57,36 @@ def loss_and_slope(margin, logistic):
 
 
 @njit(cache=True, nogil=True)
-def shared_slopes(shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, logistic, slopes, losses):
+def compute_shared_slopes(
+    shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, logistic, slopes, losses
+):
     """The slopes of all pairs of one shard's documents in `batch`, and the summed loss of each document."""
     p = np.zeros(n_label_features, np.float32)
     for at in range(shard, batch.shape[0], n_shards):
         row, total = batch[at], 0.0
-        project(row, documents, documents.data, shared.weights, p)
+        project_document(row, documents, documents.data, shared.weights, p)
         for pair in range(pairs.others.indptr[row], pairs.others.indptr[row + 1]):
-            score, _ = label_score(pairs.others.indices[pair], labels, p)
+            score, _ = score_label(pairs.others.indices[pair], labels, p)
             sign = pairs.others.data[pair]
-            loss, slope = loss_and_slope(sign * (score + pairs.offsets[pair]), logistic)
+            loss, slope = compute_loss_and_slope(sign * (score + pairs.offsets[pair]), logistic)
             slopes[pair] = sign * slope
             total += loss
         losses[at] = total
-        clear(row, documents, shared.weights, p)
+        clear_projection(row, documents, shared.weights, p)
 
 
 @njit(cache=True, nogil=True)
-def shared_step(shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, slopes, rate):
+def take_shared_step(shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, slopes, rate):
     """One Adagrad step along the summed gradient of the documents in `batch`, for the rows that belong to one shard."""
     weights, q = shared.weights, np.zeros(n_label_features, np.float32)
     for row in batch:
-        _gather(row, pairs.others, labels, slopes, q)
+        _sum_label_rows(row, pairs.others, labels, slopes, q)
         for at in range(documents.indptr[row], documents.indptr[row + 1]):
             feature = documents.indices[at]
             if feature % n_shards == shard:
                 for of in range(weights.indptr[feature], weights.indptr[feature + 1]):
                     shared.gradient[of] += documents.data[at] * q[weights.indices[of]]
-        _scatter_zeros(row, pairs.others, labels, q)
+        _clear_label_rows(row, pairs.others, labels, q)
     for row in batch:
         for feature in documents.indices[documents.indptr[row] : documents.indptr[row + 1]]:
             if feature % n_shards == shard:
@@ -97,24 +99,24 @@ def shared_step(shard, n_shards, batch, documents, shared, labels, n_label_featu
 
 
 @njit(cache=True, nogil=True)
-def _gather(row, others, labels, slopes, q):
+def _sum_label_rows(row, others, labels, slopes, q):
     """q = Σ slope_l z_l over the labels of one document."""
     for pair in range(others.indptr[row], others.indptr[row + 1]):
-        if abs(slopes[pair]) > NEGLIGIBLE:
+        if abs(slopes[pair]) > MIN_SLOPE:
             label = others.indices[pair]
             for of in range(labels.indptr[label], labels.indptr[label + 1]):
                 q[labels.indices[of]] += slopes[pair] * labels.data[of]
 
 
 @njit(cache=True, nogil=True)
-def _scatter_zeros(row, others, labels, q):
+def _clear_label_rows(row, others, labels, q):
     for label in others.indices[others.indptr[row] : others.indptr[row + 1]]:
         for of in range(labels.indptr[label], labels.indptr[label + 1]):
             q[labels.indices[of]] = 0
 
 
 @njit(cache=True, nogil=True)
-def _best_dual(dual, margin, curvature, C, logistic):
+def _find_best_dual(dual, margin, curvature, C, logistic):
     """The best value of one dual variable while the others stay; `margin` is y * s at its present value."""
     if not logistic:
         return max(dual - (margin - 1 + dual / (2 * C)) / (curvature + 1 / (2 * C)), 0.0)
@@ -137,7 +139,7 @@ def _best_dual(dual, margin, curvature, C, logistic):
 
 
 @njit(cache=True, nogil=True)
-def _ascend(rows, curvature, pairs, first, last, C, logistic, passes, tolerance, random, w, is_touched, touched):
+def _ascend_dual(rows, curvature, pairs, first, last, C, logistic, passes, tolerance, random, w, is_touched, touched):
     """Solve one label's problem into w; returns (bias, number of touched features).
 
     A pair whose dual variable rests at zero (logistic: hardly moves) is looked at again only after 1, 3, 7, ... passes:
@@ -148,16 +150,16 @@ def _ascend(rows, curvature, pairs, first, last, C, logistic, passes, tolerance,
     due, rest = np.zeros(n_pairs, np.int32), np.zeros(n_pairs, np.int32)
     for sweep in range(passes):
         largest = 0.0
-        random = shuffle(order, n_pairs, random)
+        random = shuffle_order(order, n_pairs, random)
         for pair in order:
             if due[pair] > sweep:
                 continue
             row, sign = pairs.others.indices[first + pair], np.float32(pairs.others.data[first + pair])
             score = pairs.offsets[first + pair] + bias + _dot(rows, row, w)
-            new = np.float32(_best_dual(duals[pair], sign * score, curvature[row], C, logistic))
+            new = np.float32(_find_best_dual(duals[pair], sign * score, curvature[row], C, logistic))
             step = new - duals[pair]
             if (new == 0 and step == 0) or (logistic and abs(step) <= tolerance * C):
-                rest[pair] = min(2 * rest[pair] + 1, LONGEST_REST)
+                rest[pair] = min(2 * rest[pair] + 1, MAX_IDLE_PASSES)
                 due[pair] = sweep + 1 + rest[pair]
                 continue
             rest[pair], duals[pair] = 0, new
@@ -174,7 +176,7 @@ def _ascend(rows, curvature, pairs, first, last, C, logistic, passes, tolerance,
 
 
 @njit(cache=True, nogil=True)
-def fit_own(
+def fit_own_weights(
     shard,
     n_shards,
     block,
@@ -201,14 +203,14 @@ def fit_own(
     touched, sizes = np.empty(n_features, np.int32), np.empty(ids.shape[1], np.float32)
     for at in range(shard, block.shape[0], n_shards):
         first, last = pairs.others.indptr[block[at]], pairs.others.indptr[block[at] + 1]
-        bias[at], n_touched = _ascend(
+        bias[at], n_touched = _ascend_dual(
             rows, curvature, pairs, first, last, C, logistic, passes, tolerance, random[at], w, is_touched, touched
         )
         n = 0
         for feature in touched[:n_touched]:
             size = abs(w[feature])
             if size >= smallest and size > 0:
-                n = push(ids[at], sizes, n, feature, size)
+                n = push_entry(ids[at], sizes, n, feature, size)
         for slot in range(n):
             values[at, slot] = w[ids[at, slot]]
         filled[at] = n

@@ -13,10 +13,10 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-FAR = -2.0  # instead of the cosine of an empty document, which loses against any
+EMPTY_DOCUMENT_COSINE = -2.0  # instead of the cosine of an empty document, which loses against any
 
 
-class Documents(NamedTuple):
+class CentredDocuments(NamedTuple):
     """The rows of a CSR matrix, of unit length, and what centring them takes."""
 
     data: np.ndarray  # float32
@@ -28,8 +28,8 @@ class Documents(NamedTuple):
     mean_square: np.ndarray  # (1,) float64: ‖μ‖²
 
 
-def summed(rows: Documents, members: sparse.csr_array) -> Documents:
-    """The sums of the centred documents of every row of `members`, of which `add` adds one as it adds a document."""
+def sum_members(rows: CentredDocuments, members: sparse.csr_array) -> CentredDocuments:
+    """Return the sums of the centred documents of each row of `members`; `add_row` adds one as it adds a document."""
     scaled = members @ sparse.diags_array(rows.scale)
     X = sparse.csr_array(
         (rows.data.astype(np.float64), rows.indices, rows.indptr), shape=(len(rows.scale), len(rows.mean))
@@ -37,12 +37,12 @@ def summed(rows: Documents, members: sparse.csr_array) -> Documents:
     alpha, meeting = np.asarray(scaled.sum(axis=1)).ravel(), scaled @ rows.offset
     inverse = np.divide(1.0, alpha, out=np.zeros_like(alpha), where=alpha > 0)
     A = sparse.csr_array(sparse.diags_array(inverse) @ (scaled @ X))
-    return Documents(
+    return CentredDocuments(
         A.data, A.indices, A.indptr.astype(np.int64), alpha, inverse * meeting, rows.mean, rows.mean_square
     )
 
 
-class Sum(NamedTuple):
+class CentredSum(NamedTuple):
     """A sum of documents, A - α μ: the entries of A, and the list of those that are in use."""
 
     values: np.ndarray  # (n_features,) float64, because centred sums may be small differences of large ones
@@ -53,7 +53,7 @@ class Sum(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def add(total, rows, i, weight):
+def add_row(total, rows, i, weight):
     n, factor = total.count[0], weight * rows.scale[i]
     for at in range(rows.indptr[i], rows.indptr[i + 1]):
         feature = rows.indices[at]
@@ -82,7 +82,7 @@ def add_sum(total, other, factor):
 
 
 @njit(cache=True, nogil=True)
-def clear(total):
+def clear_sum(total):
     for i in range(total.count[0]):
         total.values[total.used[i]] = 0
         total.in_use[total.used[i]] = False
@@ -91,7 +91,7 @@ def clear(total):
 
 
 @njit(cache=True, nogil=True)
-def product_of(one, other, mean_square):
+def multiply_sums(one, other, mean_square):
     """<A - α μ, B - β μ>, quickest where B has few entries."""
     product = one.centre[0] * other.centre[0] * mean_square
     product -= one.centre[0] * other.centre[1] + other.centre[0] * one.centre[1]
@@ -102,8 +102,8 @@ def product_of(one, other, mean_square):
 
 
 @njit(cache=True, nogil=True)
-def length_of(total, mean_square):
-    return np.sqrt(max(product_of(total, total, mean_square), 0.0))
+def measure_length(total, mean_square):
+    return np.sqrt(max(multiply_sums(total, total, mean_square), 0.0))
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -118,14 +118,14 @@ def _dot(rows, i, values):
 
 
 @njit(cache=True, nogil=True)
-def cosines(total, factor, rows, members, first, last, v):
+def fill_cosines(total, factor, rows, members, first, last, v):
     """Fill v[first:last] with the products of these members and factor * total."""
     alpha, meeting = total.centre
     constant = alpha * rows.mean_square[0] - meeting
     for i in range(first, last):
         document = members[i]
         if rows.scale[document] == 0:
-            v[i] = FAR
+            v[i] = EMPTY_DOCUMENT_COSINE
         else:
             product = _dot(rows, document, total.values) - alpha * rows.offset[document] + constant
             v[i] = rows.scale[document] * product * factor

@@ -49,15 +49,24 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.centred_sums import FAR, add, add_sum, clear, cosines, length_of, product_of
-from xcwork.kernels.topk import push, sort_best_first
+from xcwork.kernels.centred_sums import (
+    EMPTY_DOCUMENT_COSINE,
+    add_row,
+    add_sum,
+    clear_sum,
+    fill_cosines,
+    measure_length,
+    multiply_sums,
+)
+from xcwork.kernels.topk import push_entry, sort_best_first
 
-TIE = 1e-6  # cosines that differ by less are equal
-SETTLED, MANY = 2, 50  # steps in a row with nearly the same winners: fewer than one in so many is new
-CANCELLED = 1e-5  # a sum shorter than this share of its terms is rounding
+COSINE_TIE_TOLERANCE = 1e-6  # cosines that differ by less are equal
+SETTLED_STEPS = 2  # steps in a row with nearly the same winners, after which a label is settled
+SETTLED_GROUPS_PER_CHANGE = 50  # winners are nearly the same when fewer than one in so many is new
+MIN_SUM_LENGTH_SHARE = 1e-5  # a sum shorter than this share of its terms is rounding
 
 
-class Bags(NamedTuple):
+class GroupLists(NamedTuple):
     """The members of every group."""
 
     documents: np.ndarray  # int32, group after group
@@ -65,14 +74,14 @@ class Bags(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _best(v, own, first, last, taken):
+def _find_best_place(v, own, first, last, taken):
     """The first place whose v - own is as large as any, up to rounding, among those that are not taken."""
     largest = -np.inf
     for i in range(first, last):
         if not taken[i] and v[i] - own[i] > largest:
             largest = v[i] - own[i]
     best = first
-    while taken[best] or v[best] - own[best] < largest - TIE:
+    while taken[best] or v[best] - own[best] < largest - COSINE_TIE_TOLERANCE:
         best += 1
     return best
 
@@ -87,35 +96,35 @@ def _is_certain(v, own, first, last, error):
             largest, second = value, largest
         elif value > second:
             second = value
-    return largest - second > 2 * error + TIE
+    return largest - second > 2 * error + COSINE_TIE_TOLERANCE
 
 
 @njit(cache=True, nogil=True)
-def _start(rows, sums_of_groups, groups, group_weights, members, weights, random, e):
+def _start_embedding(rows, sums_of_groups, groups, group_weights, members, weights, random, e):
     """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one, and if it was zero."""
     for j in range(groups.shape[0]):
-        add(e, sums_of_groups, groups[j], group_weights[j])
+        add_row(e, sums_of_groups, groups[j], group_weights[j])
     sizes = 0.0
     for i in range(members.shape[0]):
         sizes += weights[i] if rows.scale[members[i]] > 0 else 0
-    length = length_of(e, rows.mean_square[0])
-    if length > CANCELLED * sizes:
+    length = measure_length(e, rows.mean_square[0])
+    if length > MIN_SUM_LENGTH_SHARE * sizes:
         return 1 / length, False
-    chosen = draw(rows.scale, members, random)
-    clear(e)
+    chosen = draw_member(rows.scale, members, random)
+    clear_sum(e)
     if chosen >= 0:
-        add(e, rows, members[chosen], 1.0)
+        add_row(e, rows, members[chosen], 1.0)
     return 1.0, True
 
 
 @njit(cache=True, nogil=True)
-def products_with_own_group(rows, sums_of_groups, bags, total):
+def compute_products_with_own_group(rows, sums_of_groups, bags, total):
     """<x_i, sum of its group> of every member, 0 for an empty one, (n_members,)."""
     products = np.empty(bags.documents.shape[0])
     for j in range(bags.starts.shape[0] - 1):
-        add(total, sums_of_groups, j, 1.0)
-        cosines(total, 1.0, rows, bags.documents, bags.starts[j], bags.starts[j + 1], products)
-        clear(total)
+        add_row(total, sums_of_groups, j, 1.0)
+        fill_cosines(total, 1.0, rows, bags.documents, bags.starts[j], bags.starts[j + 1], products)
+        clear_sum(total)
     for i in range(products.shape[0]):
         if rows.scale[bags.documents[i]] == 0:
             products[i] = 0.0
@@ -123,7 +132,7 @@ def products_with_own_group(rows, sums_of_groups, bags, total):
 
 
 @njit(cache=True, nogil=True)
-def draw(scale, members, random):
+def draw_member(scale, members, random):
     """The place of a member that is not empty, chosen by the number `random`, or -1."""
     candidates = 0
     for document in members:
@@ -139,40 +148,42 @@ def draw(scale, members, random):
 
 
 @njit(cache=True, nogil=True)
-def _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners):
+def _elect_winners(rows, members, firsts, e, factor, v, own, error, fresh, winners):
     """The winner of every group; a group where v is not exact enough gets it anew and is marked in `fresh`."""
     nobody = np.zeros(v.shape[0], np.bool_)
     for j in range(winners.shape[0]):
         first, last = firsts[j], firsts[j + 1]
         if error[j] > 0 and not _is_certain(v, own, first, last, error[j]):
-            cosines(e, factor, rows, members, first, last, v)
+            fill_cosines(e, factor, rows, members, first, last, v)
             error[j], fresh[j] = 0, True
-        winners[j] = _best(v, own, first, last, nobody)
+        winners[j] = _find_best_place(v, own, first, last, nobody)
 
 
 @njit(cache=True, nogil=True)
-def _turn(rows, members, weights, old, new, total, change):
+def _replace_winners(rows, members, weights, old, new, total, change):
     """Let `total` be the sum of the new winners instead of the old; returns the change of direction and the length."""
     square, changed = rows.mean_square[0], False
     for j in range(new.shape[0]):
         if old[j] != new[j]:
             changed = True
             if old[j] >= 0:
-                add(change, rows, members[old[j]], -weights[old[j]])
-            add(change, rows, members[new[j]], weights[new[j]])
-    before = product_of(total, total, square)
+                add_row(change, rows, members[old[j]], -weights[old[j]])
+            add_row(change, rows, members[new[j]], weights[new[j]])
+    before = multiply_sums(total, total, square)
     if not changed:
         return 0.0, np.sqrt(max(before, 0.0))
-    meeting = before + product_of(total, change, square)
+    meeting = before + multiply_sums(total, change, square)
     add_sum(total, change, 1.0)
-    clear(change)
-    length = length_of(total, square)
+    clear_sum(change)
+    length = measure_length(total, square)
     scale = np.sqrt(max(before, 0.0)) * length
     return np.sqrt(max(2 - 2 * meeting / scale, 0.0)) if scale > 0 else 2.0, length
 
 
 @njit(cache=True, nogil=True)
-def _descend(rows, members, weights, firsts, steps, rate, careful, e, factor, total, change, v, own, leave_out):
+def _descend_embedding(
+    rows, members, weights, firsts, steps, rate, careful, e, factor, total, change, v, own, leave_out
+):
     """The steps of algorithm 1 on e, which stands for factor * e; returns the new factor. `v` ends up exact enough."""
     n_groups = firsts.shape[0] - 1
     u, winners, old = np.zeros_like(v), np.empty(n_groups, np.int64), np.full(n_groups, -1, np.int64)
@@ -181,49 +192,49 @@ def _descend(rows, members, weights, firsts, steps, rate, careful, e, factor, to
     winners_share = np.zeros_like(v)  # <winner of the group, x>
     same = 0  # steps in a row
     for _ in range(steps):
-        _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners)
-        same = same + 1 if MANY * (winners != old).sum() < winners.shape[0] else 0
-        if careful and same == SETTLED:
+        _elect_winners(rows, members, firsts, e, factor, v, own, error, fresh, winners)
+        same = same + 1 if SETTLED_GROUPS_PER_CHANGE * (winners != old).sum() < winners.shape[0] else 0
+        if careful and same == SETTLED_STEPS:
             break
-        turned, length = _turn(rows, members, weights, old, winners, total, change)
+        turned, length = _replace_winners(rows, members, weights, old, winners, total, change)
         if leave_out:
             for j in range(n_groups):
                 if winners[j] != old[j]:
-                    add(change, rows, members[winners[j]], 1.0)
-                    cosines(change, 1.0, rows, members, firsts[j], firsts[j + 1], winners_share)
-                    clear(change)
+                    add_row(change, rows, members[winners[j]], 1.0)
+                    fill_cosines(change, 1.0, rows, members, firsts[j], firsts[j + 1], winners_share)
+                    clear_sum(change)
         old[:] = winners
         path += turned
         sizes = 0.0
         for i in winners:
             sizes += abs(weights[i]) if rows.scale[members[i]] > 0 else 0
-        if length <= CANCELLED * sizes:
+        if length <= MIN_SUM_LENGTH_SHARE * sizes:
             break
-        agreement = factor * product_of(e, total, rows.mean_square[0]) / length
+        agreement = factor * multiply_sums(e, total, rows.mean_square[0]) / length
         shrink = 1 / np.sqrt(1 + 2 * rate * agreement + rate * rate)
         add_sum(e, total, rate / (factor * length))
         factor *= shrink
         for j in range(n_groups):
             if fresh[j]:
-                cosines(total, 1 / length, rows, members, firsts[j], firsts[j + 1], u)
+                fill_cosines(total, 1 / length, rows, members, firsts[j], firsts[j + 1], u)
                 fresh[j], since[j] = False, path
             for i in range(firsts[j], firsts[j + 1]):
-                if v[i] > FAR:
+                if v[i] > EMPTY_DOCUMENT_COSINE:
                     v[i] = (v[i] + rate * u[i]) * shrink
                     own[i] = (own[i] + rate * weights[i] * winners_share[i] / length) * shrink
             error[j] = (error[j] + rate * (path - since[j])) * shrink
-    _elect(rows, members, firsts, e, factor, v, own, error, fresh, winners)
-    clear(total)
+    _elect_winners(rows, members, firsts, e, factor, v, own, error, fresh, winners)
+    clear_sum(total)
     return factor
 
 
 @njit(cache=True, nogil=True)
-def point(members, firsts, v, own, slots, documents):
+def mark_members(members, firsts, v, own, slots, documents):
     """Write the members of each group with the largest v - own, as many as it has slots, to `documents`."""
     taken = np.zeros(v.shape[0], np.bool_)
     for j in range(firsts.shape[0] - 1):
         for slot in range(slots[j], slots[j + 1]):
-            best = _best(v, own, firsts[j], firsts[j + 1], taken)
+            best = _find_best_place(v, own, firsts[j], firsts[j + 1], taken)
             taken[best] = True
             documents[slot] = members[best]
 
@@ -241,14 +252,14 @@ def _keep_largest(e, factor, mean, ids, values):
                 e.values[feature] -= e.centre[0] * mean[feature]
     filled = 0
     for i in range(e.count[0]):
-        filled = push(ids, values, filled, e.used[i], abs(e.values[e.used[i]]))
+        filled = push_entry(ids, values, filled, e.used[i], abs(e.values[e.used[i]]))
     sort_best_first(ids, values, filled)
     for i in range(filled):
         values[i] = e.values[ids[i]] * factor
 
 
 @njit(cache=True, nogil=True)
-def assign(
+def assign_members(
     rows,
     sums_of_groups,
     own_sums,
@@ -268,11 +279,11 @@ def assign(
 ):
     """GRLR for `labels`, and the members it points at.
 
-    `sums_of_groups` are `Documents` too, one a group (see `sums.summed`), and `own_sums` what `products_with_own_group`
-    returns. `carried` has the groups of each label and their weights (CSR, labels × groups), `others` those of J with
-    their negative weights; `slots` says which stretch of `documents` is for the members of each entry of `carried`. The
-    largest entries of the embedding of labels[at] go to row `at` of `kept_ids` and `kept`. `sums` are three empty ones
-    to work with.
+    `sums_of_groups` are `Documents` too, one a group (see `sums.summed`), and `own_sums` what
+    `compute_products_with_own_group` returns. `carried` has the groups of each label and their weights (CSR, labels ×
+    groups), `others` those of J with their negative weights; `slots` says which stretch of `documents` is for the
+    members of each entry of `carried`. The largest entries of the embedding of labels[at] go to row `at` of `kept_ids`
+    and `kept`. `sums` are three empty ones to work with.
     """
     e, total, change = sums
     for at in range(labels.shape[0]):
@@ -290,7 +301,7 @@ def assign(
             members[firsts[j] : firsts[j + 1]] = bags.documents[bags.starts[groups[j]] : bags.starts[groups[j] + 1]]
             weights[firsts[j] : firsts[j + 1]] = group_weights[j]
         end_of_own = firsts[n_own]
-        factor, cancelled = _start(
+        factor, cancelled = _start_embedding(
             rows,
             sums_of_groups,
             groups[:n_own],
@@ -301,18 +312,18 @@ def assign(
             e,
         )
         v = np.empty(firsts[-1], np.float64)
-        cosines(e, factor, rows, members, 0, firsts[-1], v)
+        fill_cosines(e, factor, rows, members, 0, firsts[-1], v)
         own, leave_out = np.zeros_like(v), careful and n_own > 1
         if takes_steps:
             if leave_out and not cancelled:
                 for i in range(end_of_own):
                     own[i] = factor * weights[i] * own_sums[members[i]]
-            factor = _descend(
+            factor = _descend_embedding(
                 rows, members, weights, firsts, steps, rate, careful, e, factor, total, change, v, own, leave_out
             )
         for j in range(n_own):
             if slots[begin + j + 1] - slots[begin + j] > 1:  # the order of several members asks for all their products
-                cosines(e, factor, rows, members, firsts[j], firsts[j + 1], v)
-        point(members, firsts[: n_own + 1], v, own, slots[begin : end + 1], documents)
+                fill_cosines(e, factor, rows, members, firsts[j], firsts[j + 1], v)
+        mark_members(members, firsts[: n_own + 1], v, own, slots[begin : end + 1], documents)
         _keep_largest(e, factor, rows.mean, kept_ids[at], kept[at])
-        clear(e)
+        clear_sum(e)

@@ -20,7 +20,7 @@ def _dot(a, b):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def pair_dots(rows, vectors, partners, scores):
+def compute_pair_dots(rows, vectors, partners, scores):
     """scores[i, j] = rows[i] · vectors[partners[i, j]], with `rows` (n, d) and `partners` (n, k)."""
     for i in prange(partners.shape[0]):
         for j in range(partners.shape[1]):
@@ -29,7 +29,7 @@ def pair_dots(rows, vectors, partners, scores):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def pair_matches(data, indices, indptr, their_data, their_indices, their_indptr, n_columns, partners, scores):
+def compute_pair_matches(data, indices, indptr, their_data, their_indices, their_indptr, n_columns, partners, scores):
     """scores[i, j] = row i of one sparse matrix · row partners[i, j] of another, both with `n_columns` columns."""
     n_rows, chunk = partners.shape[0], 64  # rows that share a workspace
     for block in prange((n_rows + chunk - 1) // chunk):
@@ -49,10 +49,10 @@ def pair_matches(data, indices, indptr, their_data, their_indices, their_indptr,
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def pair_products(data, indices, indptr, by_term, ids, starts, n_columns, partners, scores):
+def compute_pair_products(data, indices, indptr, by_term, ids, starts, n_columns, partners, scores):
     """scores[i, j] = column partners[i, j] of row i times a matrix (n_terms, n_columns), given by its rows.
 
-    Only the terms of the row are visited. That is less than `pair_matches` does where partners have many terms.
+    Only the terms of the row are visited. That is less than `compute_pair_matches` does where partners have many terms.
     """
     n_rows, chunk = partners.shape[0], 64  # rows that share a workspace
     for block in prange((n_rows + chunk - 1) // chunk):

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-from xcwork.kernels.topk import push, sort_best_first
+from xcwork.kernels.topk import push_entry, sort_best_first
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _next(state):
+def _advance_state(state):
     """xorshift64*: the next state."""
     state ^= state >> np.uint64(12)
     state ^= state << np.uint64(25)
@@ -23,13 +23,13 @@ def _next(state):
 
 
 @njit(cache=True, nogil=True)
-def _draw(state, n):
+def _draw_below(state, n):
     """A number below n from the upper bits of a state."""
     return np.int64(((state * np.uint64(2685821657736338717)) >> np.uint64(33)) % np.uint64(n))
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def most_visited(documents, documents_start, labels, labels_start, walkers, random, steps, restart, ids, visits):
+def find_most_visited(documents, documents_start, labels, labels_start, walkers, random, steps, restart, ids, visits):
     """Fill `ids` and `visits` (n_walkers, k) with the labels that walks from each of `walkers` met most often.
 
     `documents[documents_start[l]:documents_start[l + 1]]` carry label l, `labels[labels_start[i]:...]` belong to
@@ -41,18 +41,22 @@ def most_visited(documents, documents_start, labels, labels_start, walkers, rand
         met = np.empty(steps, np.int64)
         at = start
         for step in range(steps):
-            state = _next(state)
-            document = documents[documents_start[at] + _draw(state, documents_start[at + 1] - documents_start[at])]
-            state = _next(state)
-            at = labels[labels_start[document] + _draw(state, labels_start[document + 1] - labels_start[document])]
+            state = _advance_state(state)
+            document = documents[
+                documents_start[at] + _draw_below(state, documents_start[at + 1] - documents_start[at])
+            ]
+            state = _advance_state(state)
+            at = labels[
+                labels_start[document] + _draw_below(state, labels_start[document + 1] - labels_start[document])
+            ]
             met[step] = at
-            state = _next(state)
-            if _draw(state, 2**31) < threshold:
+            state = _advance_state(state)
+            if _draw_below(state, 2**31) < threshold:
                 at = start
         met.sort()
         filled, first = 0, 0
         for step in range(1, steps + 1):
             if step == steps or met[step] != met[first]:
-                filled = push(ids[w], visits[w], filled, met[first], np.float32(step - first))
+                filled = push_entry(ids[w], visits[w], filled, met[first], np.float32(step - first))
                 first = step
         sort_best_first(ids[w], visits[w], filled)

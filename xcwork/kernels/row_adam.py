@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-CHUNK = 64  # rows that share a buffer
+ROWS_PER_CHUNK = 64  # rows that share a buffer
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _move(row, mean, square, gradient, rate, decay, square_decay, square_scale, epsilon):
+def _move_row(row, mean, square, gradient, rate, decay, square_decay, square_scale, epsilon):
     for i in range(row.shape[0]):
         mean[i] += (np.float32(1) - decay) * (gradient[i] - mean[i])
         square[i] = square_decay * square[i] + (np.float32(1) - square_decay) * gradient[i] * gradient[i]
@@ -26,7 +26,7 @@ def move_rows(table, mean, square, rows, gradient, rate, decay, square_decay, sq
     """Move table[rows] against `gradient` (n_rows, d); `rate` and `square_scale` contain the corrections of bias."""
     for r in prange(rows.shape[0]):
         at = rows[r]
-        _move(table[at], mean[at], square[at], gradient[r], rate, decay, square_decay, square_scale, epsilon)
+        _move_row(table[at], mean[at], square[at], gradient[r], rate, decay, square_decay, square_scale, epsilon)
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -38,13 +38,13 @@ def move_bags(
     Row r occurs in texts[starts[r]:starts[r + 1]] with the values beside them.
     """
     n_rows = rows.shape[0]
-    for chunk in prange((n_rows + CHUNK - 1) // CHUNK):
+    for chunk in prange((n_rows + ROWS_PER_CHUNK - 1) // ROWS_PER_CHUNK):
         own = np.empty(table.shape[1], np.float32)
-        for r in range(chunk * CHUNK, min(n_rows, (chunk + 1) * CHUNK)):
+        for r in range(chunk * ROWS_PER_CHUNK, min(n_rows, (chunk + 1) * ROWS_PER_CHUNK)):
             own[:] = 0
             for at in range(starts[r], starts[r + 1]):
                 value, text = values[at], texts[at]
                 for i in range(own.shape[0]):
                     own[i] += value * gradient[text, i]
             at = rows[r]
-            _move(table[at], mean[at], square[at], own, rate, decay, square_decay, square_scale, epsilon)
+            _move_row(table[at], mean[at], square[at], own, rate, decay, square_decay, square_scale, epsilon)

@@ -45,15 +45,15 @@ def _descend_row(weights, squares, row, sources, values, gradients, rate, shared
 
 
 @njit(cache=True, nogil=True)
-def descend_few(table, squares, rows, starts, sources, values, gradients, rate, shared):
-    """`descend` in one thread, for steps too small to share."""
+def descend_few_rows(table, squares, rows, starts, sources, values, gradients, rate, shared):
+    """`descend_rows` in one thread, for steps too small to share."""
     for i in range(rows.shape[0]):
         row, some = rows[i], slice(starts[i], starts[i + 1])
         _descend_row(table[row], squares, row, sources[some], values[some], gradients, rate, shared)
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def descend(table, squares, rows, starts, sources, values, gradients, rate, shared):
+def descend_rows(table, squares, rows, starts, sources, values, gradients, rate, shared):
     """Move `rows` of `table` (n, d) in place; entries starts[i]:starts[i + 1] give the gradient of rows[i].
 
     With own scales (`shared` 0) `squares` (n,) is what each row has met so far; with a shared scale it receives the

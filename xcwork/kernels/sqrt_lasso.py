@@ -24,15 +24,16 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from xcwork.kernels.topk import push
+from xcwork.kernels.topk import push_entry
 
-CHUNK = 16  # columns or rows that share a workspace
-SWEEPS = 500  # of coordinate descent on one working set
-ROUNDS = 50  # of growing the working set or sharpening its solution
-UNSEEN, SEEN = -1, -2  # positions of candidates outside the working set
+COLUMNS_PER_CHUNK = 16  # columns or rows that share a workspace
+MAX_SWEEPS = 500  # of coordinate descent on one working set
+TWO_MEANS_ROUNDS = 50  # of growing the working set or sharpening its solution
+UNSEEN_POSITION = -1  # position of a candidate outside the working set that no gradient has touched
+SEEN_POSITION = -2  # position of a candidate outside the working set that one has touched
 
 
-class Counts(NamedTuple):
+class CooccurrenceCounts(NamedTuple):
     """Co-occurrence counts between candidates: a symmetric CSR matrix, and its diagonal."""
 
     data: np.ndarray  # float64
@@ -41,7 +42,7 @@ class Counts(NamedTuple):
     diagonal: np.ndarray  # (n_candidates,) float64: documents of each candidate
 
 
-class Targets(NamedTuple):
+class LassoTargets(NamedTuple):
     """Co-occurrence counts of every target (row) with the candidates: a CSR matrix, and what belongs to a target."""
 
     data: np.ndarray  # float64
@@ -51,7 +52,7 @@ class Targets(NamedTuple):
     own: np.ndarray  # (n_targets,) int64: the candidate that is the target itself and may not be used, or -1
 
 
-class Columns(NamedTuple):
+class SolutionColumns(NamedTuple):
     """Where the solutions go, one row a target."""
 
     support: np.ndarray  # (n_targets, width) int32
@@ -61,7 +62,7 @@ class Columns(NamedTuple):
     gaps: np.ndarray  # (n_targets,) float64: duality gap, relative to α ‖y‖
 
 
-class _Work(NamedTuple):
+class _Workspace(NamedTuple):
     """Arrays over the candidates that the columns of a chunk share."""
 
     together: np.ndarray  # g, dense
@@ -70,7 +71,7 @@ class _Work(NamedTuple):
     touched: np.ndarray  # the candidates that are not UNSEEN
 
 
-class _Active(NamedTuple):
+class _WorkingSet(NamedTuple):
     """The working set: its Gram entries, coefficients and gradients, with room to grow."""
 
     gram: np.ndarray  # (capacity, capacity)
@@ -84,49 +85,49 @@ def solve_columns(counts, targets, alpha, tolerance, columns):
     n_targets, n_candidates = targets.squares.shape[0], counts.diagonal.shape[0]
     # Taken apart here because numba loses what a parallel loop writes through the fields of a tuple.
     support, values, sizes, norms, gaps = columns
-    for chunk in prange((n_targets + CHUNK - 1) // CHUNK):
-        work = _Work(
+    for chunk in prange((n_targets + COLUMNS_PER_CHUNK - 1) // COLUMNS_PER_CHUNK):
+        work = _Workspace(
             np.zeros(n_candidates),
             np.zeros(n_candidates),
-            np.full(n_candidates, UNSEEN, np.int32),
+            np.full(n_candidates, UNSEEN_POSITION, np.int32),
             np.empty(n_candidates, np.int32),
         )
-        for target in range(chunk * CHUNK, min(n_targets, (chunk + 1) * CHUNK)):
-            sizes[target], norms[target], gaps[target] = _solve(
+        for target in range(chunk * COLUMNS_PER_CHUNK, min(n_targets, (chunk + 1) * COLUMNS_PER_CHUNK)):
+            sizes[target], norms[target], gaps[target] = _solve_column(
                 counts, targets, target, alpha, tolerance, work, support[target], values[target]
             )
 
 
 @njit(cache=True, nogil=True)
-def _solve(counts, targets, target, alpha, tolerance, work, chosen, values):
+def _solve_column(counts, targets, target, alpha, tolerance, work, chosen, values):
     """One column: fills `chosen` and `values`, returns (support size, ‖y - A z‖, relative gap)."""
     n, width = targets.squares[target], chosen.shape[0]
     length = np.sqrt(n)
     least = 0.5 * tolerance * length  # s never falls below: a perfect fit would make the threshold vanish
     sharpness = tolerance * length
-    n_touched = _meet_target(targets, target, work)
-    active = _Active(np.empty((8, 8)), np.zeros(8), np.empty(8))
+    n_touched = _enter_target(targets, target, work)
+    active = _WorkingSet(np.empty((8, 8)), np.zeros(8), np.empty(8))
     size, norm, gap = 0, length, 0.0
-    for _ in range(ROUNDS):
-        n_touched = _gradients(counts, targets.own[target], work, chosen, active.z, size, n_touched)
-        norm, gap = _certificate(n, alpha, least, work, chosen, active.z, size, n_touched)
+    for _ in range(TWO_MEANS_ROUNDS):
+        n_touched = _compute_gradients(counts, targets.own[target], work, chosen, active.z, size, n_touched)
+        norm, gap = _compute_certificate(n, alpha, least, work, chosen, active.z, size, n_touched)
         if gap <= tolerance:
             break
         s = max(norm, least)
         room = min(max(8, size), width - size)
-        grown = _violators(work, n_touched, counts.diagonal, s / alpha, alpha, room)
+        grown = _find_violators(work, n_touched, counts.diagonal, s / alpha, alpha, room)
         if grown.shape[0] == 0:
             if size == 0:
                 break
             sharpness *= 0.1
-        active = _enlarge(counts, active, work, chosen, size, grown)
+        active = _enlarge_working_set(counts, active, work, chosen, size, grown)
         size += grown.shape[0]
         for a in range(size):
             active.gradient[a] = work.gradient[chosen[a]]
-        _descend(active, work.together, chosen, size, n, alpha, s, least, sharpness)
+        _descend_working_set(active, work.together, chosen, size, n, alpha, s, least, sharpness)
     for i in range(n_touched):
         j = work.touched[i]
-        work.together[j], work.gradient[j], work.position[j] = 0.0, 0.0, UNSEEN
+        work.together[j], work.gradient[j], work.position[j] = 0.0, 0.0, UNSEEN_POSITION
     kept = 0
     for a in range(size):
         if active.z[a] != 0.0:
@@ -136,19 +137,19 @@ def _solve(counts, targets, target, alpha, tolerance, work, chosen, values):
 
 
 @njit(cache=True, nogil=True)
-def _meet_target(targets, target, work):
+def _enter_target(targets, target, work):
     """Enter the target's co-occurrences into the workspace; returns how many candidates are touched."""
     n_touched = 0
     for at in range(targets.indptr[target], targets.indptr[target + 1]):
         j = targets.indices[at]
         if j != targets.own[target]:
-            work.together[j], work.position[j], work.touched[n_touched] = targets.data[at], SEEN, j
+            work.together[j], work.position[j], work.touched[n_touched] = targets.data[at], SEEN_POSITION, j
             n_touched += 1
     return n_touched
 
 
 @njit(cache=True, nogil=True)
-def _gradients(counts, own, work, chosen, z, size, n_touched):
+def _compute_gradients(counts, own, work, chosen, z, size, n_touched):
     """g - G z for every candidate that shares a document with the target or an active candidate."""
     for i in range(n_touched):
         j = work.touched[i]
@@ -158,15 +159,15 @@ def _gradients(counts, own, work, chosen, z, size, n_touched):
             for at in range(counts.indptr[chosen[a]], counts.indptr[chosen[a] + 1]):
                 j = counts.indices[at]
                 if j != own:
-                    if work.position[j] == UNSEEN:
-                        work.position[j], work.touched[n_touched] = SEEN, j
+                    if work.position[j] == UNSEEN_POSITION:
+                        work.position[j], work.touched[n_touched] = SEEN_POSITION, j
                         n_touched += 1
                     work.gradient[j] -= z[a] * counts.data[at]
     return n_touched
 
 
 @njit(cache=True, nogil=True)
-def _certificate(n, alpha, least, work, chosen, z, size, n_touched):
+def _compute_certificate(n, alpha, least, work, chosen, z, size, n_touched):
     """(‖y - A z‖, duality gap relative to α ‖y‖)"""
     explained, shrunk, total = 0.0, 0.0, 0.0
     for a in range(size):
@@ -186,7 +187,7 @@ def _certificate(n, alpha, least, work, chosen, z, size, n_touched):
 
 
 @njit(cache=True, nogil=True)
-def _violators(work, n_touched, documents, threshold, alpha, room):
+def _find_violators(work, n_touched, documents, threshold, alpha, room):
     """At most `room` candidates outside the working set, those with the largest gradients above the threshold."""
     n_found = 0
     found = np.empty(n_touched, np.int32)
@@ -194,7 +195,11 @@ def _violators(work, n_touched, documents, threshold, alpha, room):
     for i in range(n_touched):
         j = work.touched[i]
         # ‖a_j‖ ≤ 1/α can never pay for its coefficient: |a_j·r| ≤ ‖a_j‖ ‖r‖ ≤ ‖r‖/α.
-        if work.position[j] == SEEN and abs(work.gradient[j]) > threshold and documents[j] * alpha * alpha > 1.0:
+        if (
+            work.position[j] == SEEN_POSITION
+            and abs(work.gradient[j]) > threshold
+            and documents[j] * alpha * alpha > 1.0
+        ):
             found[n_found], excess[n_found] = j, abs(work.gradient[j]) / np.sqrt(documents[j])
             n_found += 1
     if n_found <= room:
@@ -204,12 +209,12 @@ def _violators(work, n_touched, documents, threshold, alpha, room):
 
 
 @njit(cache=True, nogil=True)
-def _enlarge(counts, active, work, chosen, size, grown):
+def _enlarge_working_set(counts, active, work, chosen, size, grown):
     """The working set with `grown` added: their Gram entries are read from their rows of counts."""
     new_size, capacity = size + grown.shape[0], active.z.shape[0]
     if new_size > capacity:
         capacity = max(2 * capacity, new_size)
-        larger = _Active(np.empty((capacity, capacity)), np.zeros(capacity), np.empty(capacity))
+        larger = _WorkingSet(np.empty((capacity, capacity)), np.zeros(capacity), np.empty(capacity))
         larger.gram[:size, :size] = active.gram[:size, :size]
         larger.z[:size] = active.z[:size]
         active = larger
@@ -229,10 +234,10 @@ def _enlarge(counts, active, work, chosen, size, grown):
 
 
 @njit(cache=True, nogil=True)
-def _descend(active, together, chosen, size, n, alpha, s, least, tolerance):
+def _descend_working_set(active, together, chosen, size, n, alpha, s, least, tolerance):
     """Coordinate descent on the working set, with s renewed after every sweep."""
     gram, z, gradient = active.gram, active.z, active.gradient
-    for _ in range(SWEEPS):
+    for _ in range(MAX_SWEEPS):
         threshold, moved = s / alpha, 0.0
         for j in range(size):
             c = gradient[j] + gram[j, j] * z[j]
@@ -254,7 +259,7 @@ def _descend(active, together, chosen, size, n, alpha, s, least, tolerance):
 
 
 @njit(cache=True, parallel=True, nogil=True, fastmath={"contract"})
-def sparse_times_dense(data, indices, indptr, dense, out):
+def multiply_sparse_by_dense(data, indices, indptr, dense, out):
     """out = A @ dense for a CSR matrix A; rows of `dense` and `out` lie contiguously.
 
     Four entries of A at a time: a row of `out` is then read and written a quarter as often.
@@ -278,7 +283,7 @@ def sparse_times_dense(data, indices, indptr, dense, out):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def sparse_gram(data, indices, indptr, t_data, t_indices, t_indptr, out):
+def compute_sparse_gram(data, indices, indptr, t_data, t_indices, t_indptr, out):
     """out = A Aᵀ, dense and symmetric; A comes as CSR together with its transpose."""
     for row in prange(out.shape[0]):
         total = out[row]
@@ -290,18 +295,18 @@ def sparse_gram(data, indices, indptr, t_data, t_indices, t_indptr, out):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def largest_of_columns(matrix, ids, values):
+def keep_largest_of_columns(matrix, ids, values):
     """Fill rows of `ids` (ascending) and `values` (n_columns, keep) with each column's entries of largest size."""
     n_rows, n_columns = matrix.shape
     keep = ids.shape[1]
-    for chunk in prange((n_columns + CHUNK - 1) // CHUNK):
-        first, last = chunk * CHUNK, min(n_columns, (chunk + 1) * CHUNK)
-        sizes = np.empty((CHUNK, keep), matrix.dtype)
+    for chunk in prange((n_columns + COLUMNS_PER_CHUNK - 1) // COLUMNS_PER_CHUNK):
+        first, last = chunk * COLUMNS_PER_CHUNK, min(n_columns, (chunk + 1) * COLUMNS_PER_CHUNK)
+        sizes = np.empty((COLUMNS_PER_CHUNK, keep), matrix.dtype)
         for row in range(n_rows):
             for column in range(first, last):
                 size = abs(matrix[row, column])
                 if row < keep or size > sizes[column - first, 0]:
-                    push(ids[column], sizes[column - first], min(row, keep), row, size)
+                    push_entry(ids[column], sizes[column - first], min(row, keep), row, size)
         for column in range(first, last):
             ids[column].sort()
             for at in range(keep):

@@ -13,7 +13,8 @@ alternate until no document violates its optimality condition by more than the t
 
 - `margins` scores all documents for a block of labels at once; with the labels side by side in memory this is several
   times cheaper a multiplication than the gathers of coordinate descent;
-- `improve` takes, for every label, the documents with α_i > 0 and the worst violators, and descends on those alone.
+- `improve_labels` takes, for every label, the documents with α_i > 0 and the worst violators, and descends on those
+  alone.
 
 Nothing is sampled: a label is finished when the condition holds for all documents.
 """
@@ -25,15 +26,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from xcwork.kernels.topk import push
+from xcwork.kernels.topk import push_entry
 from xcwork.sparse import Rows as Rows  # kernels compiled by earlier versions lie in numba's cache under this name
 
-CHUNK = 64  # documents scored together, so that their margins stay in the cache
-MORE = 500  # violators that a working set takes beyond the number of documents that are in it anyway
-NO_STEP = np.float32(1e-7)  # a smaller gradient does not move α
+DOCUMENTS_PER_CHUNK = 64  # documents scored together, so that their margins stay in the cache
+MAX_EXTRA_VIOLATORS = 500  # violators that a working set takes beyond the number of documents that are in it anyway
+MIN_GRADIENT = np.float32(1e-7)  # a smaller gradient does not move α
 
 
-class Block(NamedTuple):
+class LabelBlock(NamedTuple):
     """The problems of some labels over all documents, and how far their solution has come."""
 
     weights: np.ndarray  # (n_labels, n_features) float32
@@ -80,7 +81,7 @@ def turn_positive(rows, block, label, documents):
 
 
 @njit(cache=True, nogil=True)
-def shuffle(order, n, random):
+def shuffle_order(order, n, random):
     """Permute the first n entries (Fisher-Yates with a xorshift generator); returns the generator's state."""
     for i in range(n - 1, 0, -1):
         random ^= random << np.uint64(13)
@@ -92,7 +93,7 @@ def shuffle(order, n, random):
 
 
 @njit(cache=True, nogil=True)
-def descend(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_passes, random):
+def descend_documents(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_passes, random):
     """Coordinate descent on the documents in `order`; changes w and alpha, returns (b, random).
 
     Stops when the projected gradients of a pass differ by at most `tolerance`, or after `max_passes`.
@@ -101,7 +102,7 @@ def descend(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_pas
     active = order.shape[0]
     shrink_above = np.inf
     for _ in range(max_passes):
-        random = shuffle(order, active, random)
+        random = shuffle_order(order, active, random)
         highest, lowest = -np.inf, np.inf
         at = 0
         while at < active:
@@ -114,7 +115,7 @@ def descend(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_pas
                 continue
             projected = min(G, np.float32(0)) if alpha[i] == 0 else G
             highest, lowest = max(highest, projected), min(lowest, projected)
-            if abs(projected) > NO_STEP:
+            if abs(projected) > MIN_GRADIENT:
                 moved = max(alpha[i] - G / curvature[i], np.float32(0))
                 step = (moved - alpha[i]) * y
                 alpha[i] = moved
@@ -128,7 +129,7 @@ def descend(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_pas
 
 
 @njit(cache=True, nogil=True)
-def _margins_of(rows, first, last, by_feature, bias, live, result):
+def _fill_margins(rows, first, last, by_feature, bias, live, result):
     """w·x + b of the documents first … last - 1 for the labels `live`, into `result` (n_labels, n_documents)."""
     n_live = live.shape[0]
     scores = np.empty((last - first, n_live), np.float32)
@@ -147,16 +148,16 @@ def _margins_of(rows, first, last, by_feature, bias, live, result):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def margins(rows, by_feature, block, live):
+def compute_margins(rows, by_feature, block, live):
     """w·x + b of all documents for the labels `live` of the block; `by_feature` (n_features, n_live) is their w."""
     n_documents = rows.indptr.shape[0] - 1
-    for chunk in prange((n_documents + CHUNK - 1) // CHUNK):
-        first, last = chunk * CHUNK, min(n_documents, (chunk + 1) * CHUNK)
-        _margins_of(rows, first, last, by_feature, block.bias, live, block.margins)
+    for chunk in prange((n_documents + DOCUMENTS_PER_CHUNK - 1) // DOCUMENTS_PER_CHUNK):
+        first, last = chunk * DOCUMENTS_PER_CHUNK, min(n_documents, (chunk + 1) * DOCUMENTS_PER_CHUNK)
+        _fill_margins(rows, first, last, by_feature, block.bias, live, block.margins)
 
 
 @njit(cache=True, nogil=True)
-def _violations(margin, alpha, positive, C, projected):
+def _measure_violations(margin, alpha, positive, C, projected):
     """Fill `projected` (n_documents,) with the projected gradients; returns the largest of their sizes."""
     diagonal = np.float32(0.5 / C)
     worst = np.float32(0)
@@ -169,18 +170,18 @@ def _violations(margin, alpha, positive, C, projected):
 
 
 @njit(cache=True, nogil=True)
-def working_set(alpha, positive, projected, least):
+def choose_working_set(alpha, positive, projected, least):
     """The positives, the documents with α > 0, and the worst of those that violate by more than `least`."""
     chosen, n_chosen = np.empty(alpha.shape[0], np.int32), 0
     for i in range(alpha.shape[0]):
         if alpha[i] > 0 or positive[i]:
             chosen[n_chosen] = i
             n_chosen += 1
-    room = min(alpha.shape[0] - n_chosen, n_chosen + MORE)
+    room = min(alpha.shape[0] - n_chosen, n_chosen + MAX_EXTRA_VIOLATORS)
     worst, sizes, n_worst = np.empty(room, np.int32), np.empty(room, np.float32), 0
     for i in range(alpha.shape[0]):
         if alpha[i] == 0 and not positive[i] and projected[i] < -least:
-            n_worst = push(worst, sizes, n_worst, i, -projected[i])
+            n_worst = push_entry(worst, sizes, n_worst, i, -projected[i])
     for i in range(n_worst):
         chosen[n_chosen + i] = worst[i]
     return chosen[: n_chosen + n_worst]
@@ -191,10 +192,10 @@ def _improve_label(rows, curvature, block, label, C, tolerance, max_passes):
     """One round of descent for a label of the block; returns the violation it had before it."""
     alpha, positive = block.alpha[label], block.positive[label]
     projected = np.empty(alpha.shape[0], np.float32)
-    worst = _violations(block.margins[label], alpha, positive, C, projected)
+    worst = _measure_violations(block.margins[label], alpha, positive, C, projected)
     if worst > tolerance:
-        order = working_set(alpha, positive, projected, np.float32(tolerance / 2))
-        block.bias[label], block.random[label] = descend(
+        order = choose_working_set(alpha, positive, projected, np.float32(tolerance / 2))
+        block.bias[label], block.random[label] = descend_documents(
             rows,
             curvature,
             block.weights[label],
@@ -211,7 +212,7 @@ def _improve_label(rows, curvature, block, label, C, tolerance, max_passes):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def improve(rows, curvature, block, live, C, tolerance, max_passes, worst):
+def improve_labels(rows, curvature, block, live, C, tolerance, max_passes, worst):
     """One round of descent for the labels `live`; `worst` (n_live,) receives the violation each had before it.
 
     A label whose violation is within the tolerance is left as it is.
@@ -221,7 +222,7 @@ def improve(rows, curvature, block, live, C, tolerance, max_passes, worst):
 
 
 @njit(cache=True, nogil=True)
-def solve(rows, curvature, block, C, tolerance, max_passes, max_rounds):
+def solve_block(rows, curvature, block, C, tolerance, max_passes, max_rounds):
     """Check and descent in turns on one thread, until every label of the block is within the tolerance.
 
     Returns how many labels are not after `max_rounds`.
@@ -230,8 +231,10 @@ def solve(rows, curvature, block, C, tolerance, max_passes, max_rounds):
     live = np.arange(block.bias.shape[0])
     for _ in range(max_rounds):
         by_feature = np.ascontiguousarray(block.weights[live].T)  # (n_features, n_live)
-        for first in range(0, n_documents, CHUNK):
-            _margins_of(rows, first, min(n_documents, first + CHUNK), by_feature, block.bias, live, block.margins)
+        for first in range(0, n_documents, DOCUMENTS_PER_CHUNK):
+            _fill_margins(
+                rows, first, min(n_documents, first + DOCUMENTS_PER_CHUNK), by_feature, block.bias, live, block.margins
+            )
         n_left = 0
         for j in range(live.shape[0]):
             if _improve_label(rows, curvature, block, live[j], C, tolerance, max_passes) > tolerance:

@@ -1,9 +1,9 @@
 """All support vector machines of one set of documents, on one thread: three ways to solve `xcwork.kernels.svm`.
 
-- `one_by_one` descends on all documents, label by label: best for a few labels that many documents carry.
-- `by_inner_products` is for many labels over at most some thousand documents, see `xcwork.kernels.svm_gram`.
-- `from_negatives` is for many labels over many documents: all start from the solution for a label that no document
-  carries, and descend on working sets.
+- `solve_one_by_one` descends on all documents, label by label: best for a few labels that many documents carry.
+- `solve_by_inner_products` is for many labels over at most some thousand documents, see `xcwork.kernels.svm_gram`.
+- `solve_from_negatives` is for many labels over many documents: all start from the solution for a label that no
+  document carries, and descend on working sets.
 
 All take `positive` (n_labels, n_documents) and return (weights (n_labels, n_features), bias (n_labels,)).
 """
@@ -13,23 +13,25 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.svm import Block, add_row, descend, solve, turn_positive
-from xcwork.kernels.svm_gram import descend_gram, gram
+from xcwork.kernels.svm import LabelBlock, add_row, descend_documents, solve_block, turn_positive
+from xcwork.kernels.svm_gram import compute_gram, descend_gram
 
-PASSES = 5  # of descent between two looks at all documents
-FINER = 100  # the common start is solved this much better: it is solved once, and then has fewer documents with α > 0
-FINEST = 1e-5  # no tolerance below this can be told from rounding
+MAX_PASSES = 5  # of descent between two looks at all documents
+START_TOLERANCE_DIVISOR = (
+    100  # the common start is solved this much better: it is solved once, and then has fewer documents with α > 0
+)
+MIN_TOLERANCE = 1e-5  # no tolerance below this can be told from rounding
 
 
 @njit(cache=True, nogil=True)
-def one_by_one(rows, n_features, positive, C, tolerance, max_passes, random):
+def solve_one_by_one(rows, n_features, positive, C, tolerance, max_passes, random):
     """Coordinate descent over all documents, label by label."""
     n_labels, n_documents = positive.shape
-    curvature = _curvatures(rows, C)
-    weights, bias = _nothing(n_labels, n_features)
+    curvature = _compute_curvatures(rows, C)
+    weights, bias = _make_zero_solution(n_labels, n_features)
     for label in range(n_labels):
         alpha, order = np.zeros(n_documents, np.float32), np.arange(n_documents).astype(np.int32)
-        bias[label], random = descend(
+        bias[label], random = descend_documents(
             rows,
             curvature,
             weights[label],
@@ -46,10 +48,10 @@ def one_by_one(rows, n_features, positive, C, tolerance, max_passes, random):
 
 
 @njit(cache=True, nogil=True)
-def by_inner_products(rows, n_features, positive, C, tolerance, max_sweeps, random):
+def solve_by_inner_products(rows, n_features, positive, C, tolerance, max_sweeps, random):
     """Descent with the inner products of all pairs of documents; the weights Σ α_i y_i x_i come last."""
-    K = gram(rows, n_features)
-    weights, bias = _nothing(positive.shape[0], n_features)
+    K = compute_gram(rows, n_features)
+    weights, bias = _make_zero_solution(positive.shape[0], n_features)
     for label in range(positive.shape[0]):
         alpha, random = descend_gram(K, positive[label], C, tolerance, max_sweeps, random)
         for i in np.flatnonzero(alpha):
@@ -60,36 +62,38 @@ def by_inner_products(rows, n_features, positive, C, tolerance, max_sweeps, rand
 
 
 @njit(cache=True, nogil=True)
-def from_negatives(rows, n_features, positive, C, tolerance, max_rounds, random):
+def solve_from_negatives(rows, n_features, positive, C, tolerance, max_rounds, random):
     """Working sets, from the common solution for a label without documents."""
     n_labels, n_documents = positive.shape
-    curvature = _curvatures(rows, C)
-    start = _block(1, n_features, n_documents, random)
+    curvature = _compute_curvatures(rows, C)
+    start = _make_block(1, n_features, n_documents, random)
     start.alpha[:] = 1 / n_documents
     for i in range(n_documents):
         add_row(rows, i, -start.alpha[0, i], start.weights[0])
     start.bias[0] = -1
-    solve(rows, curvature, start, C, max(tolerance / FINER, FINEST), PASSES, max_rounds)
-    block = _block(n_labels, n_features, n_documents, random)
+    solve_block(
+        rows, curvature, start, C, max(tolerance / START_TOLERANCE_DIVISOR, MIN_TOLERANCE), MAX_PASSES, max_rounds
+    )
+    block = _make_block(n_labels, n_features, n_documents, random)
     for label in range(n_labels):
         block.weights[label], block.bias[label] = start.weights[0], start.bias[0]
         block.alpha[label] = start.alpha[0]
         turn_positive(rows, block, label, np.flatnonzero(positive[label]))
-    solve(rows, curvature, block, C, tolerance, PASSES, max_rounds)
+    solve_block(rows, curvature, block, C, tolerance, MAX_PASSES, max_rounds)
     return block.weights, block.bias
 
 
 @njit(cache=True, nogil=True)
-def _nothing(n_labels, n_features):
+def _make_zero_solution(n_labels, n_features):
     """Weights and biases of zero."""
     return np.zeros((n_labels, n_features), np.float32), np.zeros(n_labels, np.float32)
 
 
 @njit(cache=True, nogil=True)
-def _block(n_labels, n_features, n_documents, random):
+def _make_block(n_labels, n_features, n_documents, random):
     """Labels that no document carries and that have not been solved."""
-    weights, bias = _nothing(n_labels, n_features)
-    return Block(
+    weights, bias = _make_zero_solution(n_labels, n_features)
+    return LabelBlock(
         weights,
         bias,
         np.zeros((n_labels, n_documents), np.float32),
@@ -100,7 +104,7 @@ def _block(n_labels, n_features, n_documents, random):
 
 
 @njit(cache=True, nogil=True)
-def _curvatures(rows, C):
+def _compute_curvatures(rows, C):
     """‖x_i‖² + 1 + 1/2C of every row, (n_rows,): how the gradient of α_i changes with α_i."""
     found = np.full(rows.indptr.shape[0] - 1, np.float32(1 + 0.5 / C), np.float32)
     for i in range(found.shape[0]):

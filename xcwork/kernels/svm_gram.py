@@ -17,16 +17,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.svm import shuffle
+from xcwork.kernels.svm import shuffle_order
 from xcwork.sparse import Rows
 
-DENSE = 8  # a feature that more than one in eight documents has is cheaper as a dense column
-TILE = 32  # rows and columns that are mirrored together
+DENSE_COLUMN_DIVISOR = 8  # a feature that more than one in eight documents has is cheaper as a dense column
+ROWS_PER_TILE = 32  # rows and columns that are mirrored together
 FIRST_THRESHOLD = np.float32(0.5)
 
 
 @njit(cache=True, nogil=True)
-def transposed(rows, n_columns):
+def transpose_rows(rows, n_columns):
     """The matrix with rows and columns exchanged."""
     n_rows, n_entries = rows.indptr.shape[0] - 1, rows.indices.shape[0]
     indptr = np.zeros(n_columns + 1, np.int64)
@@ -44,13 +44,13 @@ def transposed(rows, n_columns):
 
 
 @njit(cache=True, nogil=True)
-def gram(rows, n_features):
+def compute_gram(rows, n_features):
     """K = X Xᵀ + 1, (n_rows, n_rows) float32."""
     n_rows = rows.indptr.shape[0] - 1
-    columns = transposed(rows, n_features)
+    columns = transpose_rows(rows, n_features)
     number, n_dense = np.full(n_features, -1, np.int32), 0
     for feature in range(n_features):
-        if (columns.indptr[feature + 1] - columns.indptr[feature]) * DENSE > n_rows:
+        if (columns.indptr[feature + 1] - columns.indptr[feature]) * DENSE_COLUMN_DIVISOR > n_rows:
             number[feature] = n_dense
             n_dense += 1
     dense = np.zeros((n_dense, n_rows), np.float32)
@@ -72,18 +72,18 @@ def gram(rows, n_features):
                 end[feature] += 1
                 for cell in range(columns.indptr[feature], end[feature]):
                     row[columns.indices[cell]] += value * columns.data[cell]
-    _mirror(K)
+    _mirror_triangle(K)
     return K
 
 
 @njit(cache=True, nogil=True)
-def _mirror(K):
+def _mirror_triangle(K):
     """Copy the lower triangle to the upper one, in tiles that fit into the cache."""
     n = K.shape[0]
-    for top in range(0, n, TILE):
-        for left in range(0, top + 1, TILE):
-            for i in range(top, min(top + TILE, n)):
-                for j in range(left, min(left + TILE, i)):
+    for top in range(0, n, ROWS_PER_TILE):
+        for left in range(0, top + 1, ROWS_PER_TILE):
+            for i in range(top, min(top + ROWS_PER_TILE, n)):
+                for j in range(left, min(left + ROWS_PER_TILE, i)):
                     K[j, i] = K[i, j]
 
 
@@ -101,7 +101,7 @@ def descend_gram(K, positive, C, tolerance, max_sweeps, random):
     order = np.arange(n_documents).astype(np.int32)
     threshold = FIRST_THRESHOLD
     for _ in range(max_sweeps):
-        random = shuffle(order, n_documents, random)
+        random = shuffle_order(order, n_documents, random)
         worst = np.float32(0)
         for i in order:
             y = np.float32(1) if positive[i] else np.float32(-1)

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-OK, BAD_ID, NEGATIVE_ID, ID_TOO_LARGE, MISSING_COLON, BAD_VALUE, NOT_FINITE, NEGATIVE_VALUE, DUPLICATE = range(9)
-BAD_LABEL, NEGATIVE_LABEL, LABEL_TOO_LARGE, DUPLICATE_LABEL, ID_BELOW_BASE, LABEL_BELOW_BASE = range(9, 15)
+OK = 0
+BAD_ID = 1
+NEGATIVE_ID = 2
+ID_TOO_LARGE = 3
+MISSING_COLON = 4
+BAD_VALUE = 5
+NOT_FINITE = 6
+NEGATIVE_VALUE = 7
+DUPLICATE = 8
+BAD_LABEL = 9
+NEGATIVE_LABEL = 10
+LABEL_TOO_LARGE = 11
+DUPLICATE_LABEL = 12
+ID_BELOW_BASE = 13
+LABEL_BELOW_BASE = 14
 
 # The places of the `seen` array, what a call reports about the ids it met. A place is a position in the buffer, or -1.
-MIN_ID, MAX_ID, PLACE_OF_LIMIT_ID, MIN_LABEL, MAX_LABEL, PLACE_OF_LIMIT_LABEL, IDS_MIXED, LABELS_MIXED = range(8)
+MIN_ID = 0
+MAX_ID = 1
+PLACE_OF_LIMIT_ID = 2
+MIN_LABEL = 3
+MAX_LABEL = 4
+PLACE_OF_LIMIT_LABEL = 5
+IDS_MIXED = 6
+LABELS_MIXED = 7
 NO_ID = np.int64(2**62)
 
 
-def empty_seen() -> np.ndarray:
+def make_empty_seen() -> np.ndarray:
     """The `seen` array before any id was met."""
     return np.array([NO_ID, -1, -1, NO_ID, -1, -1, 0, 0], dtype=np.int64)

@@ -11,23 +11,35 @@ import math
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.text_parse import POWERS, scaled
+from xcwork.kernels.text_parse import POWERS_OF_TEN, scale_by_power
 
-BYTES_AN_ENTRY = 32  # a blank, ten digits, a colon, and a value of at most 16 characters
-BYTES_A_LABEL = 11
-_SPACE, _PLUS, _COMMA, _MINUS, _POINT, _ZERO, _COLON, _NEWLINE, _LOWER_E = 32, 43, 44, 45, 46, 48, 58, 10, 101
+BYTES_PER_ENTRY = 32  # a blank, ten digits, a colon, and a value of at most 16 characters
+BYTES_PER_LABEL = 11
+_SPACE = 32
+_PLUS = 43
+_COMMA = 44
+_MINUS = 45
+_POINT = 46
+_ZERO = 48
+_COLON = 58
+_NEWLINE = 10
+_LOWER_E = 101
 
 
 @njit(cache=True, nogil=True)
-def _shifted(value, places):
+def _shift_decimal(value, places):
     """value * 10^places."""
     while places > 22:
         value, places = value * 1e22, places - 22
-    return value * POWERS[places] if places >= 0 else value / POWERS[min(22, -places)] / POWERS[max(0, -places - 22)]
+    return (
+        value * POWERS_OF_TEN[places]
+        if places >= 0
+        else value / POWERS_OF_TEN[min(22, -places)] / POWERS_OF_TEN[max(0, -places - 22)]
+    )
 
 
 @njit(cache=True, nogil=True)
-def decimal(value):
+def find_short_decimal(value):
     """(mantissa, exponent) of a positive float32: the short decimal that reads back as the same number."""
     leading = 0  # the power of ten of the first digit
     if value >= 10 or value < 1:
@@ -35,8 +47,8 @@ def decimal(value):
     mantissa, exponent = np.int64(0), 0
     for digits in range(6, 10):
         exponent = leading + 1 - digits
-        mantissa = np.int64(_shifted(float(value), -exponent) + 0.5)
-        if np.float32(scaled(mantissa, exponent)) == value:
+        mantissa = np.int64(_shift_decimal(float(value), -exponent) + 0.5)
+        if np.float32(scale_by_power(mantissa, exponent)) == value:
             break
     while mantissa % 10 == 0 and mantissa > 0:
         mantissa //= 10
@@ -45,7 +57,7 @@ def decimal(value):
 
 
 @njit(cache=True, nogil=True)
-def _length(number):
+def _count_digits(number):
     """How many digits."""
     length, limit = 1, np.int64(10)
     while number >= limit:
@@ -56,7 +68,7 @@ def _length(number):
 @njit(cache=True, nogil=True)
 def _put_integer(number, out, at):
     """Write digits; returns the position after them."""
-    length = _length(number)
+    length = _count_digits(number)
     for i in range(at + length - 1, at - 1, -1):
         out[i] = _ZERO + number % 10
         number //= 10
@@ -71,8 +83,8 @@ def _put_value(value, out, at):
     if value == 0:
         out[at] = _ZERO
         return at + 1
-    mantissa, exponent = decimal(value)
-    length = _length(mantissa)
+    mantissa, exponent = find_short_decimal(value)
+    length = _count_digits(mantissa)
     if exponent >= 0 and length + exponent <= 9:
         at = _put_integer(mantissa, out, at)
         out[at : at + exponent] = _ZERO

@@ -16,22 +16,23 @@ from numba import njit
 
 from xcwork.kernels import text_codes as codes
 
-_TAB, _NEWLINE, _RETURN, _SPACE, _HASH, _PLUS, _COMMA, _MINUS, _POINT, _ZERO, _COLON = (
-    9,
-    10,
-    13,
-    32,
-    35,
-    43,
-    44,
-    45,
-    46,
-    48,
-    58,
-)
-_E, _LOWER_E, _LOWER_N, _LOWER_I = 69, 101, 110, 105
+_TAB = 9
+_NEWLINE = 10
+_RETURN = 13
+_SPACE = 32
+_HASH = 35
+_PLUS = 43
+_COMMA = 44
+_MINUS = 45
+_POINT = 46
+_ZERO = 48
+_COLON = 58
+_E = 69
+_LOWER_E = 101
+_LOWER_N = 110
+_LOWER_I = 105
 _MANTISSA_LIMIT = 10**17
-POWERS = 10.0 ** np.arange(23)
+POWERS_OF_TEN = 10.0 ** np.arange(23)
 
 
 @njit(cache=True, nogil=True)
@@ -46,27 +47,27 @@ def count_marks(text):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _blank(byte):
+def _is_blank(byte):
     return byte in (_SPACE, _TAB, _RETURN)
 
 
 @njit(cache=True, nogil=True)
-def scaled(mantissa, exponent):
+def scale_by_power(mantissa, exponent):
     """mantissa * 10^exponent as float64; one rounding while the exponent lies within ±22."""
     value = float(mantissa)
     while exponent > 0 and value < np.inf and value != 0.0:
         step = min(exponent, 22)
-        value *= POWERS[step]
+        value *= POWERS_OF_TEN[step]
         exponent -= step
     while exponent < 0 and value != 0.0:
         step = min(-exponent, 22)
-        value /= POWERS[step]
+        value /= POWERS_OF_TEN[step]
         exponent += step
     return value
 
 
 @njit(cache=True, nogil=True)
-def _integer(text, at):
+def _read_integer(text, at):
     """(value, position after it); the value is -1 when there is no digit, and stops growing when it is absurd."""
     start, value, end = at, np.int64(0), text.shape[0]
     while at < end and _ZERO <= text[at] < _ZERO + 10:
@@ -77,7 +78,7 @@ def _integer(text, at):
 
 
 @njit(cache=True, nogil=True)
-def _number(text, at):
+def _read_number(text, at):
     """(error, value, position after it)."""
     end = text.shape[0]
     negative = at < end and text[at] == _MINUS
@@ -106,12 +107,12 @@ def _number(text, at):
         below = at < end and text[at] == _MINUS
         if at < end and (text[at] == _MINUS or text[at] == _PLUS):
             at += 1
-        power, at = _integer(text, at)
+        power, at = _read_integer(text, at)
         if power < 0:
             return codes.BAD_VALUE, 0.0, at
         power = min(power, 100_000)
         exponent += -power if below else power
-    value = scaled(mantissa, exponent)
+    value = scale_by_power(mantissa, exponent)
     return codes.OK, (-value if negative else value), at
 
 
@@ -124,7 +125,7 @@ def _read_labels(text, at, base, limit, labels, n, seen):
             return codes.NEGATIVE_LABEL, at, n
         if at < end and text[at] == _PLUS:
             at += 1
-        label, after = _integer(text, at)
+        label, after = _read_integer(text, at)
         if label < 0:
             return codes.BAD_LABEL, at, n
         if after < end and text[after] == _COLON and at == start:
@@ -143,7 +144,7 @@ def _read_labels(text, at, base, limit, labels, n, seen):
         seen[codes.MAX_LABEL] = max(seen[codes.MAX_LABEL], label)
         labels[n] = label
         n, at = n + 1, after
-        if at >= end or text[at] == _NEWLINE or _blank(text[at]):
+        if at >= end or text[at] == _NEWLINE or _is_blank(text[at]):
             return codes.OK, at, n
         if text[at] != _COMMA:
             return codes.BAD_LABEL, at, n
@@ -155,7 +156,7 @@ def _read_entries(text, at, base, limit, allow_negative, comments, ids, values, 
     """(error, position, number of entries so far): the `id:value` pairs up to the end of the line."""
     end, previous = text.shape[0], np.int64(-1)
     while True:
-        while at < end and _blank(text[at]):
+        while at < end and _is_blank(text[at]):
             at += 1
         if at >= end or text[at] == _NEWLINE:
             return codes.OK, at, n
@@ -166,7 +167,7 @@ def _read_entries(text, at, base, limit, allow_negative, comments, ids, values, 
         if text[at] == _MINUS:
             return codes.NEGATIVE_ID, at, n
         start = at
-        number, at = _integer(text, at)
+        number, at = _read_integer(text, at)
         if number < 0:
             return codes.BAD_ID, start, n
         if at >= end or text[at] != _COLON:
@@ -183,13 +184,13 @@ def _read_entries(text, at, base, limit, allow_negative, comments, ids, values, 
         previous = number
         seen[codes.MIN_ID] = min(seen[codes.MIN_ID], number)
         seen[codes.MAX_ID] = max(seen[codes.MAX_ID], number)
-        error, number_value, after = _number(text, at + 1)
+        error, number_value, after = _read_number(text, at + 1)
         value = np.float32(number_value)
         if error == codes.OK and not np.isfinite(value):
             error = codes.NOT_FINITE
         if error == codes.OK and value < 0 and not allow_negative:
             error = codes.NEGATIVE_VALUE
-        if error == codes.OK and after < end and not (text[after] == _NEWLINE or _blank(text[after])):
+        if error == codes.OK and after < end and not (text[after] == _NEWLINE or _is_blank(text[after])):
             error = codes.BAD_VALUE
         if error != codes.OK:
             return error, at + 1, n
@@ -227,7 +228,7 @@ def parse_rows(
                 at += 1
             at += 1
             continue
-        if labelled and text[at] != _NEWLINE and not _blank(text[at]):
+        if labelled and text[at] != _NEWLINE and not _is_blank(text[at]):
             error, at, m = _read_labels(text, at, label_base, label_limit, labels, m, seen)
             if error != codes.OK:
                 return error, at, row

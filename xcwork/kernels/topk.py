@@ -10,7 +10,7 @@ from numba import njit, prange
 
 
 @njit(cache=True, inline="always")
-def _worse(score_a, id_a, score_b, id_b):
+def _ranks_below(score_a, id_a, score_b, id_b):
     """Does a rank below b?"""
     return score_a < score_b or (score_a == score_b and id_a > id_b)
 
@@ -21,9 +21,9 @@ def _sift_down(ids, scores, start, end):
     root = start
     while 2 * root + 1 < end:
         child = 2 * root + 1
-        if child + 1 < end and _worse(scores[child + 1], ids[child + 1], scores[child], ids[child]):
+        if child + 1 < end and _ranks_below(scores[child + 1], ids[child + 1], scores[child], ids[child]):
             child += 1
-        if not _worse(scores[child], ids[child], scores[root], ids[root]):
+        if not _ranks_below(scores[child], ids[child], scores[root], ids[root]):
             return
         ids[root], ids[child] = ids[child], ids[root]
         scores[root], scores[child] = scores[child], scores[root]
@@ -31,7 +31,7 @@ def _sift_down(ids, scores, start, end):
 
 
 @njit(cache=True, nogil=True)
-def push(ids, scores, filled, new_id, new_score):
+def push_entry(ids, scores, filled, new_id, new_score):
     """Offer one entry to the heap of the best len(ids) entries; returns how many are filled."""
     k = ids.shape[0]
     if filled < k:
@@ -39,13 +39,13 @@ def push(ids, scores, filled, new_id, new_score):
         ids[child], scores[child] = new_id, new_score
         while child > 0:
             parent = (child - 1) // 2
-            if not _worse(scores[child], ids[child], scores[parent], ids[parent]):
+            if not _ranks_below(scores[child], ids[child], scores[parent], ids[parent]):
                 break
             ids[parent], ids[child] = ids[child], ids[parent]
             scores[parent], scores[child] = scores[child], scores[parent]
             child = parent
         return filled + 1
-    if k > 0 and _worse(scores[0], ids[0], new_score, new_id):
+    if k > 0 and _ranks_below(scores[0], ids[0], new_score, new_id):
         ids[0], scores[0] = new_id, new_score
         _sift_down(ids, scores, 0, k)
     return filled
@@ -61,23 +61,23 @@ def sort_best_first(ids, scores, filled):
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def csr_top_k(data, indices, indptr, k, ids, scores):
+def find_csr_top_k(data, indices, indptr, k, ids, scores):
     """Fill `ids` and `scores` (n_rows, k) from a CSR matrix; entries without a number are never chosen."""
     for row in prange(ids.shape[0]):
         filled = 0
         for at in range(indptr[row], indptr[row + 1]):
             if not np.isnan(data[at]):
-                filled = push(ids[row], scores[row], filled, indices[at], data[at])
+                filled = push_entry(ids[row], scores[row], filled, indices[at], data[at])
         sort_best_first(ids[row], scores[row], filled)
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def dense_top_k(matrix, k, ids, scores):
+def find_dense_top_k(matrix, k, ids, scores):
     """The same for a dense matrix, where -inf and NaN mean "no score"."""
     for row in prange(ids.shape[0]):
         filled = 0
         for column in range(matrix.shape[1]):
             value = matrix[row, column]
             if value > -np.inf:
-                filled = push(ids[row], scores[row], filled, column, value)
+                filled = push_entry(ids[row], scores[row], filled, column, value)
         sort_best_first(ids[row], scores[row], filled)

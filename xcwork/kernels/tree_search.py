@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.topk import push, sort_best_first
+from xcwork.kernels.topk import push_entry, sort_best_first
 
 
-class Trees(NamedTuple):
+class TreeArrays(NamedTuple):
     """Nodes of all trees, level by level; their slots, one a child or label; a row of weights a feature and node."""
 
     roots: np.ndarray  # (n_trees,) int32
@@ -35,7 +35,7 @@ class Trees(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def search(rows, trees, width, power, allowed, ids, best, reached):
+def search_trees(rows, trees, width, power, allowed, ids, best, reached):
     """Fill `ids` and `best` (n_documents, k) with the `allowed` labels of the highest mean probability over the trees.
 
     A tree that does not reach a label counts as zero. `reached` (n_nodes,) gets marks where a document came by.
@@ -53,14 +53,14 @@ def search(rows, trees, width, power, allowed, ids, best, reached):
         for tree in range(n_trees):
             nodes[0], scores[0], n_nodes = trees.roots[tree], 0, 1
             while n_nodes > 0:
-                first_found = _places(trees, nodes[:n_nodes])
+                first_found = _locate_slots(trees, nodes[:n_nodes])
                 found = np.empty(first_found[n_nodes], np.float32)
                 _add_margins(trees, terms, values, at, nodes[:n_nodes], first_found, found)
                 for place in range(n_nodes):
                     reached[nodes[place]] = True
                     slot_before = trees.first_slot[nodes[place]] - first_found[place]
                     for i in range(first_found[place], first_found[place + 1]):
-                        found[i] = scores[place] - _loss(found[i], power)
+                        found[i] = scores[place] - _compute_loss(found[i], power)
                         label = ~trees.targets[slot_before + i]
                         if label >= 0 and allowed[label]:
                             total[label] += share * np.exp(found[i])
@@ -68,16 +68,16 @@ def search(rows, trees, width, power, allowed, ids, best, reached):
                                 met[label] = True
                                 touched[n_touched] = label
                                 n_touched += 1
-                n_nodes = _go_on(trees, nodes, scores, n_nodes, first_found, found)
+                n_nodes = _descend_one_level(trees, nodes, scores, n_nodes, first_found, found)
         filled = 0
         for i in range(n_touched):
-            filled = push(ids[document], best[document], filled, touched[i], total[touched[i]])
+            filled = push_entry(ids[document], best[document], filled, touched[i], total[touched[i]])
             total[touched[i]], met[touched[i]] = 0, False
         sort_best_first(ids[document], best[document], filled)
 
 
 @njit(cache=True, inline="always")
-def _loss(margin, power):
+def _compute_loss(margin, power):
     short = max(np.float32(0), np.float32(1) - margin)
     loss = short
     for _ in range(1, power):
@@ -86,7 +86,7 @@ def _loss(margin, power):
 
 
 @njit(cache=True, nogil=True)
-def _places(trees, nodes):
+def _locate_slots(trees, nodes):
     """Where the slots of each node start among those of all `nodes`, (n_nodes + 1,)."""
     first_found = np.zeros(nodes.shape[0] + 1, np.int64)
     for place in range(nodes.shape[0]):
@@ -105,7 +105,7 @@ def _add_margins(trees, terms, values, at, nodes, first_found, margins):
         row, end, value = at[term], trees.first_row[terms[term] + 1], values[term]
         for place in range(nodes.shape[0]):
             node = nodes[place]
-            row = _leap(trees.nodes, row, end, node)
+            row = _leap_to_node(trees.nodes, row, end, node)
             if row == end:
                 break
             if trees.nodes[row] == node:
@@ -116,7 +116,7 @@ def _add_margins(trees, terms, values, at, nodes, first_found, margins):
 
 
 @njit(cache=True, nogil=True)
-def _leap(nodes, row, end, node):
+def _leap_to_node(nodes, row, end, node):
     """The first row from `row` on whose node is not before `node`: ever longer leaps, then halving the last one."""
     length = 1
     while row + length < end and nodes[row + length] <= node:
@@ -135,14 +135,14 @@ def _leap(nodes, row, end, node):
 
 
 @njit(cache=True, nogil=True)
-def weights_along(trees, path, terms):
+def collect_path_weights(trees, path, terms):
     """The weight of each term at each slot of `path`, which leads down a tree, (n_slots, n_terms) float64."""
     found = np.zeros((path.shape[0], terms.shape[0]))
     nodes = np.searchsorted(trees.first_slot, path, side="right") - 1
     for term in range(terms.shape[0]):
         row, end = trees.first_row[terms[term]], trees.first_row[terms[term] + 1]
         for step in range(path.shape[0]):
-            row = _leap(trees.nodes, row, end, nodes[step])
+            row = _leap_to_node(trees.nodes, row, end, nodes[step])
             if row == end:
                 break
             if trees.nodes[row] == nodes[step]:
@@ -153,14 +153,14 @@ def weights_along(trees, path, terms):
 
 
 @njit(cache=True, nogil=True)
-def _go_on(trees, nodes, scores, n_nodes, first_found, found):
+def _descend_one_level(trees, nodes, scores, n_nodes, first_found, found):
     """Replace `nodes` and `scores` by the best nodes below them, in order; returns how many there are."""
     ids, best, filled = np.empty_like(nodes), np.empty_like(scores), 0
     for place in range(n_nodes):
         slot_before = trees.first_slot[nodes[place]] - first_found[place]
         for i in range(first_found[place], first_found[place + 1]):
             if trees.targets[slot_before + i] >= 0:
-                filled = push(ids, best, filled, trees.targets[slot_before + i], found[i])
+                filled = push_entry(ids, best, filled, trees.targets[slot_before + i], found[i])
     for i in range(filled):  # few: sorted by insertion
         here = i
         while here > 0 and nodes[here - 1] > ids[i]:

@@ -10,11 +10,13 @@ from numba import njit
 
 from xcwork.sparse import Rows
 
-FEW_ENTRIES = 30  # sorting the entries of a node is quicker than a look at all features, when it has 30 times fewer
+FEATURES_PER_SORTED_ENTRY = (
+    30  # sorting the entries of a node is quicker than a look at all features, when it has 30 times fewer
+)
 
 
 @njit(cache=True, nogil=True)
-def cluster(rows, n_features, members, starts, balanced, least_gain, max_rounds):
+def cluster_rows(rows, n_features, members, starts, balanced, least_gain, max_rounds):
     """Spherical k-means of the unit rows `members`; returns the cluster of each, (n_members,) int32.
 
     The first means are the members at the k positions `starts`. It ends when the mean similarity of the members to
@@ -23,7 +25,9 @@ def cluster(rows, n_features, members, starts, balanced, least_gain, max_rounds)
     may end up empty.
     """
     n_members, k = members.shape[0], starts.shape[0]
-    rows, features = gather(rows, n_features, members)  # a small node should not pay for the features of all labels
+    rows, features = gather_rows(
+        rows, n_features, members
+    )  # a small node should not pay for the features of all labels
     means = np.zeros((features.shape[0], k), np.float32)
     found = np.empty(n_members, np.int32)
     similarity = np.empty((n_members, k), np.float32)
@@ -31,7 +35,7 @@ def cluster(rows, n_features, members, starts, balanced, least_gain, max_rounds)
         _add_to_mean(rows, starts[c], means, c)
     before = -np.inf
     for _ in range(max_rounds):
-        _similarities(rows, means, similarity)
+        _fill_similarities(rows, means, similarity)
         if balanced:
             order = np.argsort(similarity[:, 1] - similarity[:, 0], kind="mergesort")
             for place in range(n_members):
@@ -48,7 +52,7 @@ def cluster(rows, n_features, members, starts, balanced, least_gain, max_rounds)
         means[:] = 0
         for i in range(n_members):
             _add_to_mean(rows, i, means, found[i])
-        _unit_columns(means)
+        _normalise_columns(means)
     return found
 
 
@@ -59,7 +63,7 @@ def _add_to_mean(rows, i, means, c):
 
 
 @njit(cache=True, nogil=True)
-def _similarities(rows, means, similarity):
+def _fill_similarities(rows, means, similarity):
     """Fill `similarity` (n_members, k) with mean·v."""
     similarity[:] = 0
     for i in range(similarity.shape[0]):
@@ -72,7 +76,7 @@ def _similarities(rows, means, similarity):
 
 
 @njit(cache=True, nogil=True)
-def _unit_columns(means):
+def _normalise_columns(means):
     """Scale the columns of `means` to unit length; those of zeros stay zero."""
     squares = np.zeros(means.shape[1], np.float64)
     for f in range(means.shape[0]):
@@ -86,7 +90,7 @@ def _unit_columns(means):
 
 
 @njit(cache=True, nogil=True)
-def gather(rows, n_features, documents):
+def gather_rows(rows, n_features, documents):
     """(the rows `documents` in columns of their own, the feature behind each of those columns in ascending order)."""
     indptr = np.zeros(documents.shape[0] + 1, np.int64)
     for row in range(documents.shape[0]):
@@ -96,7 +100,7 @@ def gather(rows, n_features, documents):
         first, last = rows.indptr[documents[row]], rows.indptr[documents[row] + 1]
         data[indptr[row] : indptr[row + 1]] = rows.data[first:last]
         indices[indptr[row] : indptr[row + 1]] = rows.indices[first:last]
-    if indices.shape[0] * FEW_ENTRIES < n_features:
+    if indices.shape[0] * FEATURES_PER_SORTED_ENTRY < n_features:
         features = np.unique(indices)
         indices = np.searchsorted(features, indices).astype(np.int32)
     else:
@@ -109,7 +113,7 @@ def gather(rows, n_features, documents):
 
 
 @njit(cache=True, nogil=True)
-def by_feature(weights, least):
+def group_by_feature(weights, least):
     """The weights (n_slots, n_features) of at least that size, feature by feature: (starts, slots, values)."""
     n_slots, n_features = weights.shape
     starts = np.zeros(n_features + 1, np.int64)
@@ -128,7 +132,7 @@ def by_feature(weights, least):
 
 
 @njit(cache=True, nogil=True)
-def next_places(keys, filled):
+def find_next_places(keys, filled):
     """The next free place of every key, (n_keys,) int64; `filled` (n_places,) says where each key goes on."""
     places = np.empty(keys.shape[0], np.int64)
     for i in range(keys.shape[0]):

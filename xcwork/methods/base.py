@@ -198,7 +198,7 @@ class Method(ABC):
             found = model.explain(x, label)
             best = model.predict(x, 1, np.array([label]))
         predicted = float(best.scores[0, 0]) if best.row(0) else None
-        return replace(found.compared_with(predicted), label=model.labels.names[label], is_filtered=is_filtered)
+        return replace(found.compare_with(predicted), label=model.labels.names[label], is_filtered=is_filtered)
 
     def add_labels(self, texts: Sequence[str], names: Sequence[str] | None = None) -> np.ndarray:
         """Add labels by their texts, without training, and return their ids. Zero-shot methods only."""
@@ -216,7 +216,7 @@ class Method(ABC):
             raise ConfigError(f"there are {len(texts)} texts but {len(names)} names")
         features = model.labels.features or model.features
         Z = features.transform(texts)
-        self.model_ = model.add_labels(model.labels.extended(names, texts, Z), Z)
+        self.model_ = model.add_labels(model.labels.extend(names, texts, Z), Z)
         return np.arange(model.n_labels, self.model_.n_labels)
 
     def label_embeddings(self) -> np.ndarray | sparse.csr_array | None:

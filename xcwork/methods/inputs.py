@@ -20,7 +20,7 @@ from xcwork.sparse import make_canonical
 Documents = Split | sparse.sparray | np.ndarray | str | Iterable[str]
 Candidates = np.ndarray | Sequence[int] | Sequence[bool]
 TEXT_KINDS = "OTU"  # numpy's types that can hold texts: object, StringDType and fixed width
-FORMS = "give a split, a matrix of features, a text or a list of texts"
+ACCEPTED_FORMS = "give a split, a matrix of features, a text or a list of texts"
 
 
 def read_split(split: Split) -> Split:
@@ -41,7 +41,7 @@ def read_documents(documents: Documents) -> sparse.csr_array | list[str]:
     if isinstance(documents, str):
         return [str(documents)]
     if not isinstance(documents, Iterable):
-        raise DataError(f"{type(documents).__name__} is not a kind of documents", remedy=FORMS)
+        raise DataError(f"{type(documents).__name__} is not a kind of documents", remedy=ACCEPTED_FORMS)
     if not isinstance(documents, np.ndarray) and hasattr(documents, "to_numpy"):  # a column of a table
         documents = documents.to_numpy()
     if isinstance(documents, np.ndarray) and documents.dtype.kind not in TEXT_KINDS:
@@ -53,7 +53,7 @@ def read_texts(texts: Iterable[str], what: str) -> list[str]:
     """Return a list, array or other series of texts as a list of plain strings; `what` says what each of them is."""
     if isinstance(texts, np.ndarray):
         if texts.ndim > 1:
-            raise DataError(f"texts must be a list, but these have the shape {texts.shape}", remedy=FORMS)
+            raise DataError(f"texts must be a list, but these have the shape {texts.shape}", remedy=ACCEPTED_FORMS)
         texts = texts.reshape(-1).tolist()
     read = []
     for place, text in enumerate(texts):
@@ -92,9 +92,11 @@ def read_candidates(among: Candidates | None, n_labels: int) -> np.ndarray | Non
 def _read_rows(rows: Any) -> sparse.csr_array:
     """Return a sparse or dense matrix of features as canonical rows; one vector is one document."""
     if rows.dtype.kind not in "biuf":
-        raise DataError(f"features must be numbers, but these are of the type {rows.dtype}", remedy=FORMS)
+        raise DataError(f"features must be numbers, but these are of the type {rows.dtype}", remedy=ACCEPTED_FORMS)
     if rows.ndim > 2:
-        raise DataError(f"features must be rows of a matrix, but these have the shape {rows.shape}", remedy=FORMS)
+        raise DataError(
+            f"features must be rows of a matrix, but these have the shape {rows.shape}", remedy=ACCEPTED_FORMS
+        )
     if isinstance(rows, sparse.csr_array) and rows.ndim == 2:
         return make_canonical(rows)
     return make_canonical(sparse.csr_array(rows.reshape(1, -1) if rows.ndim < 2 else rows))

@@ -12,7 +12,7 @@ import numpy as np
 
 from xcwork.errors import ConfigError
 
-LARGEST = 2**53 - 1  # whole number: what every format, every kernel and every browser can hold
+LARGEST_WHOLE_NUMBER = 2**53 - 1  # whole number: what every format, every kernel and every browser can hold
 TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -98,8 +98,8 @@ class Parameter:
             raise ConfigError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, got {value!r}")
         if self.type is float and not np.isfinite(value):
             raise ConfigError(f"{self.name} must be a finite number, got {value!r}")
-        if self.type is int and abs(value) > LARGEST:
-            raise ConfigError(f"{self.name} must be at most {LARGEST:,}")
+        if self.type is int and abs(value) > LARGEST_WHOLE_NUMBER:
+            raise ConfigError(f"{self.name} must be at most {LARGEST_WHOLE_NUMBER:,}")
         if self.low is not None and value < self.low:
             raise ConfigError(f"{self.name} must be at least {self.low}, got {value}")
         if self.high is not None and value > self.high:

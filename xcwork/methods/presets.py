@@ -3,7 +3,7 @@
     presets("zestxml", n_labels=3416)   →   {"Default": {…}, "Quick look": {…}}
 
 A preset holds every parameter of the method. Numbers that count labels never exceed the labels there are. A stored run
-may be of another version or edited by hand: `settings_of_run` uses what the method still allows.
+may be of another version or edited by hand: `read_run_settings` uses what the method still allows.
 """
 
 from __future__ import annotations
@@ -14,29 +14,30 @@ from typing import Any
 from xcwork.errors import ConfigError
 from xcwork.methods.registry import method_class
 
-DEFAULT, QUICK = "Default", "Quick look"
+DEFAULT_PRESET = "Default"
+QUICK_PRESET = "Quick look"
 # Less work for a first impression; everything else stays at its default.
-_QUICK: dict[str, dict[str, Any]] = {
+_QUICK_PARAMS: dict[str, dict[str, Any]] = {
     "landmarks": {"landmarks": 30, "one_vs_rest": False, "selection": "most_frequent"},
     "one_vs_all": {"C": 0.1},
     "zestxml": {"variant": "xhtp"},
 }
-_COUNTS_LABELS = ("landmarks", "shortlist", "unseen_shortlist")
-_EPOCHS = 2
+_LABEL_COUNT_PARAMS = ("landmarks", "shortlist", "unseen_shortlist")
+_QUICK_EPOCHS = 2
 
 
-def presets(method: str, *, n_labels: int | None = None) -> dict[str, dict[str, Any]]:
+def list_presets(method: str, *, n_labels: int | None = None) -> dict[str, dict[str, Any]]:
     """The named settings of a method."""
     declared = method_class(method).parameters()
     default = {name: parameter.default for name, parameter in declared.items()}
-    quick = {name: value for name, value in _QUICK.get(method, {}).items() if _allowed(declared, name, value)}
-    if not quick and default.get("epochs", 0) > _EPOCHS:
-        quick = {"epochs": _EPOCHS}
-    named = {DEFAULT: default} | ({QUICK: default | quick} if quick else {})
-    return {name: _fitted(settings, n_labels) for name, settings in named.items()}
+    quick = {name: value for name, value in _QUICK_PARAMS.get(method, {}).items() if _is_allowed(declared, name, value)}
+    if not quick and default.get("epochs", 0) > _QUICK_EPOCHS:
+        quick = {"epochs": _QUICK_EPOCHS}
+    named = {DEFAULT_PRESET: default} | ({QUICK_PRESET: default | quick} if quick else {})
+    return {name: _limit_to_labels(settings, n_labels) for name, settings in named.items()}
 
 
-def settings_of_run(method: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def read_run_settings(method: str, params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return every parameter as `params` of a stored run say, and what of them the method does not allow, in words.
 
     What is not allowed, or not stored, is left at its default.
@@ -54,12 +55,12 @@ def settings_of_run(method: str, params: Mapping[str, Any]) -> tuple[dict[str, A
     return settings, left_out
 
 
-def _allowed(declared: dict[str, Any], name: str, value: Any) -> bool:
+def _is_allowed(declared: dict[str, Any], name: str, value: Any) -> bool:
     return name in declared and (declared[name].choices is None or value in declared[name].choices)
 
 
-def _fitted(settings: dict[str, Any], n_labels: int | None) -> dict[str, Any]:
+def _limit_to_labels(settings: dict[str, Any], n_labels: int | None) -> dict[str, Any]:
     if n_labels is None:
         return settings
-    small = {name: max(1, min(settings[name], n_labels)) for name in _COUNTS_LABELS if settings.get(name)}
+    small = {name: max(1, min(settings[name], n_labels)) for name in _LABEL_COUNT_PARAMS if settings.get(name)}
     return settings | small

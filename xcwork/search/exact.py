@@ -7,9 +7,9 @@ from scipy import sparse
 
 from xcwork.core.topk import TopK
 from xcwork.errors import DataError
-from xcwork.kernels import ENOUGH, cores_for
-from xcwork.kernels.sparse_product import CHUNK, product_top_k
-from xcwork.kernels.topk import csr_top_k, dense_top_k
+from xcwork.kernels import MIN_NUMBERS_PER_THREAD, cores_for
+from xcwork.kernels.sparse_product import DOCUMENTS_PER_CHUNK, find_product_top_k
+from xcwork.kernels.topk import find_csr_top_k, find_dense_top_k
 from xcwork.sparse import to_rows
 
 
@@ -23,11 +23,11 @@ def top_k_rows(scores: sparse.sparray | np.ndarray, k: int) -> TopK:
     if sparse.issparse(scores):
         matrix = sparse.csr_array(scores)
         with cores_for(matrix.nnz):
-            csr_top_k(matrix.data, matrix.indices, matrix.indptr, k, best.ids, best.scores)
+            find_csr_top_k(matrix.data, matrix.indices, matrix.indptr, k, best.ids, best.scores)
     else:
         matrix = np.ascontiguousarray(scores)
         with cores_for(matrix.size):
-            dense_top_k(matrix, k, best.ids, best.scores)
+            find_dense_top_k(matrix, k, best.ids, best.scores)
     return best
 
 
@@ -55,6 +55,6 @@ def top_k_product(
         base[outside] = np.nan
     best = TopK.empty(X.shape[0], min(k, n_columns))
     rows, columns = to_rows(X), to_rows(terms)
-    with cores_for(X.shape[0] // CHUNK * ENOUGH):  # a chunk of rows is not divided
-        product_top_k(*rows, *columns, base, start is not None, best.ids, best.scores)
+    with cores_for(X.shape[0] // DOCUMENTS_PER_CHUNK * MIN_NUMBERS_PER_THREAD):  # a chunk of rows is not divided
+        find_product_top_k(*rows, *columns, base, start is not None, best.ids, best.scores)
     return best

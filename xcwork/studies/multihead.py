@@ -28,7 +28,7 @@ from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
 from xcwork.methods.base import Method
-from xcwork.methods.multihead.codes import confusion_degree, parse_heads
+from xcwork.methods.multihead.codes import compute_confusion_degree, parse_heads
 from xcwork.methods.multihead.model import MultiHeadModel
 from xcwork.methods.registry import create
 from xcwork.metrics.ranking import curves, place
@@ -101,7 +101,7 @@ def head_lengths(
     rows = []
     for method, text in track(settings, "head lengths"):
         trained = create(method, heads=text, **params).fit(train)
-        degree = confusion_degree(parse_heads(text), parallel=method == "mhp")
+        degree = compute_confusion_degree(parse_heads(text), parallel=method == "mhp")
         row = {
             "method": method,
             "heads": text,

@@ -24,7 +24,13 @@ MAX_CLUSTERED_LABELS = 20_000
 
 def show() -> None:
     """Show heads for a number of labels, their codes, and the labels of the dataset on the grid."""
-    from xcwork.methods.multihead.codes import MixedRadix, check_heads, choose_even_heads, confusion_degree, parse_heads
+    from xcwork.methods.multihead.codes import (
+        MixedRadix,
+        check_heads,
+        choose_even_heads,
+        compute_confusion_degree,
+        parse_heads,
+    )
 
     left, right = st.columns(2, gap="large")
     with left, st.container():
@@ -45,7 +51,11 @@ def show() -> None:
                 ("Outputs", f"{sum(lengths):,}", f"Instead of {n_labels:,} of a flat classifier."),
                 ("Times fewer", f"{n_labels / sum(lengths):,.0f}", None),
                 ("Unused codes", f"{math.prod(lengths) - n_labels:,}", "They are never predicted."),
-                ("Confusion degree", f"{confusion_degree(lengths):,.2f}", "Small is good: few labels share a digit."),
+                (
+                    "Confusion degree",
+                    f"{compute_confusion_degree(lengths):,.2f}",
+                    "Small is good: few labels share a digit.",
+                ),
             )
         )
         widgets.show_table(

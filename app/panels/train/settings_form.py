@@ -14,7 +14,7 @@ from xcwork_app.sources import Source
 from xcwork_app.views import selection
 
 from xcwork.methods.base import Parameter
-from xcwork.methods.presets import presets, settings_of_run
+from xcwork.methods.presets import list_presets, read_run_settings
 from xcwork.methods.registry import method_class
 from xcwork.viz import shorten
 
@@ -27,7 +27,7 @@ MAX_REASON_CHARACTERS = 500
 
 def show(method: str, source: Source, card: Card) -> dict[str, Any]:
     """Show the form and return the parameters as the user wants them."""
-    named = presets(method, n_labels=card.n_labels)
+    named = list_presets(method, n_labels=card.n_labels)
     like_best, settings, left_out = _find_best_run(method, source)
     if like_best:
         named[like_best] = settings
@@ -59,7 +59,7 @@ def _find_best_run(method: str, source: Source) -> tuple[str, dict[str, Any], li
         return "", {}, []
     facts = caches.get_record(best)
     title = f"Like the best run, {best.name} (P@1 {facts['metrics'].get('P@1', 0.0):.1f})"
-    return title, *settings_of_run(method, facts["params"])
+    return title, *read_run_settings(method, facts["params"])
 
 
 def _show_grid(parameters: list[Parameter], start: dict[str, Any], key: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class GatedModel(FittedModel):
         return TopK(np.tile(best, (X.shape[0], 1)), np.tile(scores, (X.shape[0], 1)))
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        return Explanation.of([], exact=False, score=float(self.scores[label]))
+        return Explanation.from_parts([], exact=False, score=float(self.scores[label]))
 
 
 @dataclass(kw_only=True, eq=False)

@@ -157,7 +157,7 @@ def _parse_block(block: bytes, layout: TextLayout) -> _ParsedBlock:
     label_room = newlines + 1 + commas if layout.labelled else 0
     labels, label_ends = np.empty(label_room, np.int32), np.zeros(newlines + 1, np.int64)
     ids, values, ends = np.empty(colons, np.int32), np.empty(colons, np.float32), np.empty(newlines + 1, np.int64)
-    seen = codes.empty_seen()
+    seen = codes.make_empty_seen()
     error, at, rows = parse_rows(
         text,
         layout.labelled,
@@ -270,7 +270,7 @@ def _join_blocks(blocks: list[_ParsedBlock], layout: TextLayout) -> ParsedText:
 
 def _find_extremes(blocks: list[_ParsedBlock]) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest value in every place of `seen`."""
-    seen = np.array([codes.empty_seen(), *(block.seen for block in blocks)])
+    seen = np.array([codes.make_empty_seen(), *(block.seen for block in blocks)])
     return seen.min(axis=0), seen.max(axis=0)
 
 

@@ -13,8 +13,8 @@ Labels are independent of each other: the CPU works on chunks of them in threads
 both give the same answer. Only the largest entries of an embedding are kept, because before that it has an entry for
 nearly every word that occurs in any of its groups; the assignment uses all of them.
 
-Cost: at most 2 (T + 2) products of a label with the members of its groups, O(T n d̄ ḡ log l) in the paper's symbols, and
-as many with the members of the other groups; bounds leave out most of them.
+Cost: at most 2 (T + 2) products of a label with the members of its groups, O(T n d̄ ḡ log l) in the paper's symbols,
+and as many with the members of the other groups; bounds leave out most of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from xcwork.compute.parallel import parallel_map
 from xcwork.data.groups import Groups
 from xcwork.errors import ConfigError
 from xcwork.kernels import grlr as kernel
-from xcwork.kernels.centred_sums import Documents, Sum, summed
+from xcwork.kernels.centred_sums import CentredDocuments, CentredSum, sum_members
 from xcwork.methods.common.grlr_problem import AssignmentProblem, gather_embeddings, measure_scale
 from xcwork.sparse import fill_with_ones, normalise_rows, to_rows
 
@@ -99,13 +99,13 @@ def solve_with_kernel(problem: AssignmentProblem) -> tuple[np.ndarray, sparse.cs
     n_members = len(order)
     mean = problem.mean
     # Neighbours in a group become neighbours in memory; a member of two groups is there twice.
-    rows = Documents(
+    rows = CentredDocuments(
         *to_rows(problem.X[order]), problem.scale[order], problem.offset[order], mean, np.array([mean @ mean])
     )
-    bags = kernel.Bags(np.arange(n_members, dtype=np.int32), starts)
+    bags = kernel.GroupLists(np.arange(n_members, dtype=np.int32), starts)
     members = sparse.csr_array((np.ones(n_members), bags.documents, starts), shape=(len(starts) - 1, n_members))
-    sums_of_groups = summed(rows, members)
-    own_sums = kernel.products_with_own_group(rows, sums_of_groups, bags, make_empty_sum(len(mean)))
+    sums_of_groups = sum_members(rows, members)
+    own_sums = kernel.compute_products_with_own_group(rows, sums_of_groups, bags, make_empty_sum(len(mean)))
     label_groups = to_rows(problem.label_groups)
     others = to_rows(problem.others)
     documents = np.empty(problem.slots[-1], np.int32)
@@ -115,7 +115,7 @@ def solve_with_kernel(problem: AssignmentProblem) -> tuple[np.ndarray, sparse.cs
         sums = tuple(make_empty_sum(n_features) for _ in range(3))
         kept_ids = np.zeros((len(labels), problem.keep), np.int32)
         kept = np.zeros((len(labels), problem.keep), np.float32)
-        kernel.assign(
+        kernel.assign_members(
             rows,
             sums_of_groups,
             own_sums,
@@ -140,11 +140,11 @@ def solve_with_kernel(problem: AssignmentProblem) -> tuple[np.ndarray, sparse.cs
     return order[documents], gather_embeddings(chunks, kept, problem.label_groups.shape[0], n_features)
 
 
-def make_empty_sum(n_features: int) -> Sum:
+def make_empty_sum(n_features: int) -> CentredSum:
     """Return a sum of no documents."""
     used = np.empty(n_features, np.int32)
     in_use = np.zeros(n_features, bool)
-    return Sum(np.zeros(n_features), used, in_use, np.zeros(1, np.int64), np.zeros(2))
+    return CentredSum(np.zeros(n_features), used, in_use, np.zeros(1, np.int64), np.zeros(2))
 
 
 def split_labels(costs: np.ndarray) -> list[np.ndarray]:

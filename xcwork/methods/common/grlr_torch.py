@@ -12,8 +12,15 @@ import torch
 from scipy import sparse
 
 from xcwork.compute.device import resolve
-from xcwork.kernels.centred_sums import FAR
-from xcwork.kernels.grlr import CANCELLED, MANY, SETTLED, TIE, draw, point
+from xcwork.kernels.centred_sums import EMPTY_DOCUMENT_COSINE
+from xcwork.kernels.grlr import (
+    COSINE_TIE_TOLERANCE,
+    MIN_SUM_LENGTH_SHARE,
+    SETTLED_GROUPS_PER_CHANGE,
+    SETTLED_STEPS,
+    draw_member,
+    mark_members,
+)
 from xcwork.methods.common.grlr_problem import AssignmentProblem, gather_embeddings
 from xcwork.methods.common.sparse_torch import SparseProduct
 from xcwork.progress import track
@@ -33,7 +40,7 @@ class CentredDocuments:
     def compute_cosines(self, E: torch.Tensor) -> torch.Tensor:
         """Return the cosines with every column of E, (n_documents, n_labels)."""
         v = self._scale[:, None] * (self._rows @ E - self._mean @ E)
-        return torch.where(self._scale[:, None] > 0, v, FAR)
+        return torch.where(self._scale[:, None] > 0, v, EMPTY_DOCUMENT_COSINE)
 
     def sum_weighted(self, G: torch.Tensor) -> torch.Tensor:
         """Return the sums of the documents weighted by every column of G, (n_features, n_labels)."""
@@ -76,7 +83,7 @@ class LabelBlock:
         best = torch.full((self.n_pairs,), -torch.inf, dtype=v.dtype, device=v.device)
         best = best.scatter_reduce(0, self.pair, v, "amax")
         place = torch.arange(len(v), device=v.device)
-        place = torch.where(v < best[self.pair] - TIE, len(v), place)
+        place = torch.where(v < best[self.pair] - COSINE_TIE_TOLERANCE, len(v), place)
         return torch.full_like(best, len(v), dtype=torch.int64).scatter_reduce(0, self.pair, place, "amin")
 
     def find_settled(self, winners: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
@@ -85,7 +92,7 @@ class LabelBlock:
             torch.zeros(self.shape[1], dtype=torch.int64, device=winners.device).index_add(0, self.column_of_pair, part)
             for part in ((winners != old).to(torch.int64), torch.ones_like(winners))
         )
-        return MANY * new < all_
+        return SETTLED_GROUPS_PER_CHANGE * new < all_
 
     def spread_weights(self, triples: torch.Tensor | slice) -> torch.Tensor:
         """Return the weights of some triples at their documents and labels, (n_documents, n_labels)."""
@@ -123,7 +130,7 @@ def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarra
             winners = block.find_winners(X.compute_cosines(E), own)
             same = torch.where(block.find_settled(winners, old), same + 1, 0) if problem.careful else same
             g, length = normalise_columns(sum_documents(X, block, winners))
-            moving = block.takes_steps & (same < SETTLED) & (length > 0)
+            moving = block.takes_steps & (same < SETTLED_STEPS) & (length > 0)
             if not moving.any():
                 break
             E, rho = normalise_columns(torch.where(moving, E + problem.learning_rate * g, E))
@@ -131,7 +138,7 @@ def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarra
         own_pairs = slice(0, block.n_own)
         v = X.compute_cosines(E)[block.document[own_pairs], block.column[own_pairs]].cpu().numpy()
         slots = problem.slots[block.begin : block.end + 1]
-        point(block.members, block.firsts, v, own[own_pairs].cpu().numpy(), slots, documents)
+        mark_members(block.members, block.firsts, v, own[own_pairs].cpu().numpy(), slots, documents)
         ids = torch.sort(E.abs(), dim=0, descending=True, stable=True).indices[: problem.keep]
         kept.append((ids.T.cpu().numpy(), torch.gather(E, 0, ids).T.to(torch.float32).cpu().numpy()))
     return documents, gather_embeddings(blocks, kept, n_labels, n_features)
@@ -154,7 +161,7 @@ def start_embeddings(
         own = torch.where(began, first * block.weight * products[block.place], own)
     for column in torch.nonzero(E.abs().sum(dim=0) == 0).ravel().tolist():
         members = block.members[(block.column[: block.n_own] == column).cpu().numpy()]
-        chosen = draw(problem.scale, members, problem.random[labels[column]])
+        chosen = draw_member(problem.scale, members, problem.random[labels[column]])
         if chosen >= 0:
             row = (problem.X[[members[chosen]]].toarray().ravel() - problem.mean) * problem.scale[members[chosen]]
             E[:, column] = torch.as_tensor(row, dtype=E.dtype, device=E.device)
@@ -165,7 +172,7 @@ def sum_documents(X: CentredDocuments, block: LabelBlock, triples: torch.Tensor 
     """Return the sums of some triples' documents; what is only rounding becomes zero."""
     sums = X.sum_weighted(block.spread_weights(triples))
     sizes = block.sum_by_label(block.weight.abs(), triples)
-    return torch.where(torch.linalg.vector_norm(sums, dim=0) > CANCELLED * sizes, sums, 0.0)
+    return torch.where(torch.linalg.vector_norm(sums, dim=0) > MIN_SUM_LENGTH_SHARE * sizes, sums, 0.0)
 
 
 def normalise_columns(columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -95,13 +95,13 @@ class BlockTrainer:
         )
 
     @cached_property
-    def no_positives(self) -> svm.Block:
+    def no_positives(self) -> svm.LabelBlock:
         """The solution for a label that no document carries, from which all others start."""
         n_documents = len(self.curvature)
         alpha = np.full(n_documents, 1 / n_documents, np.float32)
         X = sparse.csr_array(self.rows, shape=(n_documents, len(self.columns)))
         weights = -(X.T @ alpha)  # (n_features,)
-        block = svm.Block(
+        block = svm.LabelBlock(
             weights[None],
             np.full(1, -1, np.float32),
             alpha[None],
@@ -118,7 +118,7 @@ class BlockTrainer:
     def train(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
         """The pruned weights (n_labels, n_features) and biases (n_labels,) of `labels`."""
         start = [np.repeat(part, len(labels), axis=0) for part in self.no_positives[:-1]]
-        block = svm.Block(*start, random=_seed_generators(self.settings.seed, labels))
+        block = svm.LabelBlock(*start, random=_seed_generators(self.settings.seed, labels))
         indices, indptr = self.carriers.indices, self.carriers.indptr
         for i, label in enumerate(labels):
             svm.turn_positive(self.rows, block, i, indices[indptr[label] : indptr[label + 1]])
@@ -127,23 +127,25 @@ class BlockTrainer:
         entries = (block.weights[label, column], (label, self.columns[column]))
         return sparse.csr_array(entries, shape=block.weights.shape), block.bias
 
-    def _solve(self, block: svm.Block, tolerance: float) -> None:
+    def _solve(self, block: svm.LabelBlock, tolerance: float) -> None:
         """Alternate descent and check until every label is within the tolerance."""
         live = np.arange(len(block.bias))
         for _ in range(self.settings.max_passes):
             worst = np.empty(len(live), np.float32)
             with one_at_a_time, parallel_chunksize(1):  # labels differ in cost: a free thread takes the next one
-                svm.improve(self.rows, self.curvature, block, live, self.settings.C, tolerance, PASSES_PER_ROUND, worst)
+                svm.improve_labels(
+                    self.rows, self.curvature, block, live, self.settings.C, tolerance, PASSES_PER_ROUND, worst
+                )
             live = live[worst > tolerance]
             if len(live) == 0:
                 return
             self._check(block, live)
         log.info("%d of %d labels are not within the tolerance %g", len(live), len(block.bias), tolerance)
 
-    def _check(self, block: svm.Block, live: np.ndarray) -> None:
+    def _check(self, block: svm.LabelBlock, live: np.ndarray) -> None:
         by_feature = np.ascontiguousarray(block.weights[live].T)  # (n_features, n_live)
         with one_at_a_time:
-            svm.margins(self.rows, by_feature, block, live)
+            svm.compute_margins(self.rows, by_feature, block, live)
 
 
 def _seed_generators(seed: int, labels: np.ndarray) -> np.ndarray:

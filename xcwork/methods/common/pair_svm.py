@@ -21,7 +21,8 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.parallel import at_once, block_map, on_all_threads
-from xcwork.kernels.bilinear_training import Pairs, fit_own
+from xcwork.core.bit_mixing import GOLDEN_GAMMA, mix_bits
+from xcwork.kernels.bilinear_training import LabelledPairs, fit_own_weights
 from xcwork.methods.common.checkpoints import TrainedBlocks, TrainingProgress
 from xcwork.sparse import Rows, gather_filled, order_by_frequency, renumber_columns, replace_values, to_rows
 
@@ -68,7 +69,7 @@ class PairSVM:
             to_rows(X),
             X.shape[1],
             (np.asarray(self.X.multiply(self.X).sum(axis=1)) + 1).astype(np.float32),
-            Pairs(to_rows(signs, None), offsets),
+            LabelledPairs(to_rows(signs, None), offsets),
             self.settings,
         )
         size = int(np.clip(BLOCK_BYTES // (8 * solver.width), MIN_LABELS_PER_BLOCK, MAX_LABELS_PER_BLOCK))
@@ -97,7 +98,7 @@ class PairBlockSolver:
     rows: Rows  # (n_documents, n_features)
     n_features: int
     curvature: np.ndarray  # (n_documents,)
-    pairs: Pairs  # by label
+    pairs: LabelledPairs  # by label
     settings: PairSvmSettings
 
     @property
@@ -112,7 +113,7 @@ class PairBlockSolver:
         bias = np.zeros(len(labels), np.float32)
         filled = np.zeros(len(labels), np.int64)
         on_all_threads(
-            fit_own,
+            fit_own_weights,
             labels,
             self.rows,
             self.n_features,
@@ -135,8 +136,4 @@ class PairBlockSolver:
 
 def seed_generators(seed: int, labels: np.ndarray) -> np.ndarray:
     """Return the state of one random generator per label, never zero: splitmix64 of seed and label."""
-    with np.errstate(over="ignore"):
-        state = (labels.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (state ^ (state >> np.uint64(31))) | np.uint64(1)
+    return mix_bits(labels.astype(np.uint64) * GOLDEN_GAMMA + np.uint64(seed)) | np.uint64(1)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from xcwork.compute.device import resolve
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.sqrt_lasso import sparse_times_dense
+from xcwork.kernels.sqrt_lasso import multiply_sparse_by_dense
 
 if TYPE_CHECKING:
     import torch
@@ -55,5 +55,5 @@ class SparseProduct:
         A = self.matrix
         factor = dense.contiguous().numpy()
         with one_at_a_time:
-            sparse_times_dense(A.data, A.indices, A.indptr, factor, out)
+            multiply_sparse_by_dense(A.data, A.indices, A.indptr, factor, out)
         return torch.from_numpy(out)

@@ -71,7 +71,7 @@ class DeepMIMLModel(FittedModel):
             for term, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True)
         ]
         constant = float(self.hidden_bias @ slope + self.concepts_bias[own][concept])
-        return Explanation.of([*parts, Part(ANY_DOCUMENT, "bias", constant)])
+        return Explanation.from_parts([*parts, Part(ANY_DOCUMENT, "bias", constant)])
 
     def label_embeddings(self) -> np.ndarray:
         """Return the mean over its sub-concepts of each label's weights in the hidden layer."""

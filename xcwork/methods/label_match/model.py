@@ -56,7 +56,7 @@ class LabelMatchModel(FittedModel):
         shared = np.flatnonzero(weights)
         names = [self.features.name(term) for term in x.indices[shared].tolist()]
         values = (x.data[shared] * weights[shared]).tolist()
-        return Explanation.of([Part(name, name, value) for name, value in zip(names, values, strict=True)])
+        return Explanation.from_parts([Part(name, name, value) for name, value in zip(names, values, strict=True)])
 
     def label_embeddings(self) -> sparse.csr_array:
         """Return the term weights of each label."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xcwork.compute.parallel import block_map
-from xcwork.kernels.tree_training import cluster
+from xcwork.kernels.tree_training import cluster_rows
 from xcwork.methods.label_tree.shape import TreeShape
 from xcwork.sparse import Rows
 
@@ -74,7 +74,7 @@ class LabelClustering:
         """Return at most k clusters of `members`, by k-means."""
         k = min(k, len(members))
         starts = random.choice(len(members), k, replace=False)
-        found = cluster(
+        found = cluster_rows(
             self.centroids, self.n_features, members, starts, self.balanced and k == 2, MIN_GAIN, MAX_ROUNDS
         )
         return [members[found == c] for c in range(k) if (found == c).any()]

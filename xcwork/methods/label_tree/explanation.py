@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, NO_TRAINING_DOCUMENT, Explanation, Part
 from xcwork.core.features import Features
-from xcwork.kernels.tree_search import weights_along
+from xcwork.kernels.tree_search import collect_path_weights
 from xcwork.methods.label_tree.forest import Forest
 from xcwork.methods.label_tree.prediction import BeamSearch
 from xcwork.sparse import normalise_rows
@@ -31,7 +31,7 @@ def explain_label(search: BeamSearch, x: sparse.csr_array, label: int, features:
     forest = search.forest
     slots = np.flatnonzero(forest.targets == ~label).tolist()  # one per tree
     if not slots:
-        return Explanation.of([Part(ANY_DOCUMENT, "no training document to learn from", 0.0)])
+        return Explanation.from_parts([Part(ANY_DOCUMENT, NO_TRAINING_DOCUMENT, 0.0)])
     reached = search.find_nodes(x)
     x = normalise_rows(x)
     parts: list[Part] = []
@@ -44,7 +44,7 @@ def explain_label(search: BeamSearch, x: sparse.csr_array, label: int, features:
             parts.append(Part(ANY_DOCUMENT, where, 0.0, {"node": forest.node_of(missed[0])}))
         else:
             parts += divide_probability(forest, path, x, features, tree, search.power)
-    return Explanation.of(parts)
+    return Explanation.from_parts(parts)
 
 
 def divide_probability(
@@ -56,7 +56,7 @@ def divide_probability(
         """Return the log-probability with which a classifier lets its slot through."""
         return -(max(0.0, 1.0 - margin) ** power)
 
-    steps = weights_along(forest.trees, np.array(path), x.indices)
+    steps = collect_path_weights(forest.trees, np.array(path), x.indices)
     biases = [float(forest.bias[slot]) for slot in path]
     margins = [bias + float(weights @ x.data) for bias, weights in zip(biases, steps, strict=True)]
     without_terms = sum(map(g, biases))

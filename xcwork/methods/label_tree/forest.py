@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.kernels.tree_search import Trees
-from xcwork.kernels.tree_training import copy_rows, next_places
+from xcwork.kernels.tree_search import TreeArrays
+from xcwork.kernels.tree_training import copy_rows, find_next_places
 from xcwork.methods.label_tree.shape import TreeShape
 from xcwork.methods.model import Misfit, check_array, check_csr
 from xcwork.sparse import narrow_indices
@@ -157,10 +157,10 @@ class Forest:
         return sparse.csr_array(entries, shape=(n_labels, self.n_features))
 
     @cached_property
-    def trees(self) -> Trees:
+    def trees(self) -> TreeArrays:
         """The arrays as kernels take them."""
         w = self.weights
-        return Trees(
+        return TreeArrays(
             self.roots.astype(np.int32, copy=False),
             self.first_slot.astype(np.int64, copy=False),
             self.targets.astype(np.int32, copy=False),
@@ -236,7 +236,7 @@ def order_by_feature(parts: Sequence[WeightRows], n_features: int, n_slots: int)
     lengths = np.empty(n_rows, np.int64)
     places = []
     for part in parts:
-        place = next_places(part.features, filled)
+        place = find_next_places(part.features, filled)
         nodes[place] = part.nodes
         lengths[place] = np.diff(part.weights.indptr)
         places.append(place)

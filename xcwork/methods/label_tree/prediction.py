@@ -13,7 +13,7 @@ from scipy import sparse
 
 from xcwork.compute.parallel import parallel_map
 from xcwork.core.topk import TopK
-from xcwork.kernels.tree_search import search
+from xcwork.kernels.tree_search import search_trees
 from xcwork.methods.label_tree.forest import Forest
 from xcwork.progress import track
 from xcwork.sparse import normalise_values, to_rows
@@ -59,5 +59,5 @@ class BeamSearch:
         reached = np.zeros(self.forest.n_nodes, bool)
         rows = to_rows(X)._replace(data=normalise_values(X))
         beam = min(self.beam, self.forest.n_nodes)  # no level has more nodes
-        search(rows, self.forest.trees, beam, self.power, allowed, best.ids, best.scores, reached)
+        search_trees(rows, self.forest.trees, beam, self.power, allowed, best.ids, best.scores, reached)
         return best, reached

@@ -19,7 +19,7 @@ from xcwork.compute.parallel import block_map
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, DataError
 from xcwork.kernels import tree_training
-from xcwork.kernels.svm_batch import by_inner_products, from_negatives, one_by_one
+from xcwork.kernels.svm_batch import solve_by_inner_products, solve_from_negatives, solve_one_by_one
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.label_tree.clustering import LabelClustering
 from xcwork.methods.label_tree.forest import Forest, NodeClassifiers
@@ -144,7 +144,7 @@ class TreeTrainer:
         positives = [self._find_documents(labels) for labels in node.labels]
         everyone = np.arange(self.n_documents)
         documents = everyone if node.is_root else self._find_documents(np.concatenate(node.labels))
-        local, features = tree_training.gather(self.rows, len(self.columns), documents)
+        local, features = tree_training.gather_rows(self.rows, len(self.columns), documents)
         weights = []
         biases = []
         for start in range(0, len(positives), MAX_SLOTS_PER_BLOCK):
@@ -153,7 +153,7 @@ class TreeTrainer:
             for slot, having in enumerate(some):
                 positive[slot, np.searchsorted(documents, having)] = True
             dense, bias = self._solve(local, len(features), positive, node.random | np.uint64(1))
-            starts, slots, values = tree_training.by_feature(dense, np.float32(self.prune))
+            starts, slots, values = tree_training.group_by_feature(dense, np.float32(self.prune))
             weights.append(sparse.csr_array((values, slots, starts), shape=(len(features), len(some))))
             biases.append(bias)
         rows = sparse.csr_array(sparse.hstack(weights)) if len(weights) > 1 else weights[0]
@@ -172,9 +172,9 @@ class TreeTrainer:
         """Return the weights (n_slots, n_features) and biases (n_slots,) of some slots, solved the fastest way."""
         problem = (local, n_features, positive, self.C, self.tolerance)
         if len(positive) <= MAX_SLOTS_ONE_BY_ONE:
-            return one_by_one(*problem, self.max_passes, random)
+            return solve_one_by_one(*problem, self.max_passes, random)
         n_documents = positive.shape[1]
         is_small = n_documents <= MAX_DOCUMENTS_FOR_INNER_PRODUCTS
         if is_small and n_documents**2 <= MAX_DOCUMENTS_PER_TERM * len(local.data):
-            return by_inner_products(*problem, MAX_SWEEPS, random)
-        return from_negatives(*problem, MAX_ROUNDS, random)
+            return solve_by_inner_products(*problem, MAX_SWEEPS, random)
+        return solve_from_negatives(*problem, MAX_ROUNDS, random)

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES = 2**28  # of the dense candidate matrix, 2 GB
 ENTRIES_PER_BLOCK = 2**24  # of one of the seven matrices of a block
-DUST = 1e-30  # what decays towards zero ends here: processors are slow with numbers near the smallest they can hold
+MIN_MAGNITUDE = (
+    1e-30  # what decays towards zero ends here: processors are slow with numbers near the smallest they can hold
+)
 
 
 @dataclass(frozen=True)
@@ -168,4 +170,4 @@ def run_rounds(
 
 def remove_dust(matrix: torch.Tensor) -> torch.Tensor:
     """Return `matrix` with zeros instead of its tiniest numbers."""
-    return matrix.masked_fill(matrix.abs() < DUST, 0.0)
+    return matrix.masked_fill(matrix.abs() < MIN_MAGNITUDE, 0.0)

@@ -37,13 +37,13 @@ from scipy import sparse
 
 from xcwork.compute.parallel import block_map
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.sqrt_lasso import Columns, Counts, Targets, solve_columns
+from xcwork.kernels.sqrt_lasso import CooccurrenceCounts, LassoTargets, SolutionColumns, solve_columns
 from xcwork.sparse import drop_zeros, replace_values, sort_entries
 
 log = logging.getLogger(__name__)
 
 LABELS_PER_BLOCK = 512  # solved between two steps of progress
-MAX_PAIRS = 60_000_000  # of counted co-occurrences, about 1.5 GB while they are counted
+MAX_COUNTED_PAIRS = 60_000_000  # of counted co-occurrences, about 1.5 GB while they are counted
 MAX_COEFFICIENTS = 1000  # of a label
 NO_CANDIDATE = -1  # is the label itself
 
@@ -88,7 +88,7 @@ def find_pure_outliers(
 
 
 def relate_labels(
-    Y: sparse.csr_array, alpha: float, *, tolerance: float = 1e-5, max_pairs: int = MAX_PAIRS, seed: int = 0
+    Y: sparse.csr_array, alpha: float, *, tolerance: float = 1e-5, max_pairs: int = MAX_COUNTED_PAIRS, seed: int = 0
 ) -> Combination:
     """Return every label as a combination of all others (zero diagonal)."""
     Y = _sample_documents(Y, max_pairs, seed)
@@ -148,7 +148,7 @@ def _sample_documents(Y: sparse.csr_array, max_pairs: int, seed: int) -> sparse.
 class AffinityProblem:
     """Candidates that labels are to be combined from."""
 
-    gram: Counts  # of documents that candidates share
+    gram: CooccurrenceCounts  # of documents that candidates share
     max_coefficients: int  # of a label
     alpha: float
     tolerance: float
@@ -158,7 +158,7 @@ class AffinityProblem:
         cls, counts: sparse.csr_array, documents: np.ndarray, alpha: float, tolerance: float
     ) -> AffinityProblem:
         """Read the candidates' shared documents (n_candidates, n_candidates) and own ones (n_candidates,)."""
-        gram = Counts(counts.data, counts.indices, counts.indptr, documents)
+        gram = CooccurrenceCounts(counts.data, counts.indices, counts.indptr, documents)
         return cls(gram, min(MAX_COEFFICIENTS, len(documents)), alpha, tolerance)
 
     def solve(self, together: sparse.csr_array, documents: np.ndarray, own: np.ndarray, phase: str) -> Combination:
@@ -178,7 +178,9 @@ class AffinityProblem:
         for start in range(0, len(documents), LABELS_PER_BLOCK):
             block = slice(start, start + LABELS_PER_BLOCK)
             rows = together[block]
-            targets.append(Targets(rows.data, rows.indices, rows.indptr, documents[block], own[block].astype(np.int64)))
+            targets.append(
+                LassoTargets(rows.data, rows.indices, rows.indptr, documents[block], own[block].astype(np.int64))
+            )
         parts = list(block_map(AffinityProblem.solve_block, self, targets, phase, n_jobs=1))
         if not parts:
             return Combination(sparse.csc_array((n_candidates, 0)), np.zeros(0), np.zeros(0), np.zeros(0))
@@ -187,11 +189,11 @@ class AffinityProblem:
         Z = sparse.csc_array((values, support, starts), (n_candidates, len(documents)))
         return Combination(sort_entries(Z), norms, np.sqrt(documents), gaps)
 
-    def solve_block(self, targets: Targets) -> tuple[np.ndarray, ...]:
+    def solve_block(self, targets: LassoTargets) -> tuple[np.ndarray, ...]:
         """Return candidates and coefficients of all targets, one after the other; sizes, residuals and gaps of each."""
         n_targets = len(targets.squares)
         width = self.max_coefficients
-        columns = Columns(
+        columns = SolutionColumns(
             np.zeros((n_targets, width), np.int32),
             np.zeros((n_targets, width)),
             np.zeros(n_targets, np.int64),

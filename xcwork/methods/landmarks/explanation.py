@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, NO_TRAINING_DOCUMENT, Explanation, Part
 from xcwork.core.features import Features
 from xcwork.methods.landmarks.prediction import LandmarkScorer
 from xcwork.methods.landmarks.predictors import append_bias
 
 OWN_REGRESSOR = "its own regressor"
-NO_DOCUMENT = "no training document to learn from"
+NO_DOCUMENT = NO_TRAINING_DOCUMENT
 
 
 def explain_label(
@@ -21,7 +21,7 @@ def explain_label(
 ) -> Explanation:
     """Return what each term of the one document `x` adds to the score of `label`, through each landmark."""
     if not scorer.candidates[label]:
-        return Explanation.of([Part(ANY_DOCUMENT, NO_DOCUMENT, 0.0)])
+        return Explanation.from_parts([Part(ANY_DOCUMENT, NO_DOCUMENT, 0.0)])
     row = append_bias(x)
     terms = [*(features.name(term) for term in row.indices[:-1].tolist()), ANY_DOCUMENT]
     own = np.flatnonzero(scorer.own_labels == label)
@@ -44,4 +44,4 @@ def explain_label(
         )
         for t, s in zip(*np.nonzero(values), strict=True)
     ]
-    return Explanation.of(parts)
+    return Explanation.from_parts(parts)

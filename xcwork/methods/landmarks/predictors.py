@@ -26,7 +26,7 @@ from xcwork.compute.parallel import block_map
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.sqrt_lasso import largest_of_columns
+from xcwork.kernels.sqrt_lasso import keep_largest_of_columns
 from xcwork.methods.common.checkpoints import Checkpoint, TrainedBlocks, TrainingProgress
 from xcwork.methods.common.one_vs_all_svm import SvmSettings, train_one_vs_all
 from xcwork.methods.landmarks.ridge import Ridge
@@ -77,7 +77,7 @@ def keep_largest(columns: np.ndarray, keep: int, smallest: float = 0.0) -> spars
     ids = np.empty((n_columns, keep), np.int32)
     values = np.empty((n_columns, keep), np.float32)
     with one_at_a_time:
-        largest_of_columns(np.ascontiguousarray(columns, np.float32), ids, values)
+        keep_largest_of_columns(np.ascontiguousarray(columns, np.float32), ids, values)
     stay = (np.abs(values) >= smallest) & (values != 0)  # (n_columns, keep)
     starts = np.concatenate([[0], np.cumsum(stay.sum(axis=1))]).astype(np.int32)  # as narrow as the ids: it is stored
     return sparse.csr_array((values[stay], ids[stay], starts), shape=(n_columns, n_rows))

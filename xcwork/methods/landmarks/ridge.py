@@ -31,7 +31,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.sqrt_lasso import sparse_gram
+from xcwork.kernels.sqrt_lasso import compute_sparse_gram
 from xcwork.methods.common.sparse_torch import SparseProduct, find_accelerator
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ MAX_DENSE_UNKNOWNS = 15_000  # M is then 1.8 GB, and there are two of that size 
 COLUMNS_PER_BLOCK = 1024  # of M⁻¹, found together
 MAX_DEFLATED_EIGENVALUES = 400  # eigenvalues taken out before conjugate gradients
 SPARSE_TO_DENSE_COST = 15  # a multiplication in a sparse product costs about as much as this many in a dense one
-USUAL_ROUNDS = 12  # of conjugate gradients, for the estimate
+EXPECTED_ROUNDS = 12  # of conjugate gradients, for the estimate
 MAX_ROUNDS = 500  # of conjugate gradients
 MAX_SPARSE_SHARE = 0.05  # of entries, up to which a right-hand side is multiplied as a sparse one
 
@@ -147,7 +147,7 @@ class Ridge:
             out = np.empty((self.size, self.size))
             A, At = self._A.matrix, self._At.matrix
             with one_at_a_time:
-                sparse_gram(A.data, A.indices, A.indptr, At.data, At.indices, At.indptr, out)
+                compute_sparse_gram(A.data, A.indices, A.indptr, At.data, At.indices, At.indptr, out)
             return torch.from_numpy(out)
         rows = range(0, self.size, self.block_size)
         return torch.hstack([self._A @ self._make_dense(self._A.matrix[i : i + self.block_size].T) for i in rows])
@@ -220,4 +220,4 @@ def choose_solver(X: sparse.csr_array, n_labels: int) -> str:
     if size > MAX_DENSE_UNKNOWNS:
         return "cg"
     dense = size**3 + 2 * size**2 * n_labels
-    return "cholesky" if dense <= SPARSE_TO_DENSE_COST * USUAL_ROUNDS * 4 * X.nnz * n_labels + 10**10 else "cg"
+    return "cholesky" if dense <= SPARSE_TO_DENSE_COST * EXPECTED_ROUNDS * 4 * X.nnz * n_labels + 10**10 else "cg"

@@ -61,7 +61,7 @@ def check_heads(lengths: Lengths, n_labels: int) -> Lengths:
     return lengths
 
 
-def confusion_degree(lengths: Sequence[int], *, parallel: bool = False) -> float:
+def compute_confusion_degree(lengths: Sequence[int], *, parallel: bool = False) -> float:
     """Return D of heads in this order; of parallel heads, which have none, the D of the worst order."""
     if parallel:
         lengths = sorted(lengths)  # the exponent of a length in D rises with its place, so this is the worst order

@@ -37,7 +37,7 @@ def explain_code(network: Network, x: sparse.csr_array, code: int, features: Fea
         rest = factor.log_probability - values.sum() - bias
         parts.append(Part(ANY_DOCUMENT, f"{factor.head}: normalisation", float(rest)))
     score = sum(factor.log_probability for factor in factors)
-    return Explanation.of(
+    return Explanation.from_parts(
         parts,
         score=score,
         predicted=float(np.exp(score)),

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import CHOICES as DEVICES
+from xcwork.compute.device import TABLE_SOURCES as DEVICES
 from xcwork.compute.device import resolve
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError

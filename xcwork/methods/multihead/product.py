@@ -26,7 +26,7 @@ from torch.nn import functional as F
 
 from xcwork.core.topk import MISSING, TopK
 from xcwork.kernels import cores_for
-from xcwork.kernels.best_sums import grid_top_k
+from xcwork.kernels.best_sums import find_grid_top_k
 from xcwork.methods.multihead.codes import BitSlices, MixedRadix
 from xcwork.methods.multihead.heads import (
     BatchTargets,
@@ -96,7 +96,7 @@ class ProductHeads(Heads):
         found = TopK.empty(len(values), min(k, len(codes)))
         sums = np.full(found.ids.shape, -np.inf)
         with cores_for(values.size):
-            grid_top_k(
+            find_grid_top_k(
                 values,
                 np.hstack(order),
                 self.starts,

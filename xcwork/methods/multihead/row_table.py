@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.row_sgd import EPSILON, descend, descend_few
+from xcwork.kernels.row_sgd import EPSILON, descend_few_rows, descend_rows
 
 ByRow = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # rows, starts, sources, weights: see `descend`
 SCALE_MEMORY = 0.99  # of the shared scale
@@ -152,10 +152,10 @@ def descend_numba(
     """Take a step with the compiled kernel."""
     arrays = (table.numpy(), squares.numpy(), rows, starts, sources, weights, gradients.contiguous().numpy())
     if (len(sources) + len(rows)) * table.shape[1] < MIN_PARALLEL_NUMBERS:
-        descend_few(*arrays, np.float32(rate), np.float32(shared))
+        descend_few_rows(*arrays, np.float32(rate), np.float32(shared))
         return
     with one_at_a_time:
-        descend(*arrays, np.float32(rate), np.float32(shared))
+        descend_rows(*arrays, np.float32(rate), np.float32(shared))
 
 
 @torch.no_grad()

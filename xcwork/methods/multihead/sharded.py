@@ -43,7 +43,7 @@ from xcwork.methods.multihead.heads import (
 from xcwork.search import top_k_rows
 
 ROWS_PER_DRAW = 4096  # first weights drawn together; a multiple of 16 keeps the numbers those of one large draw
-WHOLE_MODEL = "explanations and embeddings need the whole model; use it outside of xcwork.compute.ranks.joined"
+WHOLE_MODEL_REMEDY = "explanations and embeddings need the whole model; use it outside of xcwork.compute.ranks.joined"
 
 
 class ShardedHeads(FlatHeads):
@@ -112,10 +112,10 @@ class ShardedHeads(FlatHeads):
         return sort_slots(merged.ids, expit(merged.scores) if self.kind == "bce" else np.exp(merged.scores - total))
 
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
-        raise ConfigError(WHOLE_MODEL)
+        raise ConfigError(WHOLE_MODEL_REMEDY)
 
     def read_embeddings(self) -> torch.Tensor:
-        raise ConfigError(WHOLE_MODEL)
+        raise ConfigError(WHOLE_MODEL_REMEDY)
 
     def count_floats_per_document(self) -> int:
         return 3 * -(-self.n_labels // self.shard.group.size)  # the same on all ranks, which rank batches together

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, NO_TRAINING_DOCUMENT, Explanation, Part
 from xcwork.core.topk import TopK
 from xcwork.methods.model import FittedModel, check_array, check_csr, with_gaps
 from xcwork.progress import batches
@@ -37,7 +37,7 @@ class OneVsAllModel(FittedModel):
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         if np.isnan(self.bias[label]):
-            return Explanation.of([Part(ANY_DOCUMENT, "no training document to learn from", NO_CLASSIFIER)])
+            return Explanation.from_parts([Part(ANY_DOCUMENT, NO_TRAINING_DOCUMENT, NO_CLASSIFIER)])
         x = normalise_rows(x)
         weights = self.weights[x.indices][:, [label]].toarray().ravel()  # (n_terms,)
         name = self.labels.names[label]
@@ -46,7 +46,7 @@ class OneVsAllModel(FittedModel):
             for term, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True)
             if weight
         ]
-        return Explanation.of([*parts, Part(ANY_DOCUMENT, "bias", float(self.bias[label]))])
+        return Explanation.from_parts([*parts, Part(ANY_DOCUMENT, "bias", float(self.bias[label]))])
 
     def label_embeddings(self) -> sparse.csr_array:
         """Return the weights of each label's classifier."""

@@ -29,8 +29,8 @@ from xcwork.sparse import enlarge
 MAX_DOCUMENTS = 500  # sampled
 MAX_LABELS = 2000  # sampled
 MAX_LABELS_AT_ONCE = 20_000  # whose cosines with all sampled documents fit into memory
-RIVALS = 5  # irrelevant candidates of a document, by cosine
-SEARCHED = 100  # neighbours in the recall of an approximate search
+RIVALS_PER_DOCUMENT = 5  # irrelevant candidates of a document, by cosine
+SEARCHED_NEIGHBOURS = 100  # neighbours in the recall of an approximate search
 
 
 class CosineHistogram(NamedTuple):
@@ -90,7 +90,9 @@ class ModelProbe:
         f = self._member.encoder.encode(self.ranker.tokens.map_documents(sample.X))
         for name, index in (("text", around.text_index), ("centroid", around.centroid_index)):
             if index.kind != "exact":
-                values[f"recall@{SEARCHED} of the {name} search"] = 100 * index.recall(f, min(SEARCHED, len(index)))
+                values[f"recall@{SEARCHED_NEIGHBOURS} of the {name} search"] = 100 * index.recall(
+                    f, min(SEARCHED_NEIGHBOURS, len(index))
+                )
         return values
 
     def _embed(self, sample: Split) -> np.ndarray:
@@ -111,7 +113,7 @@ class ModelProbe:
             rivals = np.stack([classifiers[np.maximum(i, 0)] @ v for i, v in zip(ids, x, strict=True)])
         is_own = look_up(self._widen_truth(sample), ids) > 0
         rivals = np.where(is_own | (ids == MISSING), -np.inf, rivals)
-        best = -np.sort(-rivals, axis=1)[:, :RIVALS]
+        best = -np.sort(-rivals, axis=1)[:, :RIVALS_PER_DOCUMENT]
         return positive, best[np.isfinite(best)]
 
     def _summarise_cosines(self, sample: Split) -> dict[str, float]:

@@ -42,7 +42,7 @@ def normalise(v: torch.Tensor, nu: float) -> torch.Tensor:
     return longer / torch.linalg.vector_norm(longer, dim=-1, keepdim=True)
 
 
-class Residual:
+class ResidualBlock:
     """v ↦ N(v + ρ act(R̂ v + b))."""
 
     NAMES = ("R", "bias", "radius")
@@ -100,7 +100,7 @@ class Encoder:
         self.table = table
         self.activation = activation
         self.nu = nu
-        self.residual = Residual(self.dimension, activation, nu, table.device)
+        self.residual = ResidualBlock(self.dimension, activation, nu, table.device)
 
     @property
     def device(self) -> torch.device:

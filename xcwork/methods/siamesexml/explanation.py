@@ -27,7 +27,7 @@ from xcwork.core.features import Features
 from xcwork.core.topk import MISSING
 from xcwork.methods.siamesexml.encoder import Activation, Encoder
 from xcwork.methods.siamesexml.prediction import SiameseRanker
-from xcwork.methods.siamesexml.scores import NAMES, Member
+from xcwork.methods.siamesexml.scores import SCORE_NAMES, Member
 
 GATES: dict[str, Activation] = {
     "gelu": lambda v: 0.5 * (1 + torch.erf(v / 2**0.5)),
@@ -36,21 +36,21 @@ GATES: dict[str, Activation] = {
 }
 
 
-class Pieces(NamedTuple):
+class EmbeddingPieces(NamedTuple):
     """Vectors that add up to an embedding, and the token behind each (-1: none)."""
 
     tokens: np.ndarray  # (n,)
     vectors: np.ndarray  # (n, dimension)
 
-    def scale(self, factor: float) -> Pieces:
+    def scale(self, factor: float) -> EmbeddingPieces:
         """Return the vectors times a factor."""
-        return Pieces(self.tokens, self.vectors * factor)
+        return EmbeddingPieces(self.tokens, self.vectors * factor)
 
 
-def split_intermediate(encoder: Encoder, row: sparse.csr_array) -> Pieces:
+def split_intermediate(encoder: Encoder, row: sparse.csr_array) -> EmbeddingPieces:
     """Return the parts of f of one text (1, n_tokens); none where it has no tokens."""
     if row.nnz == 0:
-        return Pieces(row.indices, np.zeros((0, encoder.dimension)))
+        return EmbeddingPieces(row.indices, np.zeros((0, encoder.dimension)))
     vectors = (
         encoder.table[torch.from_numpy(row.indices.astype(np.int64))].double()
         * torch.from_numpy(row.data.astype(np.float64)).to(encoder.device)[:, None]
@@ -59,7 +59,7 @@ def split_intermediate(encoder: Encoder, row: sparse.csr_array) -> Pieces:
     return normalise_pieces(row.indices, vectors, encoder.nu)
 
 
-def split_final(encoder: Encoder, pieces: Pieces) -> Pieces:
+def split_final(encoder: Encoder, pieces: EmbeddingPieces) -> EmbeddingPieces:
     """Return the parts of E, given those of f."""
     vectors = torch.from_numpy(pieces.vectors).to(encoder.device)
     block = encoder.residual
@@ -70,15 +70,15 @@ def split_final(encoder: Encoder, pieces: Pieces) -> Pieces:
     return normalise_pieces(np.append(pieces.tokens, MISSING), vectors, encoder.nu)
 
 
-def normalise_pieces(tokens: np.ndarray, vectors: torch.Tensor, nu: float) -> Pieces:
+def normalise_pieces(tokens: np.ndarray, vectors: torch.Tensor, nu: float) -> EmbeddingPieces:
     """Return the vectors divided by the length of N(their sum); ν is a part of its own."""
     length = torch.sqrt((vectors.sum(0) ** 2).sum() + nu**2)
     parts = (vectors / length.clamp_min(1e-12)).cpu().numpy()
     if nu == 0:
-        return Pieces(np.asarray(tokens), parts)
+        return EmbeddingPieces(np.asarray(tokens), parts)
     constant = np.zeros((1, parts.shape[1] + 1))
     constant[0, -1] = nu / float(length)
-    return Pieces(np.append(tokens, MISSING), np.vstack([np.pad(parts, ((0, 0), (0, 1))), constant]))
+    return EmbeddingPieces(np.append(tokens, MISSING), np.vstack([np.pad(parts, ((0, 0), (0, 1))), constant]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class ScoreReader:
         """Return the parts of the score of one document (1, n_features) and one label."""
         ranker = self.ranker
         row = ranker.tokens.map_documents(x)
-        weights = dict(zip(NAMES, ranker.weights.of_scores[:, label].tolist(), strict=True))
+        weights = dict(zip(SCORE_NAMES, ranker.weights.of_scores[:, label].tolist(), strict=True))
         share = 1 / len(ranker.members)
         of_member = {name: share * weight for name, weight in weights.items()}
         parts: list[Part] = []
@@ -103,7 +103,7 @@ class ScoreReader:
         parts += self._explain_terms(row, label, weights["terms"])
         if constant := float(ranker.weights.constant[label]):
             parts.append(Part(ANY_DOCUMENT, "how frequent the label is", constant))
-        return Explanation.of(parts)
+        return Explanation.from_parts(parts)
 
     def name_token(self, token: int) -> str:
         """Return what a token is called; MISSING belongs to no token."""
@@ -152,14 +152,14 @@ class MemberReader:
             centroid = around.centroids[self.label] if self.is_seen else text
             yield from self._pair_tokens("centroid", self.f, centroid, weights["centroid"])
         if weights["classifier"]:
-            own: Pieces | np.ndarray = self.member.classifiers[self.label]
-            if not self.is_seen and isinstance(text, Pieces):
+            own: EmbeddingPieces | np.ndarray = self.member.classifiers[self.label]
+            if not self.is_seen and isinstance(text, EmbeddingPieces):
                 own = split_final(encoder, text)
             yield from self._pair_tokens("classifier", split_final(encoder, self.f), own, weights["classifier"])
         if weights["documents"]:
             yield from self._list_votes(weights["documents"])
 
-    def _split_text(self) -> Pieces | np.ndarray:
+    def _split_text(self) -> EmbeddingPieces | np.ndarray:
         """Return the parts of z̃ by token of this and correlated labels; the plain vector for a label without text."""
         around = self.member.around
         Z = self.reader.ranker.Z
@@ -172,11 +172,13 @@ class MemberReader:
         vectors = np.zeros((len(tokens), around.text.shape[1]))
         np.add.at(vectors, place, np.vstack([p.vectors for p in found]))
         length = float(np.linalg.norm(vectors.sum(axis=0)))
-        return Pieces(tokens, vectors / max(length, 1e-12))
+        return EmbeddingPieces(tokens, vectors / max(length, 1e-12))
 
-    def _pair_tokens(self, score: str, ours: Pieces, theirs: Pieces | np.ndarray, weight: float) -> Iterator[Part]:
+    def _pair_tokens(
+        self, score: str, ours: EmbeddingPieces, theirs: EmbeddingPieces | np.ndarray, weight: float
+    ) -> Iterator[Part]:
         """Yield the products of all tokens of the document with all tokens, or the one vector, of the label."""
-        if isinstance(theirs, Pieces):
+        if isinstance(theirs, EmbeddingPieces):
             names = [self.reader.name_token(token) for token in theirs.tokens.tolist()]
             vectors = theirs.vectors
         else:

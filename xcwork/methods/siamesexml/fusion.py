@@ -30,10 +30,10 @@ from scipy import sparse
 from xcwork.core.topk import MISSING
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.neighbourhood import read_graphs
-from xcwork.methods.siamesexml.scores import NAMES, LabelWeights, ScoredCandidates, look_up
+from xcwork.methods.siamesexml.scores import SCORE_NAMES, LabelWeights, ScoredCandidates, look_up
 from xcwork.search import top_k_rows
 
-USUAL_WEIGHTS = dict(zip(NAMES, (0.3, 0.1, 0.1, 0.1, 0.1, 0.3), strict=True))
+USUAL_WEIGHTS = dict(zip(SCORE_NAMES, (0.3, 0.1, 0.1, 0.1, 0.1, 0.3), strict=True))
 USUAL_SCALE = 12.0  # of the usual weights, so that their sums are about as large as logits
 N_TRAITS = 3  # columns of φ
 MAX_CANDIDATES = 100  # best labels of a validation document that are ranked again
@@ -42,8 +42,8 @@ REGRESSION_C = 1.0  # of the regression's data against the size of its weights
 FACTORS = (0.0, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 8.0)
 BONUSES = (-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # added to the constant of unseen labels
 MAX_SWEEPS = 4  # over all factors
-FOLDS = 3
-K = 5  # of the nDCG that is improved
+N_FOLDS = 3
+NDCG_K = 5  # of the nDCG that is improved
 MIN_UNSEEN_POSITIVES = 10  # for a constant of their own
 
 
@@ -73,7 +73,7 @@ class Fusion:
         weights = self.weigh_labels(np.array([*kinds.values()])).of_scores
         return {
             f"{name} ({kind})": float(weights[place, column])
-            for place, name in enumerate(NAMES)
+            for place, name in enumerate(SCORE_NAMES)
             for column, kind in enumerate(kinds)
         }
 
@@ -87,19 +87,19 @@ def list_available(params: Params) -> list[int]:
         "documents": "documents" not in graphs,
         "centroid": "centroids" not in graphs,
     }
-    return [place for place, name in enumerate(NAMES) if not missing.get(name, False)]
+    return [place for place, name in enumerate(SCORE_NAMES) if not missing.get(name, False)]
 
 
 def make_constant_weights(weights: dict[str, float]) -> Fusion:
     """Return the same weights for all labels; scores that are not named count nothing."""
-    table = np.zeros((len(NAMES) + 1, N_TRAITS))
-    table[:-1, 0] = [weights.get(name, 0.0) for name in NAMES]
+    table = np.zeros((len(SCORE_NAMES) + 1, N_TRAITS))
+    table[:-1, 0] = [weights.get(name, 0.0) for name in SCORE_NAMES]
     return Fusion(table)
 
 
 def make_usual_weights(places: list[int]) -> Fusion:
     """Return weights for want of better ones."""
-    shares = {NAMES[place]: USUAL_WEIGHTS[NAMES[place]] for place in places}
+    shares = {SCORE_NAMES[place]: USUAL_WEIGHTS[SCORE_NAMES[place]] for place in places}
     return make_constant_weights({name: USUAL_SCALE * share / sum(shares.values()) for name, share in shares.items()})
 
 
@@ -124,8 +124,8 @@ def choose_weights(
     gain = RankingGain.from_scores(scored, truth)
     regression = WeightRegression.from_scores(scored, truth, frequencies, places)
     units = np.arange(len(scored.ids)) if group_of is None else np.unique(group_of, return_inverse=True)[1]
-    fold = units % FOLDS
-    parts = [np.ones(len(fold), bool), *(fold != number for number in range(FOLDS))]  # all, then all but one fold
+    fold = units % N_FOLDS
+    parts = [np.ones(len(fold), bool), *(fold != number for number in range(N_FOLDS))]  # all, then all but one fold
     learned: list[Fusion] = []
     values: list[float] = []
     for found in ([known] * len(parts), [regression.solve(part) for part in parts]):
@@ -229,8 +229,8 @@ class WeightRegression:
             inputs, relevant
         )
         *learned, bonus = regression.coef_[0]
-        table = np.zeros((len(NAMES) + 1, N_TRAITS))
-        table[[*self.places, len(NAMES)]] = np.reshape(learned, (-1, N_TRAITS))
+        table = np.zeros((len(SCORE_NAMES) + 1, N_TRAITS))
+        table[[*self.places, len(SCORE_NAMES)]] = np.reshape(learned, (-1, N_TRAITS))
         return Fusion(table, float(bonus))
 
     def _make_inputs(self, used: np.ndarray) -> np.ndarray:
@@ -250,8 +250,8 @@ class RankingGain:
     @classmethod
     def from_scores(cls, scored: ScoredCandidates, truth: sparse.csr_array) -> RankingGain:
         """Return the gain of ranking the candidates of `scored`."""
-        discounts = 1 / np.log2(np.arange(K) + 2)
-        n_relevant = np.minimum(np.diff(truth.indptr), K)
+        discounts = 1 / np.log2(np.arange(NDCG_K) + 2)
+        n_relevant = np.minimum(np.diff(truth.indptr), NDCG_K)
         return cls(look_up(truth, scored.ids) > 0, np.append(0, np.cumsum(discounts))[n_relevant])
 
     def take(self, documents: np.ndarray) -> RankingGain:
@@ -260,7 +260,7 @@ class RankingGain:
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Return nDCG@5 of each document."""
-        best = top_k_rows(scores, K).ids
+        best = top_k_rows(scores, NDCG_K).ids
         hits = np.take_along_axis(self.is_relevant, np.maximum(best, 0), axis=1) & (best >= 0)
         gains = (hits / np.log2(np.arange(best.shape[1]) + 2)).sum(axis=1)
         return np.divide(gains, self.ideal, out=np.zeros_like(gains), where=self.ideal > 0)

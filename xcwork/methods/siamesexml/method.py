@@ -39,7 +39,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xcwork.compute.device import CHOICES
+from xcwork.compute.device import TABLE_SOURCES
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Method, param
@@ -118,7 +118,7 @@ class SiameseXML(Method):
     validation: float = param(
         0.05, "share of the documents that validate", low=0.0, high=0.5, advanced=True, formerly="held_out"
     )
-    device: str = param("auto", "device of the tensors", choices=CHOICES, advanced=True, at_prediction=True)
+    device: str = param("auto", "device of the tensors", choices=TABLE_SOURCES, advanced=True, at_prediction=True)
 
     title = "SiameseXML"
     paper = "Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021"
@@ -165,7 +165,7 @@ class SiameseXML(Method):
         return model.count_cosines(split, bins)
 
 
-def supplement(**params: Any) -> SiameseXML:
+def make_supplement_params(**params: Any) -> SiameseXML:
     """Return the variant of the paper's supplement: two searches, ReLU, N_ν, offline negatives, frozen tokens."""
     variant = {
         "graphs": "text,centroids",

@@ -26,13 +26,13 @@ from scipy import sparse
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import DataError
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.random_walks import most_visited
+from xcwork.kernels.random_walks import find_most_visited
 from xcwork.search import ExactIndex, Index, load_index, make_index, top_k_rows
 from xcwork.sparse import normalise_rows
 
 # The searches that a model may bring along, and the vectors each of them is made of.
-INDEXED = {"text_index": "text", "centroid_index": "centroids", "document_index": "documents"}
-REMEDY = "train it again, or use the version of xcwork that saved it"
+GRAPH_BY_INDEX = {"text_index": "text", "centroid_index": "centroids", "document_index": "documents"}
+INDEX_REMEDY = "train it again, or use the version of xcwork that saved it"
 WALK_STEPS = 400
 RESTART_PROBABILITY = 0.8
 GRAPHS = ("text", "centroids", "documents")
@@ -52,7 +52,7 @@ def correlate_labels(Y: sparse.csr_array, keep: int, seed: int) -> sparse.csr_ar
     if keep and len(walkers):
         random = np.random.default_rng((seed, 2)).integers(1, 2**63, len(walkers), dtype=np.uint64)
         with one_at_a_time:
-            most_visited(
+            find_most_visited(
                 carriers.indices,
                 carriers.indptr,
                 Y.indices,
@@ -163,18 +163,18 @@ class Neighbourhood:
 
     def pack_indices(self) -> dict[str, np.ndarray]:
         """Return the search graphs as bytes, because rebuilding them takes long; exact searches need none."""
-        built = {name: self.__dict__[name] for name in INDEXED if name in self.__dict__}
+        built = {name: self.__dict__[name] for name in GRAPH_BY_INDEX if name in self.__dict__}
         return {name: pack_index(index) for name, index in built.items() if index.kind != "exact"}
 
     def unpack_indices(self, stored: Mapping[str, Any]) -> None:
         """Take over search graphs that `pack_indices` returned. Labels may have been added since, never removed."""
         for name, content in stored.items():
-            if name not in INDEXED:
-                raise DataError(f"the model has a search graph {name!r}, which is unknown here", remedy=REMEDY)
+            if name not in GRAPH_BY_INDEX:
+                raise DataError(f"the model has a search graph {name!r}, which is unknown here", remedy=INDEX_REMEDY)
             index = unpack_index(content)
-            vectors = getattr(self, INDEXED[name])
+            vectors = getattr(self, GRAPH_BY_INDEX[name])
             if index.dimension != vectors.shape[1] or len(index) > len(vectors):
-                raise DataError("a search graph of the model does not fit its vectors", remedy=REMEDY)
+                raise DataError("a search graph of the model does not fit its vectors", remedy=INDEX_REMEDY)
             self.__dict__[name] = index
 
 
@@ -212,10 +212,10 @@ def pack_index(index: Index) -> np.ndarray:
 def unpack_index(content: np.ndarray) -> Index:
     """Return the index that `pack_index` stored."""
     if content.dtype != np.uint8 or content.ndim != 1 or len(content) < 8:
-        raise DataError("a search graph of the model is damaged", remedy=REMEDY)
+        raise DataError("a search graph of the model is damaged", remedy=INDEX_REMEDY)
     length = int(content[:8].view(np.int64)[0])
     if not 0 <= length <= len(content) - 8:
-        raise DataError("a search graph of the model is damaged", remedy=REMEDY)
+        raise DataError("a search graph of the model is damaged", remedy=INDEX_REMEDY)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "index").mkdir()
         for path, part in zip(list_files(folder), (content[8 : 8 + length], content[8 + length :]), strict=True):

@@ -30,14 +30,14 @@ from scipy import sparse
 
 from xcwork.core.topk import MISSING
 from xcwork.kernels import cores_for
-from xcwork.kernels.pair_scores import pair_dots, pair_matches
+from xcwork.kernels.pair_scores import compute_pair_dots, compute_pair_matches
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.neighbourhood import Neighbourhood, read_graphs, unite_ids
 from xcwork.methods.siamesexml.word_classifiers import WordClassifiers
 from xcwork.sparse import sort_entries
 
-NAMES = ("classifier", "text", "centroid", "documents", "words", "terms")
+SCORE_NAMES = ("classifier", "text", "centroid", "documents", "words", "terms")
 
 
 @dataclass(eq=False)
@@ -127,7 +127,7 @@ def score_candidates(
     size: int,
     neighbours: int,
     among: np.ndarray | None = None,
-    needs: Sequence[bool] = (True,) * len(NAMES),
+    needs: Sequence[bool] = (True,) * len(SCORE_NAMES),
 ) -> ScoredCandidates:
     """Return candidates of the rows of `x` (n, n_tokens) and their scores, averaged over `members`.
 
@@ -139,13 +139,13 @@ def score_candidates(
     if len(views) > 1:
         ids = unite_ids(np.hstack([view.find_candidates(size, among) for view in views]))
     ids = np.ascontiguousarray(ids)
-    values = np.zeros((len(NAMES), *ids.shape), np.float32)
+    values = np.zeros((len(SCORE_NAMES), *ids.shape), np.float32)
     for view in views:
         view.add_scores(values, ids, needs)
     values /= len(views)
     if needs[4]:
         with cores_for(x.nnz * ids.shape[1]):
-            pair_matches(x.data, x.indices, x.indptr, Z.data, Z.indices, Z.indptr, x.shape[1], ids, values[4])
+            compute_pair_matches(x.data, x.indices, x.indptr, Z.data, Z.indices, Z.indptr, x.shape[1], ids, values[4])
     if needs[5]:
         values[5] = words.compute_margins(x, ids)
     return ScoredCandidates(ids, values)
@@ -177,7 +177,7 @@ class MemberView:
             if needs[place]:
                 rows = self.member.encoder.finish(self.f) if place == 0 else self.f
                 with cores_for(ids.size * vectors.shape[1]):
-                    pair_dots(rows, vectors, ids, dots)
+                    compute_pair_dots(rows, vectors, ids, dots)
                 values[place] += dots
         if needs[3]:
             values[3] += look_up(self.votes, ids)

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from xcwork.core.topk import TopK
 from xcwork.kernels import cores_for
-from xcwork.kernels.pair_scores import pair_products
+from xcwork.kernels.pair_scores import compute_pair_products
 from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.pair_svm import PairSVM, PairSvmSettings
 from xcwork.methods.common.training_pairs import collect_training_pairs
@@ -56,7 +56,7 @@ class WordClassifiers:
         w = self.weights
         margins = np.empty(ids.shape, np.float32)
         with cores_for(x.nnz * ids.shape[1]):
-            pair_products(x.data, x.indices, x.indptr, w.data, w.indices, w.indptr, w.shape[1], ids, margins)
+            compute_pair_products(x.data, x.indices, x.indptr, w.data, w.indices, w.indptr, w.shape[1], ids, margins)
         return margins + self.bias[ids]
 
 

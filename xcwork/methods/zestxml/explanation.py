@@ -27,9 +27,9 @@ from xcwork.errors import DataError
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.xhtp import PairCounts
 
-LEARNED = "learned pair"
-MATCH = "direct match"
-BORROWED = "borrowed term"
+LEARNED_PAIR = "learned pair"
+DIRECT_MATCH = "direct match"
+BORROWED_TERM = "borrowed term"
 MEMORISED = "memorised"
 BIAS = "bias"
 
@@ -132,7 +132,7 @@ class PairReader:
 
     def name_kind(self, pair: FeaturePair) -> str:
         """Return the kind of a pair; what XHTP counted is memorised for identities and learned for terms."""
-        counted = MEMORISED if pair.label_feature < len(self.label_features.identities) else LEARNED
+        counted = MEMORISED if pair.label_feature < len(self.label_features.identities) else LEARNED_PAIR
         return pair.kind or counted
 
     def name_label_feature(self, label_feature: int) -> str:

@@ -15,11 +15,11 @@ from xcwork.core.split import Split
 from xcwork.core.topk import TopK
 from xcwork.errors import DataError
 from xcwork.methods.model import FittedModel, Misfit, check_array, check_csr, check_keys
-from xcwork.methods.zestxml.explanation import BIAS, BORROWED, MATCH, PairReader, PairWeights, add_shares
+from xcwork.methods.zestxml.explanation import BIAS, BORROWED_TERM, DIRECT_MATCH, PairReader, PairWeights, add_shares
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.prediction import LabelRanker
 from xcwork.methods.zestxml.refined_weights import RefinedWeights
-from xcwork.methods.zestxml.scorer import SEEN, UNSEEN
+from xcwork.methods.zestxml.scorer import SEEN_ROW, UNSEEN_ROW
 from xcwork.methods.zestxml.shortlist import measure_recall
 from xcwork.methods.zestxml.xhtp import PairCounts
 from xcwork.sparse import enlarge, keep_entries, normalise_rows, replace_values
@@ -115,29 +115,29 @@ class ZestXMLModel(FittedModel):
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         x = normalise_rows(x)
         roots = replace_values(x, np.sqrt(np.maximum(x.data, 0)))
-        pairs, matches = self.weigh_pairs(SEEN if self.is_seen[label] else UNSEEN)
+        pairs, matches = self.weigh_pairs(SEEN_ROW if self.is_seen[label] else UNSEEN_ROW)
         z = self.Z[[label]]
         parts = [*self.reader.explain_pairs(x, z, pairs), *self.reader.explain_pairs(roots, z, matches)]
         if self.refined is not None:
             borrowed = self.refined.borrowed[[label]]
-            parts += self.reader.explain_pairs(x, borrowed, pairs._replace(kind=BORROWED))
-            parts += self.reader.explain_pairs(roots, borrowed, matches._replace(kind=BORROWED))
+            parts += self.reader.explain_pairs(x, borrowed, pairs._replace(kind=BORROWED_TERM))
+            parts += self.reader.explain_pairs(roots, borrowed, matches._replace(kind=BORROWED_TERM))
             parts += self.reader.explain_own(x, self.refined.own, label)
             parts.append(Part(ANY_DOCUMENT, BIAS, float(self.refined.bias[label]), {"kind": BIAS}))
-        return Explanation.of(add_shares(parts))
+        return Explanation.from_parts(add_shares(parts))
 
     def weigh_pairs(self, kind: int) -> tuple[PairWeights, PairWeights]:
         """Return the weights of learned pairs and of direct matches, as they count for SEEN or UNSEEN labels."""
         if self.refined is None:
-            return PairWeights(self.voters, 1.0), PairWeights(self.matches, self.params.match_weight, MATCH)
+            return PairWeights(self.voters, 1.0), PairWeights(self.matches, self.params.match_weight, DIRECT_MATCH)
         pair_factor, match_factor = self.refined.factors[kind].tolist()
-        return PairWeights(self.refined.shared, pair_factor), PairWeights(self.matches, match_factor, MATCH)
+        return PairWeights(self.refined.shared, pair_factor), PairWeights(self.matches, match_factor, DIRECT_MATCH)
 
     def list_pairs(self, document_term: str | None, label_term: str | None, k: int) -> list[dict[str, Any]]:
         """Return the k strongest pairs of one term, by the size of their weight for seen labels."""
         if (document_term is None) == (label_term is None):
             raise DataError("give either a document term or a label term")
-        joint = list(self.weigh_pairs(SEEN))
+        joint = list(self.weigh_pairs(SEEN_ROW))
         if document_term is not None:
             own = None if self.refined is None else self.refined.own
             pairs = self.reader.find_document_pairs(document_term, joint, own)

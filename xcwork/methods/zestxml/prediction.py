@@ -14,11 +14,11 @@ from scipy import sparse
 
 from xcwork.compute.parallel import by_blocks
 from xcwork.core.topk import TopK
-from xcwork.kernels.bilinear import Documents
+from xcwork.kernels.bilinear import BilinearDocuments
 from xcwork.methods.model import Params
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.refined_weights import RefinedWeights
-from xcwork.methods.zestxml.scorer import UNSEEN, PairScorer
+from xcwork.methods.zestxml.scorer import UNSEEN_ROW, PairScorer
 from xcwork.methods.zestxml.shortlist import Shortlister, prepare_documents
 
 
@@ -44,7 +44,7 @@ class LabelRanker:
         matches = label_features.matches
         Z = sparse.csr_array(label_features.Z + refined.borrowed)
         by_votes = Shortlister.from_votes(voters, label_features, np.flatnonzero(is_seen), params)
-        pair_factor, match_factor = refined.factors[UNSEEN].astype(np.float32)
+        pair_factor, match_factor = refined.factors[UNSEEN_ROW].astype(np.float32)
         pairs = refined.shared * pair_factor
         if not pair_factor:
             pairs = sparse.csr_array(refined.shared.shape, dtype=np.float32)
@@ -85,6 +85,6 @@ class LabelRanker:
 
         return TopK.concatenate(by_blocks(shortlist_block, X.shape[0], "shortlisting"))
 
-    def _find_candidates(self, documents: Documents, at_least: int) -> list[TopK]:
+    def _find_candidates(self, documents: BilinearDocuments, at_least: int) -> list[TopK]:
         """Return what each shortlister contributes, at least so many labels each."""
         return [shortlister.find(documents, max(size, at_least)) for shortlister, size in self.shortlisters]

@@ -23,12 +23,12 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.parallel import on_all_threads
-from xcwork.kernels.bilinear_training import Pairs, Shared, shared_slopes, shared_step
+from xcwork.kernels.bilinear_training import LabelledPairs, SharedWeights, compute_shared_slopes, take_shared_step
 from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import train_epochs
 from xcwork.sparse import Rows, replace_values, to_rows
 
-PHASE = "refining shared pairs"
+REFINEMENT_PHASE = "refining shared pairs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class SharedProblem:
     documents: Rows  # (n_documents, n_features)
     labels: Rows  # (n_labels, n_label_features)
     n_label_features: int
-    pairs: Pairs  # by document
+    pairs: LabelledPairs  # by document
     learn_from: np.ndarray  # rows of documents
     stop_by: np.ndarray  # other rows; may be empty
     logistic: bool
@@ -51,10 +51,10 @@ class SharedProblem:
     ) -> sparse.csr_array:
         """Return `start` (n_features, n_label_features) after up to `epochs` epochs, on the same support."""
         training = SharedTraining(self, start)
-        train_epochs(training, PHASE, progress, epochs=epochs, patience=patience, smaller_is_better=True)
+        train_epochs(training, REFINEMENT_PHASE, progress, epochs=epochs, patience=patience, smaller_is_better=True)
         return replace_values(start, training.values)
 
-    def take_epoch(self, shared: Shared, epoch: int) -> float:
+    def take_epoch(self, shared: SharedWeights, epoch: int) -> float:
         """Learn from every document once; return their mean loss, each just before it is learned from."""
         order = np.random.default_rng([self.seed, epoch]).permutation(self.learn_from)
         slopes = np.zeros(len(self.pairs.offsets), np.float32)
@@ -63,7 +63,7 @@ class SharedProblem:
             some = order[at : at + self.batch_size]
             total += self._compute_slopes(shared, some, slopes)
             on_all_threads(
-                shared_step,
+                take_shared_step,
                 some,
                 self.documents,
                 shared,
@@ -75,16 +75,16 @@ class SharedProblem:
             )
         return total / max(1, len(order))
 
-    def validate(self, shared: Shared) -> float:
+    def validate(self, shared: SharedWeights) -> float:
         """Return the mean loss of the documents to stop by."""
         slopes = np.zeros(len(self.pairs.offsets), np.float32)
         return self._compute_slopes(shared, self.stop_by, slopes) / len(self.stop_by)
 
-    def _compute_slopes(self, shared: Shared, rows: np.ndarray, slopes: np.ndarray) -> float:
+    def _compute_slopes(self, shared: SharedWeights, rows: np.ndarray, slopes: np.ndarray) -> float:
         """Fill in the slopes of the pairs of `rows`; return the sum of their losses."""
         losses = np.zeros(len(rows))
         on_all_threads(
-            shared_slopes,
+            compute_shared_slopes,
             rows,
             self.documents,
             shared,
@@ -107,7 +107,7 @@ class SharedTraining:
         self.problem = problem
         self.values = start.data.astype(np.float32)  # a copy, because the kernel changes it
         weights = to_rows(start)._replace(data=self.values)
-        self.shared = Shared(weights, np.zeros(start.nnz, np.float32), np.zeros(start.nnz, np.float32))
+        self.shared = SharedWeights(weights, np.zeros(start.nnz, np.float32), np.zeros(start.nnz, np.float32))
 
     def begin(self, epoch: int) -> None:
         self.epoch = epoch

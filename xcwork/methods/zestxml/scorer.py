@@ -16,42 +16,49 @@ from scipy import sparse
 
 from xcwork.compute.parallel import by_blocks
 from xcwork.core.topk import MISSING, TopK
-from xcwork.kernels.bilinear import Documents, Terms, Votes, Weights, rank_candidates, score_candidates
+from xcwork.kernels.bilinear import (
+    BilinearDocuments,
+    BilinearWeights,
+    PairVotes,
+    TermClassifiers,
+    rank_candidates,
+    score_candidates,
+)
 from xcwork.methods.zestxml.shortlist import prepare_documents
 from xcwork.sparse import Rows, to_rows
 
 # Rows of the factors (a, m).
-SEEN = 0
-UNSEEN = 1
+SEEN_ROW = 0
+UNSEEN_ROW = 1
 NO_ROWS = Rows(np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(1, np.int64))
-ALL_VOTES = Votes(np.empty(0, np.float32), NO_ROWS, False)
+ALL_VOTES = PairVotes(np.empty(0, np.float32), NO_ROWS, False)
 
 
 @dataclass(frozen=True, eq=False)
-class Voted:
+class DocumentVotes:
     """The votes of training documents, to be left out when these documents themselves are scored."""
 
     counts: np.ndarray  # (nnz of the learned pairs,)
     by_document: sparse.csr_array  # (n_documents, n_label_features)
     real_values: bool
 
-    def select(self, start: int, stop: int) -> Votes:
+    def select(self, start: int, stop: int) -> PairVotes:
         """Return the votes of the documents from `start` to before `stop`, for the kernels."""
-        return Votes(self.counts, to_rows(self.by_document[start:stop]), self.real_values)
+        return PairVotes(self.counts, to_rows(self.by_document[start:stop]), self.real_values)
 
-    def take(self, rows: np.ndarray) -> Voted:
+    def take(self, rows: np.ndarray) -> DocumentVotes:
         """Return the votes of some documents."""
-        return Voted(self.counts, self.by_document[rows], self.real_values)
+        return DocumentVotes(self.counts, self.by_document[rows], self.real_values)
 
 
 @dataclass(frozen=True, eq=False)
 class PairScorer:
     """Scores given labels of given documents."""
 
-    weights: Weights
+    weights: BilinearWeights
     labels: Rows  # (n_labels, n_label_features)
     n_label_features: int
-    terms: Terms
+    terms: TermClassifiers
 
     @classmethod
     def from_weights(
@@ -66,12 +73,12 @@ class PairScorer:
         factors: np.ndarray,
     ) -> PairScorer:
         """Prepare the weights for the kernels; `factors` (2, 2) are (a, m) of seen and of unseen labels."""
-        kind = np.where(is_seen, SEEN, UNSEEN).astype(np.uint8)
-        terms = Terms(to_rows(own), bias.astype(np.float32), kind, factors.astype(np.float32))
-        return cls(Weights(to_rows(shared), to_rows(matches)), to_rows(Z), Z.shape[1], terms)
+        kind = np.where(is_seen, SEEN_ROW, UNSEEN_ROW).astype(np.uint8)
+        terms = TermClassifiers(to_rows(own), bias.astype(np.float32), kind, factors.astype(np.float32))
+        return cls(BilinearWeights(to_rows(shared), to_rows(matches)), to_rows(Z), Z.shape[1], terms)
 
     def score_listed(
-        self, documents: Documents, indptr: np.ndarray, labels: np.ndarray, votes: Votes = ALL_VOTES
+        self, documents: BilinearDocuments, indptr: np.ndarray, labels: np.ndarray, votes: PairVotes = ALL_VOTES
     ) -> np.ndarray:
         """Return the scores of the listed labels of each document, parallel to `labels`."""
         scores = np.zeros(len(labels), np.float32)
@@ -89,7 +96,7 @@ class PairScorer:
         return scores
 
     def score_pairs(
-        self, X: sparse.csr_array, pairs: sparse.csr_array, phase: str, voted: Voted | None = None
+        self, X: sparse.csr_array, pairs: sparse.csr_array, phase: str, voted: DocumentVotes | None = None
     ) -> np.ndarray:
         """Return the scores of all entries of `pairs` (n_documents, n_labels), parallel to its data.
 
@@ -104,7 +111,7 @@ class PairScorer:
 
         return np.concatenate(by_blocks(score_block, X.shape[0], phase))
 
-    def rank(self, documents: Documents, shortlists: list[TopK], k: int) -> TopK:
+    def rank(self, documents: BilinearDocuments, shortlists: list[TopK], k: int) -> TopK:
         """Return the k best of the shortlisted labels; no label may be on two shortlists of a document."""
         listed = np.hstack([shortlist.ids for shortlist in shortlists])  # (n_documents, n)
         present = listed != MISSING

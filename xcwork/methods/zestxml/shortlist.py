@@ -20,19 +20,19 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.core.topk import TopK
-from xcwork.kernels.bilinear import Documents, Weights, exact_shortlist, lazy_shortlist
+from xcwork.kernels.bilinear import BilinearDocuments, BilinearWeights, shortlist_exactly, shortlist_lazily
 from xcwork.methods.model import Params
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.sparse import Rows, fill_with_ones, sort_entries, to_rows
 
-LAZY_FROM = 10_000  # candidate labels from which `auto` is lazy: it takes about as long as visiting this many
+MIN_LAZY_CANDIDATES = 10_000  # candidate labels from which `auto` is lazy: it takes about as long as visiting this many
 
 
 @dataclass(frozen=True, eq=False)
 class Shortlister:
     """Ranks some labels for documents by p · z."""
 
-    weights: Weights
+    weights: BilinearWeights
     labels: Rows  # (n_labels, n_label_features)
     n_label_features: int
     candidates: np.ndarray  # label ids, ascending
@@ -51,7 +51,7 @@ class Shortlister:
         overfetch: int = 10,
     ) -> Shortlister:
         """Prepare the ranking of `candidates` (ascending ids) by the pairs and exact matches of their rows of Z."""
-        weights = Weights(to_rows(pairs), to_rows(matches))
+        weights = BilinearWeights(to_rows(pairs), to_rows(matches))
         labels = to_rows(Z)
         ids = candidates.astype(np.int32)
         return cls(weights, labels, Z.shape[1], ids, sort_postings(labels, Z.shape[1], ids, kind), kind, overfetch)
@@ -70,22 +70,22 @@ class Shortlister:
         postings = sort_postings(self.labels, self.n_label_features, candidates, self.kind)
         return replace(self, candidates=candidates, postings=postings)
 
-    def find(self, documents: Documents, size: int) -> TopK:
+    def find(self, documents: BilinearDocuments, size: int) -> TopK:
         """Return the `size` best candidates of each document, among those that share a weighted feature with it."""
         found = TopK.empty(len(documents.rows.indptr) - 1, min(size, len(self.candidates)))
         given = (documents, self.weights, self.labels, self.n_label_features)
         if found.k == 0:
             return found
         if self.postings is None:
-            exact_shortlist(*given, self.candidates, found.ids, found.scores)
+            shortlist_exactly(*given, self.candidates, found.ids, found.scores)
         else:
-            lazy_shortlist(*given, self.postings, self.overfetch * found.k, found.ids, found.scores)
+            shortlist_lazily(*given, self.postings, self.overfetch * found.k, found.ids, found.scores)
         return found
 
 
 def sort_postings(labels: Rows, n_label_features: int, candidates: np.ndarray, kind: str) -> Rows | None:
     """Return the candidates of each label feature, largest value first, then by id; None where all are visited."""
-    if kind == "exact" or (kind == "auto" and len(candidates) <= LAZY_FROM):
+    if kind == "exact" or (kind == "auto" and len(candidates) <= MIN_LAZY_CANDIDATES):
         return None
     Z = sparse.csr_array(tuple(labels), shape=(len(labels.indptr) - 1, n_label_features))
     columns = sort_entries(sparse.csr_array(Z[candidates].T))  # (n_label_features, n_candidates)
@@ -98,9 +98,9 @@ def sort_postings(labels: Rows, n_label_features: int, candidates: np.ndarray, k
     )
 
 
-def prepare_documents(X: sparse.csr_array) -> Documents:
+def prepare_documents(X: sparse.csr_array) -> BilinearDocuments:
     """Return documents for the kernels; shared terms count by the root of their value, so repetition counts less."""
-    return Documents(to_rows(X), np.sqrt(np.maximum(X.data, 0)).astype(np.float32))
+    return BilinearDocuments(to_rows(X), np.sqrt(np.maximum(X.data, 0)).astype(np.float32))
 
 
 def count_found(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> int:

@@ -21,7 +21,7 @@ from xcwork.compute.parallel import by_blocks
 from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.split import Split
 from xcwork.data.groups import find_groups_sharing_labels
-from xcwork.kernels.bilinear_training import Pairs
+from xcwork.kernels.bilinear_training import LabelledPairs
 from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.pair_svm import PairSVM, PairSvmSettings
 from xcwork.methods.common.training_pairs import collect_training_pairs, find_pairs_without
@@ -30,7 +30,7 @@ from xcwork.methods.zestxml.borrow import find_borrowed_terms, find_typical_term
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.methods.zestxml.refined_weights import RefinedWeights
-from xcwork.methods.zestxml.scorer import PairScorer, Voted
+from xcwork.methods.zestxml.scorer import DocumentVotes, PairScorer
 from xcwork.methods.zestxml.shortlist import Shortlister, count_found, prepare_documents
 from xcwork.methods.zestxml.unseen import (
     CalibrationSample,
@@ -45,7 +45,7 @@ from xcwork.sparse import keep_entries, to_rows
 # More would not make the calibration any better.
 MAX_HIDDEN_LABELS = 500
 MAX_VALIDATION_DOCUMENTS = 10_000
-PRIOR = {"squared hinge": -1.0, "logistic": -3.0}  # the score of a label without any evidence
+PRIOR_SCORE_BY_LOSS = {"squared hinge": -1.0, "logistic": -3.0}  # the score of a label without any evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class Refinement:
         # The XHTP weights of terms, which labels share, without those of identities; and who voted for them.
         is_term = statistics.voters.indices >= len(self.label_features.identities)
         shared = keep_entries(statistics.voters, is_term) * np.float32(self.params.trust)
-        voted: Voted | None = Voted(statistics.counts[is_term], statistics.votes, self.params.plain)
+        voted: DocumentVotes | None = DocumentVotes(statistics.counts[is_term], statistics.votes, self.params.plain)
         pairs = self._collect_pairs(statistics.voters)
         if self.params.epochs and shared.nnz:
             # Refined weights are no longer a share of votes, so there is nothing that could be taken out of them.
@@ -136,7 +136,7 @@ class Refinement:
 
     @property
     def _prior(self) -> float:
-        return PRIOR[self.params.loss]
+        return PRIOR_SCORE_BY_LOSS[self.params.loss]
 
     def _borrow(self) -> tuple[sparse.csr_array, sparse.csr_array]:
         """Return typical documents and what unseen and hidden labels can borrow, both (n_labels, n_label_features)."""
@@ -193,7 +193,7 @@ class Refinement:
             to_rows(self.X),
             to_rows(self.label_features.Z),
             self.label_features.Z.shape[1],
-            Pairs(to_rows(keep_entries(pairs, visible)), offsets[visible]),
+            LabelledPairs(to_rows(keep_entries(pairs, visible)), offsets[visible]),
             learn_from=np.flatnonzero(~self.roles.validates & ~self.roles.has_hidden),
             stop_by=np.flatnonzero(self.roles.validates),
             logistic=self._is_logistic,
@@ -204,7 +204,7 @@ class Refinement:
         return problem.refine(start, self.params.epochs, self.params.patience, self.progress)
 
     def _train_own(
-        self, pairs: sparse.csr_array, shared: sparse.csr_array, voted: Voted | None
+        self, pairs: sparse.csr_array, shared: sparse.csr_array, voted: DocumentVotes | None
     ) -> tuple[sparse.csr_array, np.ndarray]:
         """Return own weights and the complete bias of each seen label, from the documents that do not validate."""
         pairs = keep_entries(pairs, np.repeat(~self.roles.validates, np.diff(pairs.indptr)))
@@ -227,7 +227,7 @@ class Refinement:
         self,
         pairs: sparse.csr_array,
         shared: sparse.csr_array,
-        voted: Voted | None,
+        voted: DocumentVotes | None,
         own: sparse.csr_array,
         bias: np.ndarray,
     ) -> CalibrationSample:
@@ -239,7 +239,7 @@ class Refinement:
         return CalibrationSample(margins[:, None], pairs.data > 0, np.ones(pairs.nnz))
 
     def _sample_hidden(
-        self, shared: sparse.csr_array, voted: Voted | None, borrowed: sparse.csr_array
+        self, shared: sparse.csr_array, voted: DocumentVotes | None, borrowed: sparse.csr_array
     ) -> tuple[CalibrationSample, float]:
         """Return the scores of all hidden labels and how much they borrow.
 

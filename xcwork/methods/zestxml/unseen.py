@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from xcwork.methods.zestxml.scorer import SEEN, UNSEEN
+from xcwork.methods.zestxml.scorer import SEEN_ROW, UNSEEN_ROW
 
 MIN_RELEVANT_PAIRS = 10  # fewer say nothing
 MIN_HIDDEN_LABELS = 30
@@ -57,14 +57,14 @@ def calibrate_unseen(
     Where too few relevant pairs are known, unseen labels are scored by exact matches with the factor of seen labels.
     """
     factors = factors.copy()
-    factors[UNSEEN] = 0, factors[SEEN, 1]
+    factors[UNSEEN_ROW] = 0, factors[SEEN_ROW, 1]
     if min(seen.relevant.sum(), hidden.relevant.sum()) < MIN_RELEVANT_PAIRS:
         return factors, prior
     slope, intercept = fit_logistic(seen)
     slopes, unseen_intercept = fit_logistic(hidden)
     if slope[0] <= 0 or slopes[1] <= 0:  # scores that say nothing: no scale to put anything on
         return factors, prior
-    factors[UNSEEN] = slopes / slope[0]
+    factors[UNSEEN_ROW] = slopes / slope[0]
     return factors, float((unseen_intercept - intercept) / slope[0])
 
 

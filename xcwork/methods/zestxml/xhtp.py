@@ -30,7 +30,7 @@ from scipy import sparse
 
 from xcwork.compute.parallel import parallel_map
 from xcwork.errors import DataError
-from xcwork.kernels.bilinear import Totals, top_pairs
+from xcwork.kernels.bilinear import FeatureTotals, find_top_pairs
 from xcwork.sparse import drop_zeros, gather_filled, keep_entries, replace_values, sort_entries, to_rows
 
 BLOCK_BYTES = 2**25  # of results, for each block of rows
@@ -69,8 +69,8 @@ class CountedSides:
 
     X: sparse.csr_array  # (n_documents, n_features)
     T: sparse.csr_array  # (n_documents, n_label_features): for each document the features of its labels, added up
-    of_features: Totals
-    of_label_features: Totals
+    of_features: FeatureTotals
+    of_label_features: FeatureTotals
 
     @classmethod
     def from_matrices(cls, X: sparse.csr_array, Y: sparse.csr_array, Z: sparse.csr_array, plain: bool) -> CountedSides:
@@ -86,8 +86,8 @@ class CountedSides:
         return cls(
             X,
             T,
-            Totals(sum_columns(X), np.asarray(X.T.astype(np.float64) @ per_document)),
-            Totals(sum_columns(Z), sum_columns(T)),
+            FeatureTotals(sum_columns(X), np.asarray(X.T.astype(np.float64) @ per_document)),
+            FeatureTotals(sum_columns(Z), sum_columns(T)),
         )
 
 
@@ -131,7 +131,7 @@ def find_pairs(
 
 
 def find_partners(
-    a: sparse.csr_array, b: sparse.csr_array, totals_a: Totals, totals_b: Totals, keep: int, blend: float
+    a: sparse.csr_array, b: sparse.csr_array, totals_a: FeatureTotals, totals_b: FeatureTotals, keep: int, blend: float
 ) -> list[PartnerBlock]:
     """Return the best partners (columns of b) of every column of a, in blocks: their values v and their counts n."""
     by_feature = to_rows(sparse.csr_array(a.T), None)
@@ -145,7 +145,7 @@ def find_partners(
         ids = np.zeros((stop - start, width), np.int32)
         values = np.zeros((stop - start, width), np.float32)
         counts = np.zeros((stop - start, width), np.float32)
-        filled = top_pairs(start, stop, by_feature, by_document, totals_a, totals_b, blend, ids, values, counts)
+        filled = find_top_pairs(start, stop, by_feature, by_document, totals_a, totals_b, blend, ids, values, counts)
         return gather_filled(ids, values, filled, b.shape[1]), gather_filled(ids, counts, filled, b.shape[1])
 
     return parallel_map(find_block, range(0, n_rows, size), "counting pairs")

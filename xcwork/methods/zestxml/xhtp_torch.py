@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.kernels.bilinear import Totals
+from xcwork.kernels.bilinear import FeatureTotals
 from xcwork.progress import track
 from xcwork.sparse import gather_filled
 
@@ -18,7 +18,13 @@ BLOCK_BYTES = 2**28
 
 
 def find_partners_torch(
-    a: sparse.csr_array, b: sparse.csr_array, totals_a: Totals, totals_b: Totals, keep: int, blend: float, device: str
+    a: sparse.csr_array,
+    b: sparse.csr_array,
+    totals_a: FeatureTotals,
+    totals_b: FeatureTotals,
+    keep: int,
+    blend: float,
+    device: str,
 ) -> list[tuple[sparse.csr_array, sparse.csr_array]]:
     """Return the best partners (columns of b) of every column of a, in blocks: their values v and their counts n."""
     n_rows = a.shape[1]
