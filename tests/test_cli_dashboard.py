@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from xcwork.cli import app, bench, demo
-from xcwork.methods import registry
+from xcwork.methods import names
 from xcwork.runs import jobs
 
 
@@ -71,7 +71,7 @@ def test_a_port_in_use_is_one_sentence(server: dict[str, Any]) -> None:
 
 def test_every_method_gets_a_demo_run_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XCWORK_HOME", str(tmp_path))
-    monkeypatch.setattr(registry, "METHODS", {"first": "", "second": "", "third": "", "fourth": ""})
+    monkeypatch.setattr(names, "METHODS", {"first": "", "second": "", "third": "", "fourth": ""})
     monkeypatch.setattr(demo, "read_data", lambda *_: None)
     events: list[tuple[str, str]] = []
 

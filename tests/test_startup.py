@@ -43,4 +43,10 @@ def test_help_and_version_start_no_process_and_import_little_of_ours(option: str
     )
     found = imported_by(called)
     assert found
-    assert {name.split(".")[1] for name in found} <= {"cli", "errors", "extras"}  # and no process, no connection
+    assert {name.split(".")[1] for name in found} <= {
+        "cli",
+        "errors",
+        "extras",
+        "options",
+        "paths",
+    }  # and no process, no connection

@@ -16,25 +16,33 @@ from xcwork.data.build import build_dataset
 from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.errors import DataError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.model import FittedModel
 from xcwork.metrics import evaluate
 from xcwork.search.exact import top_k_rows
 
 
-@dataclass(kw_only=True, eq=False)
-class Match(Method):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MatchModel(FittedModel):
     """Scores a label by what its text shares with the document."""
 
-    capabilities = Capabilities(zero_shot=True)
-
-    def _fit(self, train: Split) -> None:
-        pass
-
-    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        found = top_k_rows(X @ self.labels_.Z.T, len(self.labels_))
+    def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        found = top_k_rows(X @ self.labels.Z.T, self.n_labels)
         return (found if among is None else found.among(among)).head(k)
 
-    def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
+    def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         raise NotImplementedError
+
+
+@dataclass(kw_only=True, eq=False)
+class Match(Method):
+    """Learns nothing: the texts of labels are all it needs."""
+
+    capabilities = Capabilities(zero_shot=True)
+    model_type = MatchModel
+
+    def _fit(self, train: Split, checkpoint: Checkpoint | None) -> MatchModel:
+        return MatchModel(**self._facts(train))
 
 
 @dataclass(kw_only=True, eq=False)

@@ -75,7 +75,7 @@ def test_released_pages_are_read_again(dataset: Dataset, tmp_path: Path) -> None
 def test_the_library_reads_what_is_written_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from safetensors.numpy import load_file, save_file
 
-    monkeypatch.setattr(mapped_arrays, "PIECE", 7)
+    monkeypatch.setattr(mapped_arrays, "PIECE_BYTES", 7)
     arrays = {
         "a": np.arange(5, dtype=np.int64),
         "b": np.ones((3, 2), np.float32),

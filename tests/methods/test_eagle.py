@@ -70,7 +70,7 @@ def test_the_learner_takes_its_own_parameters():
     assert create("eagle", learner="one_vs_all", seed=4).fit(split).model_.learner.seed == 4
     for params, message in {
         "neighbours": "learner_params takes name=value, got 'neighbours'; write seed=1, epochs=5",
-        "trees=3": "the learner nearest_documents has no parameter 'trees'; it has seed, ",
+        "trees=3": "NearestDocuments has no parameter 'trees'; it has seed, ",
         "neighbours=0": "neighbours must be at least 1, got 0",
     }.items():
         with pytest.raises(ConfigError, match=message):

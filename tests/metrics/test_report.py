@@ -18,6 +18,8 @@ from xcwork.core.propensity import Propensity
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError, DataError, NotFittedError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.model import FittedModel
 from xcwork.metrics import EvalReport, evaluate, evaluate_topk, per_document, per_label, write_details
 from xcwork.progress import Callback, batches
 from xcwork.search.exact import top_k_rows
@@ -25,28 +27,39 @@ from xcwork.search.exact import top_k_rows
 NONE = -np.inf  # the method has no score for this label
 
 
-@dataclass(kw_only=True, eq=False)
-class Planted(Method):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlantedModel(FittedModel):
     """Scores document i as row i of a table: test documents are the unit vectors."""
 
-    table: ClassVar[np.ndarray]
-    capabilities = Capabilities(zero_shot=True)
-    calls: ClassVar[list[tuple[int, int]]] = []
+    table: np.ndarray
 
-    def _fit(self, train: Split) -> None:
-        """Learn nothing: the table is given."""
-
-    def _predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        self.calls.append((X.shape[0], k))
+    def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        Planted.calls.append((X.shape[0], k))
         scores = self.table if among is None else self.table[:, among]
         best = TopK.concatenate([top_k_rows(scores[x.indices], k) for x in batches(X, 2, "looking up")])
         return best if among is None else best.renumber(among)
 
-    def _explain(self, x: sparse.csr_array, label: int) -> Explanation:
+    def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         return Explanation.from_parts([], exact=True)
 
     def diagnostics(self, split: Split) -> dict[str, float]:
         return {"documents": np.int64(len(split))}
+
+    def check_finite(self) -> None:
+        """Allow -inf, which stands for no score."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Planted(Method):
+    """Learns nothing: the table is given."""
+
+    table: ClassVar[np.ndarray]
+    capabilities = Capabilities(zero_shot=True)
+    calls: ClassVar[list[tuple[int, int]]] = []
+    model_type = PlantedModel
+
+    def _fit(self, train: Split, checkpoint: Checkpoint | None) -> PlantedModel:
+        return PlantedModel(**self._facts(train), table=self.table)
 
 
 class SeenOnly(Planted):

@@ -56,26 +56,26 @@ def shot_bands(frequencies: np.ndarray, *, few: int = 3) -> Bands:
 def share_bands(
     frequencies: np.ndarray, *, cuts: Sequence[float] = (1 / 3, 2 / 3), names: Sequence[str] = ("head", "torso", "tail")
 ) -> Bands:
-    """Bands by the share of training positives that more frequent labels carry; the first band is the most frequent.
+    """Return bands by the share of training positives that more frequent labels have, the most frequent ones first.
 
     A label belongs to the band in which the positives of all labels *more* frequent than it end, so equal frequencies
     are never torn apart, whatever the order of the labels.
     """
-    cuts = np.asarray(cuts, dtype=np.float64)
-    if np.any(cuts <= 0) or np.any(cuts >= 1) or np.any(np.diff(cuts) <= 0) or len(names) != len(cuts) + 1:
+    edges = np.asarray(cuts, dtype=np.float64)
+    if np.any(edges <= 0) or np.any(edges >= 1) or np.any(np.diff(edges) <= 0) or len(names) != len(edges) + 1:
         raise ConfigError("cut points must rise strictly between 0 and 1, with one name more than there are cuts")
     frequencies = np.asarray(frequencies, dtype=np.int64)
     values, inverse, counts = np.unique(frequencies, return_inverse=True, return_counts=True)
     positives = values * counts  # of all labels with this frequency, ascending frequency
     above = positives.sum() - np.cumsum(positives)
-    of_value = np.digitize(above / max(positives.sum(), 1), cuts)
+    of_value = np.digitize(above / max(positives.sum(), 1), edges)
     of_label = np.where(frequencies > 0, of_value[inverse], len(names))
-    shares = ", ".join(f"{100 * cut:.0f}" for cut in cuts)
+    shares = ", ".join(f"{100 * cut:.0f}" for cut in edges)
     definition = f"share of training positives carried by more frequent labels, cut at {shares} %; zero-shot: none"
     return Bands(definition, (*names, ZERO_SHOT), of_label)
 
 
 def decile_bands(frequencies: np.ndarray) -> Bands:
-    """Ten bands of about equal training volume, from the most frequent labels (1) to the rarest (10)."""
-    cuts = np.arange(1, 10) / 10
+    """Return ten bands of about equal training volume, from the most frequent labels (1) to the rarest (10)."""
+    cuts = [tenth / 10 for tenth in range(1, 10)]
     return share_bands(frequencies, cuts=cuts, names=[f"decile {i}" for i in range(1, 11)])

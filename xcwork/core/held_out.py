@@ -23,8 +23,10 @@ def keep_groups_whole(drawn: np.ndarray, group_of: np.ndarray | None) -> np.ndar
     The groups of the documents drawn first are held out as long as they fit; if none does, the smallest group is. One
     group of all documents separates nothing, so it is treated as none.
     """
-    sizes = np.zeros(0) if group_of is None else np.bincount(group_of)
-    if len(sizes) < 2 or len(drawn) == 0:
+    if group_of is None or len(drawn) == 0:
+        return drawn
+    sizes = np.bincount(group_of)
+    if len(sizes) < 2:
         return drawn
     in_order = list(dict.fromkeys(group_of[drawn].tolist()))
     is_held, room = np.zeros(len(sizes), bool), len(drawn)

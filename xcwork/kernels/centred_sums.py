@@ -48,13 +48,13 @@ class CentredSum(NamedTuple):
     values: np.ndarray  # (n_features,) float64, because centred sums may be small differences of large ones
     used: np.ndarray  # (n_features,) int32
     in_use: np.ndarray  # (n_features,) bool
-    count: np.ndarray  # (1,) int64
+    n_used: np.ndarray  # (1,) int64
     centre: np.ndarray  # (2,) float64: α and <A, μ>
 
 
 @njit(cache=True, nogil=True)
 def add_row(total, rows, i, weight):
-    n, factor = total.count[0], weight * rows.scale[i]
+    n, factor = total.n_used[0], weight * rows.scale[i]
     for at in range(rows.indptr[i], rows.indptr[i + 1]):
         feature = rows.indices[at]
         if not total.in_use[feature]:
@@ -62,31 +62,31 @@ def add_row(total, rows, i, weight):
             total.used[n] = feature
             n += 1
         total.values[feature] += factor * rows.data[at]
-    total.count[0] = n
+    total.n_used[0] = n
     total.centre[0] += factor
     total.centre[1] += factor * rows.offset[i]
 
 
 @njit(cache=True, nogil=True)
 def add_sum(total, other, factor):
-    n = total.count[0]
-    for i in range(other.count[0]):
+    n = total.n_used[0]
+    for i in range(other.n_used[0]):
         feature = other.used[i]
         if not total.in_use[feature]:
             total.in_use[feature] = True
             total.used[n] = feature
             n += 1
         total.values[feature] += factor * other.values[feature]
-    total.count[0] = n
+    total.n_used[0] = n
     total.centre[:] += factor * other.centre
 
 
 @njit(cache=True, nogil=True)
 def clear_sum(total):
-    for i in range(total.count[0]):
+    for i in range(total.n_used[0]):
         total.values[total.used[i]] = 0
         total.in_use[total.used[i]] = False
-    total.count[0] = 0
+    total.n_used[0] = 0
     total.centre[:] = 0
 
 
@@ -95,7 +95,7 @@ def multiply_sums(one, other, mean_square):
     """<A - α μ, B - β μ>, quickest where B has few entries."""
     product = one.centre[0] * other.centre[0] * mean_square
     product -= one.centre[0] * other.centre[1] + other.centre[0] * one.centre[1]
-    for i in range(other.count[0]):
+    for i in range(other.n_used[0]):
         feature = other.used[i]
         product += one.values[feature] * other.values[feature]
     return product

@@ -247,11 +247,11 @@ def _keep_largest(e, factor, mean, ids, values):
             if mean[feature] != 0:
                 if not e.in_use[feature]:
                     e.in_use[feature] = True
-                    e.used[e.count[0]] = feature
-                    e.count[0] += 1
+                    e.used[e.n_used[0]] = feature
+                    e.n_used[0] += 1
                 e.values[feature] -= e.centre[0] * mean[feature]
     filled = 0
-    for i in range(e.count[0]):
+    for i in range(e.n_used[0]):
         filled = push_entry(ids, values, filled, e.used[i], abs(e.values[e.used[i]]))
     sort_best_first(ids, values, filled)
     for i in range(filled):

@@ -102,15 +102,23 @@ class Method(ABC):
     def rename_params(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return `params` under the names of this version, with a note in the log; unknown names are refused."""
         known = cls.parameters()
-        current = {declared.formerly: name for name, declared in known.items() if declared.formerly}
-        renamed = {}
-        for name, value in params.items():
-            if name not in known and name not in current:
-                raise ConfigError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}")
+        former = cls.former_names()
+        renamed: dict[str, Any] = {}
+        for given, value in params.items():
+            name = former.get(given, given)
             if name not in known:
-                log.warning("the parameter %s of %s is called %s now", name, cls.__name__, current[name])
-            renamed[name if name in known else current[name]] = value
+                raise ConfigError(f"{cls.__name__} has no parameter {given!r}; it has {', '.join(known)}")
+            if name in renamed:
+                raise ConfigError(f"{name} is given twice: {given} was its former name")
+            if name != given:
+                log.warning("the parameter %s of %s is called %s now", given, cls.__name__, name)
+            renamed[name] = value
         return renamed
+
+    @classmethod
+    def former_names(cls) -> dict[str, str]:
+        """Return the present name of every parameter by the name it had in earlier versions."""
+        return {declared.formerly: name for name, declared in cls.parameters().items() if declared.formerly}
 
     def get_params(self) -> dict[str, Any]:
         """Return the hyper-parameters that the next `fit` uses."""

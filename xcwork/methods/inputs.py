@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -17,8 +17,8 @@ from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.sparse import make_canonical
 
-Documents = Split | sparse.sparray | np.ndarray | str | Iterable[str]
-Candidates = np.ndarray | Sequence[int] | Sequence[bool]
+Documents: TypeAlias = Split | sparse.sparray | np.ndarray | str | Iterable[str]
+Candidates: TypeAlias = np.ndarray | Sequence[int] | Sequence[bool]
 TEXT_KINDS = "OTU"  # numpy's types that can hold texts: object, StringDType and fixed width
 ACCEPTED_FORMS = "give a split, a matrix of features, a text or a list of texts"
 

@@ -46,8 +46,9 @@ def find_class(name: str) -> type[Any]:
 
 def name_of(cls: type[Any]) -> str:
     """Return the registered name of a method class."""
-    path = f"{cls.__module__}:{cls.__name__}"
-    for name, registered in METHODS.items():
-        if registered == path:
+    for name, place in METHODS.items():
+        module, _, attribute = place.partition(":")
+        # It may be registered under a module that exports it rather than the one that defines it.
+        if attribute == cls.__name__ and (module == cls.__module__ or find_class(name) is cls):
             return name
     raise ConfigError(f"{cls.__name__} is not registered; add it to xcwork/methods/names.py")

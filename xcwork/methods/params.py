@@ -82,7 +82,7 @@ class Parameter:
             raise ConfigError(f"{self.name} must be {TYPE_NAMES[self.type]}, got {text!r}") from None
 
     def check(self, value: Any) -> Any:
-        """`value` as this parameter's type, or a `ConfigError` that says what is allowed."""
+        """Return `value` as this parameter's type, or raise a `ConfigError` that says what is allowed."""
         if value is None and self.optional:
             return None
         if isinstance(value, np.generic):
@@ -92,7 +92,8 @@ class Parameter:
                 value = float(value)
             except OverflowError:
                 raise ConfigError(f"{self.name} must be a finite number, got one that is far too large") from None
-        if not isinstance(value, self.type) or (self.type is not bool and isinstance(value, bool)):
+        is_right_type = isinstance(value, self.type) and (self.type is bool or not isinstance(value, bool))
+        if not is_right_type:
             raise ConfigError(f"{self.name} must be {TYPE_NAMES[self.type]}, got {value!r}")
         if self.choices is not None and value not in self.choices:
             raise ConfigError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, got {value!r}")

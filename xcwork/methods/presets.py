@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from xcwork.errors import ConfigError
+from xcwork.methods.params import Parameter
 from xcwork.methods.registry import method_class
 
 DEFAULT_PRESET = "Default"
@@ -27,7 +28,7 @@ _QUICK_EPOCHS = 2
 
 
 def list_presets(method: str, *, n_labels: int | None = None) -> dict[str, dict[str, Any]]:
-    """The named settings of a method."""
+    """Return the named settings of a method."""
     declared = method_class(method).parameters()
     default = {name: parameter.default for name, parameter in declared.items()}
     quick = {name: value for name, value in _QUICK_PARAMS.get(method, {}).items() if _is_allowed(declared, name, value)}
@@ -42,9 +43,13 @@ def read_run_settings(method: str, params: Mapping[str, Any]) -> tuple[dict[str,
 
     What is not allowed, or not stored, is left at its default.
     """
-    declared = method_class(method).parameters()
-    settings, left_out = {name: parameter.default for name, parameter in declared.items()}, []
-    for name, value in params.items():
+    cls = method_class(method)
+    declared = cls.parameters()
+    former = cls.former_names()
+    settings = {name: parameter.default for name, parameter in declared.items()}
+    left_out = []
+    for stored_name, value in params.items():
+        name = former.get(stored_name, stored_name)
         if name not in declared:
             left_out.append(f"{name} is not a parameter of {method}")
             continue
@@ -55,7 +60,7 @@ def read_run_settings(method: str, params: Mapping[str, Any]) -> tuple[dict[str,
     return settings, left_out
 
 
-def _is_allowed(declared: dict[str, Any], name: str, value: Any) -> bool:
+def _is_allowed(declared: Mapping[str, Parameter], name: str, value: Any) -> bool:
     return name in declared and (declared[name].choices is None or value in declared[name].choices)
 
 

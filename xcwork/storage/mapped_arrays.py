@@ -157,8 +157,9 @@ class RowFiles:
             starts = starts.astype(np.int32)
         else:  # scipy wants both of one type
             wide = np.memmap(self._folder / "wide", "<i8", "w+", shape=indices.shape)
-            for start in range(0, len(indices), PIECE_BYTES):
-                wide[start : start + PIECE_BYTES] = indices[start : start + PIECE_BYTES]
+            step = max(1, PIECE_BYTES // wide.itemsize)
+            for start in range(0, len(indices), step):
+                wide[start : start + step] = indices[start : start + step]
             indices = wide
         return sparse.csr_array((data, indices, starts), shape=(len(lengths), self.n_columns))
 

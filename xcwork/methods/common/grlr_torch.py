@@ -28,7 +28,7 @@ from xcwork.progress import track
 BLOCK_BYTES = 2**28
 
 
-class CentredDocuments:
+class DocumentTensors:
     """Centred documents of unit length, never formed."""
 
     def __init__(self, problem: AssignmentProblem, place: torch.device) -> None:
@@ -48,7 +48,7 @@ class CentredDocuments:
         return self._columns @ scaled - self._mean[:, None] * scaled.sum(dim=0)
 
 
-class LabelBlock:
+class TripleBlock:
     """The (label, group, member) triples of some neighbouring labels: those of the labels' own groups, label after
     label and group after group, then those of groups that stand for any."""
 
@@ -115,14 +115,14 @@ def list_pairs(groups: sparse.csr_array, labels: np.ndarray) -> tuple[np.ndarray
 def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarray, sparse.csr_array]:
     """Return the documents of all slots and the embeddings of every label, as the kernel gives them."""
     place = resolve(device)
-    X = CentredDocuments(problem, place)
+    X = DocumentTensors(problem, place)
     n_labels, n_features = problem.label_groups.shape[0], problem.X.shape[1]
     documents = np.empty(problem.slots[-1], np.int32)
     size = max(1, BLOCK_BYTES // (16 * (n_features + problem.X.shape[0])))
     blocks = [np.arange(n_labels)[start : start + size] for start in range(0, n_labels, size)]
     kept = []
     for labels in track(blocks, "embedding labels"):
-        block = LabelBlock(problem, labels, place)
+        block = TripleBlock(problem, labels, place)
         E, own = start_embeddings(problem, block, X, labels)
         old = torch.full((block.n_pairs,), -1, device=place)
         same = torch.zeros(len(labels), dtype=torch.int64, device=place)  # steps in a row
@@ -145,7 +145,7 @@ def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarra
 
 
 def start_embeddings(
-    problem: AssignmentProblem, block: LabelBlock, X: CentredDocuments, labels: np.ndarray
+    problem: AssignmentProblem, block: TripleBlock, X: DocumentTensors, labels: np.ndarray
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the first embeddings and what groups contributed to their own products, (n_triples,).
 
@@ -168,7 +168,7 @@ def start_embeddings(
     return E, own
 
 
-def sum_documents(X: CentredDocuments, block: LabelBlock, triples: torch.Tensor | slice) -> torch.Tensor:
+def sum_documents(X: DocumentTensors, block: TripleBlock, triples: torch.Tensor | slice) -> torch.Tensor:
     """Return the sums of some triples' documents; what is only rounding becomes zero."""
     sums = X.sum_weighted(block.spread_weights(triples))
     sizes = block.sum_by_label(block.weight.abs(), triples)
@@ -183,7 +183,7 @@ def normalise_columns(columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor
 
 def update_own_shares(
     problem: AssignmentProblem,
-    block: LabelBlock,
+    block: TripleBlock,
     own: torch.Tensor,
     winners: torch.Tensor,
     moving: torch.Tensor,
