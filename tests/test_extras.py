@@ -121,7 +121,7 @@ def test_what_needs_an_extra_says_which_in_one_sentence(tmp_path: Path, argument
     [
         ("import xcwork.viz.curves", "a figure needs plotly, which is not installed; pip install 'xcwork[app]'"),
         (
-            "import numpy; from xcwork.analysis import label_projection; label_projection._project_by_umap(numpy.eye(9), 0)",
+            "import numpy; from xcwork.analysis import label_projection as map; map._project_by_umap(numpy.eye(9), 0)",
             "the layout umap needs umap, which is not installed; pip install 'xcwork[map]'",
         ),
     ],

@@ -61,7 +61,10 @@ def read_run_settings(method: str, params: Mapping[str, Any]) -> tuple[dict[str,
 
 
 def _is_allowed(declared: Mapping[str, Parameter], name: str, value: Any) -> bool:
-    return name in declared and (declared[name].choices is None or value in declared[name].choices)
+    if name not in declared:
+        return False
+    choices = declared[name].choices
+    return choices is None or value in choices
 
 
 def _limit_to_labels(settings: dict[str, Any], n_labels: int | None) -> dict[str, Any]:

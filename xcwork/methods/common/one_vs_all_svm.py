@@ -117,8 +117,8 @@ class BlockTrainer:
 
     def train(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the pruned weights (n_labels, n_features) and biases (n_labels,) of `labels`."""
-        start = [np.repeat(part, len(labels), axis=0) for part in self.no_positives[:-1]]
-        block = svm.LabelBlock(*start, _seed_generators(self.settings.seed, labels))
+        start = {name: np.repeat(part, len(labels), axis=0) for name, part in self.no_positives._asdict().items()}
+        block = svm.LabelBlock(**start | {"random": _seed_generators(self.settings.seed, labels)})
         indices, indptr = self.carriers.indices, self.carriers.indptr
         for i, label in enumerate(labels):
             svm.turn_positive(self.rows, block, i, indices[indptr[label] : indptr[label + 1]])
