@@ -93,5 +93,5 @@ def test_a_cleared_sum_is_an_empty_one():
     clear_sum(total)
     assert not total.values.any()
     assert not total.in_use.any()
-    assert total.count[0] == 0
+    assert total.n_used[0] == 0
     assert measure_length(total, rows.mean_square[0]) == 0
