@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -120,3 +121,9 @@ def test_class_names_are_unique() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(module)
     assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
+
+
+def test_the_picture_shows_every_layer() -> None:
+    picture = (ROOT / "docs" / "layers.svg").read_text("utf-8")
+    shown = {name for line in re.findall(r'font-weight="600"[^>]*>([^<]+)<', picture) for name in line.split(" · ")}
+    assert shown == {"app" if name == "xcwork_app" else name for name in LAYERS}

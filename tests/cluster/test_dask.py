@@ -122,7 +122,7 @@ def test_a_cancelled_training_goes_on_without_the_cluster(topics, on_cluster, sm
         whole = xcwork.create("one_vs_all").fit(topics.train)
     finally:
         cluster._current.reset(token)
-    assert (resumed.weights_ != whole.weights_).nnz == 0
+    assert (resumed.model_.weights != whole.model_.weights).nnz == 0
 
 
 @pytest.mark.parametrize(
