@@ -26,4 +26,4 @@ def test_the_explanation_is_the_count(jumble):
     model = Popularity().fit(jumble.train)
     explanation = model.explain(jumble.test.X[[0]], 4)
     assert explanation.score == 0
-    assert explanation.parts[0].label_term == "carried by 0 of 40 training documents"
+    assert explanation.parts[0].label_term == "label of 0 of 40 training documents"

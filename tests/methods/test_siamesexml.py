@@ -22,7 +22,7 @@ from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.siamesexml.method import SiameseXML, make_supplement_params
+from xcwork.methods.siamesexml.method import SiameseXML, make_supplement_variant
 from xcwork.methods.siamesexml.scores import SCORE_NAMES
 from xcwork.progress import Callback
 
@@ -180,7 +180,7 @@ def test_an_explanation_names_tokens_documents_and_words():
 
 
 def test_the_supplements_variant_trains():
-    model = make_supplement_params(**QUICK, search="exact").fit(data().train)
+    model = make_supplement_variant(**QUICK, search="exact").fit(data().train)
     assert model.model_.members[0]["text"].shape[1] == 17
     assert model.model_.members[0]["classifiers"].shape[1] == 18
     assert not model.model_.ranker.weights.needs[SCORE_NAMES.index("documents")]

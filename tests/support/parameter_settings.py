@@ -15,7 +15,7 @@ from xcwork.errors import ConfigError
 from xcwork.methods.params import Parameter
 from xcwork.methods.presets import DEFAULT_PRESET, list_presets
 from xcwork.methods.registry import METHODS, method_class
-from xcwork.methods.siamesexml.method import make_supplement_params
+from xcwork.methods.siamesexml.method import make_supplement_variant
 
 FOLDER = "{folder}"  # of the files that settings name: word vectors and a sentence encoder
 
@@ -57,7 +57,7 @@ COMBINATIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "mhp": ({"coding": "label", "loss": "bce"}, {"coding": "label", "n_heads": 3, "label_order": "cluster"}),
     "mhs": ({"loss": "ce", "sampling": "document", "margin": 0.2},),
     "siamesexml": (
-        make_supplement_params().get_params() | BRIEF["siamesexml"],
+        make_supplement_variant().get_params() | BRIEF["siamesexml"],
         {"nu": 0.1, "search": "hnsw", "members": 2, "shortlist": 2},
         {"nu": 0.1, "plus": False, "alpha": 0.3, "activation": "relu"},
     ),

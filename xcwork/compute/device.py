@@ -20,7 +20,7 @@ from xcwork.extras import is_installed, require_package
 if TYPE_CHECKING:
     import torch
 
-TABLE_SOURCES = ("auto", "cpu", "cuda", "mps")
+DEVICES = ("auto", "cpu", "cuda", "mps")
 MAX_SINGLE_THREAD_DOCUMENTS = 16  # up to which one thread of torch is the fastest
 
 
@@ -33,7 +33,7 @@ def resolve(name: str = "auto") -> torch.device:
     if name == "auto":
         name = next(device for device in ("cuda", "mps", "cpu") if available[device])
     if name not in available:
-        raise ConfigError(f"device must be one of {', '.join(TABLE_SOURCES)}, got {name!r}")
+        raise ConfigError(f"device must be one of {', '.join(DEVICES)}, got {name!r}")
     if not available[name]:
         raise ConfigError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
     return torch.device(name)

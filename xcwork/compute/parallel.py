@@ -75,12 +75,12 @@ def stream_map(work: Callable[[Item], Result], items: Iterable[Item], *, n_jobs:
                 unwanted.cancel()
 
 
-def on_all_threads(kernel: Callable[..., Any], *arguments: Any, shards_a_core: int = 1) -> None:
+def on_all_threads(kernel: Callable[..., Any], *arguments: Any, shards_per_core: int = 1) -> None:
     """Call `kernel(shard, n_shards, *arguments)` for every shard, as many at a time as there are cores.
 
     More shards than cores even out shards of different cost.
     """
-    n_shards = shards_a_core * cpu_count()
+    n_shards = shards_per_core * cpu_count()
     with ThreadPoolExecutor(cpu_count()) as threads:
         for done in [threads.submit(kernel, shard, n_shards, *arguments) for shard in range(n_shards)]:
             done.result()

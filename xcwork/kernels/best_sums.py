@@ -50,7 +50,7 @@ def _compute_sum(values, starts, state):
 
 @njit(cache=True, nogil=True)
 def _find_best_sums(values, digits, starts, places, label_of, ids, scores):
-    """One document: fill ids and scores (k,) with labels and sums, best first, equal sums by id."""
+    """Fill for one document ids and scores (k,) with labels and sums, best first, equal sums by id."""
     n_heads, k, n_codes = len(starts) - 1, len(ids), len(label_of)
     sums, states = np.empty(64, np.float64), np.zeros((64, n_heads + 1), np.int64)  # the last column: head to step from
     heap = np.empty(64, np.int64)
@@ -103,7 +103,7 @@ def _insert_sum(ids, scores, found, label, total):
 
 @njit(cache=True, parallel=True, nogil=True)
 def find_grid_top_k(values, digits, starts, places, label_of, ids, scores):
-    """The best labels of every document.
+    """Find the best labels of every document.
 
     `values` (n, Σ lengths) holds the entries of every head, sorted within a head, and `digits` their digits; head h is
     at starts[h]:starts[h + 1]. `label_of` gives the label of a code or -1. `ids` and `scores` (n, k) are filled.

@@ -18,7 +18,7 @@ from numba import njit
 from xcwork.kernels.topk import push_entry, sort_best_first
 from xcwork.sparse import Rows
 
-MIN_LABELS_TO_CLEAR_TOUCHED = 100_000  # from here on it is quicker to clear what a document touched than everything
+MIN_LABELS_TO_CLEAR_TOUCHED = 100_000  # from here on it is faster to clear what a document touched than everything
 MIN_LAZY_PRODUCT_SHARE = (
     1e-6  # a product of weight and label value below this never brings a label into the lazy shortlist
 )
@@ -32,7 +32,7 @@ class BilinearDocuments(NamedTuple):
 
 
 class BilinearWeights(NamedTuple):
-    """What carries a document over to label features."""
+    """What maps a document to label features."""
 
     pairs: Rows  # (n_features, n_label_features)
     matches: Rows  # the same shape, with entries only where both features are the same term
@@ -64,7 +64,7 @@ class FeatureTotals(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def find_top_pairs(start, stop, a, b, totals_a, totals_b, blend, ids, values, counts):
-    """For each feature start..stop of side a the partners of highest value that `ids` has room for, in heap order.
+    """Find for each feature start..stop of side a the partners of highest value that `ids` has room for, in heap order.
 
     `a` lists the documents of a feature, `b` the partners that a document offers. With n the products summed over the
     documents of both, the value of a pair is n / (blend * (relevant_a + relevant_b - n) + (1 - blend) * all pairs).
@@ -98,7 +98,7 @@ def find_top_pairs(start, stop, a, b, totals_a, totals_b, blend, ids, values, co
 
 @njit(cache=True, nogil=True)
 def project_document(row, documents, data, weights, p):
-    """p += Wᵀx for one document, with the values `data` of its features."""
+    """Add Wᵀx of one document to p, with the values `data` of its features."""
     for at in range(documents.indptr[row], documents.indptr[row + 1]):
         feature = documents.indices[at]
         for of in range(weights.indptr[feature], weights.indptr[feature + 1]):
@@ -107,7 +107,7 @@ def project_document(row, documents, data, weights, p):
 
 @njit(cache=True, nogil=True)
 def project_others(row, documents, weights, votes, own_votes, p):
-    """p += Wᵀx, every weight v = n / N reduced to what documents other than this one have voted: v (1 - own / n).
+    """Add Wᵀx to p, every weight v = n / N reduced to what documents other than this one have voted: v (1 - own / n).
 
     `votes.counts` is n for each entry of the weights, `own_votes` a dense vector of what this document's labels offer.
     """
@@ -131,7 +131,7 @@ def clear_projection(row, documents, weights, p):
 
 @njit(cache=True, nogil=True)
 def score_label(label, labels, p):
-    """z · p, and whether the two meet at all."""
+    """Return z · p, and whether the two meet at all."""
     score, meet = np.float32(0), False
     for at in range(labels.indptr[label], labels.indptr[label + 1]):
         value = p[labels.indices[at]]
@@ -143,7 +143,7 @@ def score_label(label, labels, p):
 
 @njit(cache=True, nogil=True)
 def shortlist_exactly(documents, weights, labels, n_label_features, candidates, ids, scores):
-    """The best of the label ids `candidates` for each document, among those that meet the document at all."""
+    """Find the best of the label ids `candidates` for each document, among those that meet the document at all."""
     rows, p = documents.rows, np.zeros(n_label_features, np.float32)
     for row in range(ids.shape[0]):
         filled = 0
@@ -160,7 +160,7 @@ def shortlist_exactly(documents, weights, labels, n_label_features, candidates, 
 
 @njit(cache=True, nogil=True)
 def shortlist_lazily(documents, weights, labels, n_label_features, postings, n_wanted, ids, scores):
-    """The same without looking at every label: the labels of `postings`, largest value first, are fetched by need.
+    """Find the same without looking at every label: the labels of `postings`, largest value first, are fetched by need.
 
     `postings` (n_label_features, n_labels) lists the candidates of each label feature by falling z. A falling limit
     admits labels with p_d z_ld >= limit for some feature d until `n_wanted` are there; these are scored exactly. A
@@ -207,7 +207,7 @@ def shortlist_lazily(documents, weights, labels, n_label_features, postings, n_w
 
 @njit(cache=True, nogil=True)
 def score_candidates(documents, weights, labels, n_label_features, terms, votes, indptr, candidates, scores):
-    """The score of each candidate label of each document: bias + factors · (pairs, matches) + own weights.
+    """Compute the score of each candidate label of each document: bias + factors · (pairs, matches) + own weights.
 
     `indptr` and `candidates` list the label ids of each document; `scores` is parallel to `candidates`.
     """
@@ -241,7 +241,7 @@ def score_candidates(documents, weights, labels, n_label_features, terms, votes,
 
 @njit(cache=True, nogil=True)
 def rank_candidates(indptr, labels, values, ids, scores):
-    """The best of the listed labels of each row, best first, as many as `ids` (n_rows, k) has room for."""
+    """Find the best of the listed labels of each row, best first, as many as `ids` (n_rows, k) has room for."""
     for row in range(ids.shape[0]):
         filled = 0
         for at in range(indptr[row], indptr[row + 1]):

@@ -2,7 +2,7 @@
 
 Shared weights W live on a fixed support. For one document the gradient at the support entry (c, d) is x_c q_d with
 q = Σ_l g_l z_l, where g_l is the slope of label l's loss. A pass over the documents therefore costs nnz(x) times the
-support of a row, however many labels compete. Work is cut into shards, one a thread: each row of W belongs to one of
+support of a row, however many labels compete. Work is cut into shards, one per thread: each row of W belongs to one of
 them, which sums its gradient in the order of the documents, so the result is the same for any number of shards.
 
 A label's own weights solve a linear problem, min ½‖w‖² + ½b² + C Σ_i loss(y_i (w·x_i + b + o_i)), where o_i is what the
@@ -44,7 +44,7 @@ class LabelledPairs(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def compute_loss_and_slope(margin, logistic):
-    """Squared hinge or logistic loss at the margin y * s, and its derivative there."""
+    """Return squared hinge or logistic loss at the margin y * s, and its derivative there."""
     if logistic:
         if margin < -30:
             return -margin, -1.0
@@ -60,7 +60,7 @@ def compute_loss_and_slope(margin, logistic):
 def compute_shared_slopes(
     shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, logistic, slopes, losses
 ):
-    """The slopes of all pairs of one shard's documents in `batch`, and the summed loss of each document."""
+    """Compute the slopes of all pairs of one shard's documents in `batch`, and the summed loss of each document."""
     p = np.zeros(n_label_features, np.float32)
     for at in range(shard, batch.shape[0], n_shards):
         row, total = batch[at], 0.0
@@ -77,7 +77,7 @@ def compute_shared_slopes(
 
 @njit(cache=True, nogil=True)
 def take_shared_step(shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, slopes, rate):
-    """One Adagrad step along the summed gradient of the documents in `batch`, for the rows that belong to one shard."""
+    """Take one Adagrad step along the summed gradient of the documents in `batch`, for the rows of one shard."""
     weights, q = shared.weights, np.zeros(n_label_features, np.float32)
     for row in batch:
         _sum_label_rows(row, pairs.others, labels, slopes, q)
@@ -100,7 +100,7 @@ def take_shared_step(shard, n_shards, batch, documents, shared, labels, n_label_
 
 @njit(cache=True, nogil=True)
 def _sum_label_rows(row, others, labels, slopes, q):
-    """q = Σ slope_l z_l over the labels of one document."""
+    """Set q = Σ slope_l z_l over the labels of one document."""
     for pair in range(others.indptr[row], others.indptr[row + 1]):
         if abs(slopes[pair]) > MIN_SLOPE:
             label = others.indices[pair]
@@ -117,7 +117,7 @@ def _clear_label_rows(row, others, labels, q):
 
 @njit(cache=True, nogil=True)
 def _find_best_dual(dual, margin, curvature, C, logistic):
-    """The best value of one dual variable while the others stay; `margin` is y * s at its present value."""
+    """Return the best value of one dual variable while the others stay; `margin` is y * s at its present value."""
     if not logistic:
         return max(dual - (margin - 1 + dual / (2 * C)) / (curvature + 1 / (2 * C)), 0.0)
     # With a = C sigmoid(u) the optimum solves u + curvature C sigmoid(u) = curvature a_old - margin, increasing in u.
@@ -195,7 +195,7 @@ def fit_own_weights(
     bias,
     filled,
 ):
-    """The own weights of one shard's labels in `block`: the largest that `ids` has room for, none below `smallest`.
+    """Fit the own weights of one shard's labels in `block`: the largest that `ids` has room for, none below `smallest`.
 
     `random` (n_labels of the block,) is the state of each label's generator, never zero.
     """

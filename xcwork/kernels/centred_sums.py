@@ -92,7 +92,7 @@ def clear_sum(total):
 
 @njit(cache=True, nogil=True)
 def multiply_sums(one, other, mean_square):
-    """<A - α μ, B - β μ>, quickest where B has few entries."""
+    """Return <A - α μ, B - β μ>, fastest where B has few entries."""
     product = one.centre[0] * other.centre[0] * mean_square
     product -= one.centre[0] * other.centre[1] + other.centre[0] * one.centre[1]
     for i in range(other.n_used[0]):
@@ -109,7 +109,7 @@ def measure_length(total, mean_square):
 @njit(cache=True, nogil=True, fastmath=True)
 def _dot(rows, i, values):
     first, end = rows.indptr[i], rows.indptr[i + 1]
-    # A feature without a sign is not first compared with zero, and several are looked up at once.
+    # A feature without a sign is not first compared with zero, and several are looked up together.
     data, features = rows.data[first:end], rows.indices[first:end].view(np.uint32)
     product = 0.0
     for at in range(data.shape[0]):

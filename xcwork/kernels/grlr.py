@@ -1,6 +1,6 @@
 """Group-robust label representations (GRLR, algorithm 1 of EAGLE) and the members they point at.
 
-For one label, let x_1 … x_m be the unit-length members of all groups that carry it, w_i the weight of the group of x_i,
+For one label, let x_1 … x_m be the unit-length members of all groups that have it, w_i the weight of the group of x_i,
 and v_i = <e, x_i>:
 
     e ← Proj(Σ w_i x_i)
@@ -10,7 +10,7 @@ and v_i = <e, x_i>:
 
 *Careful* steps, for centred documents, differ from this in three ways.
 
-What wins in any group is taken off. Some member is nearest to e in every group, with the label or not, and such
+Winners common to all groups are subtracted. Some member is nearest to e in every group, with the label or not, and such
 winners share with e whatever makes documents near to it; steps towards them would draw e to the largest topic around.
 So let J be groups drawn among all and W the sum of the weights of the label's groups, then
 
@@ -31,7 +31,7 @@ And steps end early when the winners have settled: nearly the same ones several 
 The first sum costs nothing extra: the sums of the groups are given. The products v and u with all members are what
 costs time. But from step to step g changes little, so an old u still gives v up to an error that is known:
 |<g - g', x>| ≤ ‖g - g'‖ for a unit vector x. Only where a group's best member does not lead its second by twice the
-error are the products of that group made anew. The winners are those of the algorithm as it is written, at a fraction
+error are the products of that group recomputed. The winners are those of the algorithm as it is written, at a fraction
 of its cost.
 
 Of equal members the first wins, and equal means up to rounding: the sum of two unit vectors is as close to one as to
@@ -75,7 +75,7 @@ class GroupLists(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _find_best_place(v, own, first, last, taken):
-    """The first place whose v - own is as large as any, up to rounding, among those that are not taken."""
+    """Return the first place whose v - own is as large as any, up to rounding, among those that are not taken."""
     largest = -np.inf
     for i in range(first, last):
         if not taken[i] and v[i] - own[i] > largest:
@@ -88,7 +88,7 @@ def _find_best_place(v, own, first, last, taken):
 
 @njit(cache=True, nogil=True)
 def _is_certain(v, own, first, last, error):
-    """Does one member lead all others even if every v is wrong by `error`?"""
+    """Tell whether one member leads all others even if every v is wrong by `error`."""
     largest, second = -np.inf, -np.inf
     for i in range(first, last):
         value = v[i] - own[i]
@@ -101,7 +101,7 @@ def _is_certain(v, own, first, last, error):
 
 @njit(cache=True, nogil=True)
 def _start_embedding(rows, sums_of_groups, groups, group_weights, members, weights, random, e):
-    """e ← Σ w_i x_i, or a random member where that is zero; returns what makes its length one, and if it was zero."""
+    """Set e to Σ w_i x_i, or a random member where that is zero; return what makes its length one, and if it was 0."""
     for j in range(groups.shape[0]):
         add_row(e, sums_of_groups, groups[j], group_weights[j])
     sizes = 0.0
@@ -119,7 +119,7 @@ def _start_embedding(rows, sums_of_groups, groups, group_weights, members, weigh
 
 @njit(cache=True, nogil=True)
 def compute_products_with_own_group(rows, sums_of_groups, bags, total):
-    """<x_i, sum of its group> of every member, 0 for an empty one, (n_members,)."""
+    """Return <x_i, sum of its group> of every member, 0 for an empty one, (n_members,)."""
     products = np.empty(bags.documents.shape[0])
     for j in range(bags.starts.shape[0] - 1):
         add_row(total, sums_of_groups, j, 1.0)
@@ -133,7 +133,7 @@ def compute_products_with_own_group(rows, sums_of_groups, bags, total):
 
 @njit(cache=True, nogil=True)
 def draw_member(scale, members, random):
-    """The place of a member that is not empty, chosen by the number `random`, or -1."""
+    """Return the place of a member that is not empty, chosen by the number `random`, or -1."""
     candidates = 0
     for document in members:
         candidates += scale[document] > 0
@@ -149,7 +149,7 @@ def draw_member(scale, members, random):
 
 @njit(cache=True, nogil=True)
 def _elect_winners(rows, members, firsts, e, factor, v, own, error, fresh, winners):
-    """The winner of every group; a group where v is not exact enough gets it anew and is marked in `fresh`."""
+    """Elect the winner of every group; a group where v is not exact enough gets it anew and is marked in `fresh`."""
     nobody = np.zeros(v.shape[0], np.bool_)
     for j in range(winners.shape[0]):
         first, last = firsts[j], firsts[j + 1]
@@ -184,10 +184,13 @@ def _replace_winners(rows, members, weights, old, new, total, change):
 def _descend_embedding(
     rows, members, weights, firsts, steps, rate, careful, e, factor, total, change, v, own, leave_out
 ):
-    """The steps of algorithm 1 on e, which stands for factor * e; returns the new factor. `v` ends up exact enough."""
+    """Take the steps of algorithm 1 on e, which stands for factor * e, and return the new factor.
+
+    `v` ends up exact enough.
+    """
     n_groups = firsts.shape[0] - 1
     u, winners, old = np.zeros_like(v), np.empty(n_groups, np.int64), np.full(n_groups, -1, np.int64)
-    error, fresh = np.zeros(n_groups), np.ones(n_groups, np.bool_)  # of v; whether u is to be made anew
+    error, fresh = np.zeros(n_groups), np.ones(n_groups, np.bool_)  # of v; whether u is to be recomputed
     path, since = 0.0, np.zeros(n_groups)  # how far g has come, and where it was when u was made
     winners_share = np.zeros_like(v)  # <winner of the group, x>
     same = 0  # steps in a row
@@ -241,7 +244,7 @@ def mark_members(members, firsts, v, own, slots, documents):
 
 @njit(cache=True, nogil=True)
 def _keep_largest(e, factor, mean, ids, values):
-    """The largest entries of factor * e, with their signs."""
+    """Keep the largest entries of factor * e, with their signs."""
     if e.centre[0] != 0:
         for feature in range(mean.shape[0]):
             if mean[feature] != 0:
@@ -264,7 +267,7 @@ def assign_members(
     sums_of_groups,
     own_sums,
     bags,
-    carried,
+    own_groups,
     others,
     labels,
     slots,
@@ -277,22 +280,22 @@ def assign_members(
     kept_ids,
     kept,
 ):
-    """GRLR for `labels`, and the members it points at.
+    """Run GRLR for `labels`, and mark the members it points at.
 
-    `sums_of_groups` are `Documents` too, one a group (see `sums.summed`), and `own_sums` what
-    `compute_products_with_own_group` returns. `carried` has the groups of each label and their weights (CSR, labels ×
-    groups), `others` those of J with their negative weights; `slots` says which stretch of `documents` is for the
-    members of each entry of `carried`. The largest entries of the embedding of labels[at] go to row `at` of `kept_ids`
-    and `kept`. `sums` are three empty ones to work with.
+    `sums_of_groups` are `CentredDocuments` too, one per group (see `sum_members`), and `own_sums` what
+    `compute_products_with_own_group` returns. `own_groups` has the groups of each label and their weights (CSR, labels
+    × groups), `others` those of J with their negative weights; `slots` says which stretch of `documents` is for the
+    members of each entry of `own_groups`. The largest entries of the embedding of labels[at] go to row `at` of
+    `kept_ids` and `kept`. `sums` are three empty ones to work with.
     """
     e, total, change = sums
     for at in range(labels.shape[0]):
         label = labels[at]
-        begin, end = carried.indptr[label], carried.indptr[label + 1]
+        begin, end = own_groups.indptr[label], own_groups.indptr[label + 1]
         n_own, against = end - begin, slice(others.indptr[label], others.indptr[label + 1])
         takes_steps = steps > 0 and (against.stop > against.start or not careful)
-        groups = np.concatenate((carried.indices[begin:end], others.indices[against]))
-        group_weights = np.concatenate((carried.data[begin:end], others.data[against]))
+        groups = np.concatenate((own_groups.indices[begin:end], others.indices[against]))
+        group_weights = np.concatenate((own_groups.data[begin:end], others.data[against]))
         firsts = np.zeros(groups.shape[0] + 1, np.int64)
         for j in range(groups.shape[0]):
             firsts[j + 1] = firsts[j] + bags.starts[groups[j] + 1] - bags.starts[groups[j]]

@@ -2,7 +2,7 @@
 
 One binary search per listed label in the sorted true labels of its document: O(n_documents * k * log |y|)
 with no allocation. Fifteen million listed labels take about a tenth of a second on one core, so the loop is not
-parallel: that keeps it safe to call from several threads at once, whichever threading layer numba finds.
+parallel: that keeps it safe to call from several threads at a time, whichever threading layer numba finds.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from numba import njit, prange
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _dot(a, b):
-    """a · b; free to add in the order that suits the processor, which is the same at every call."""
+    """Return a · b; free to add in the order that suits the processor, which is the same at every call."""
     total = np.float32(0)
     for place in range(a.shape[0]):
         total += a[place] * b[place]
@@ -21,7 +21,7 @@ def _dot(a, b):
 
 @njit(cache=True, parallel=True, nogil=True)
 def compute_pair_dots(rows, vectors, partners, scores):
-    """scores[i, j] = rows[i] · vectors[partners[i, j]], with `rows` (n, d) and `partners` (n, k)."""
+    """Set scores[i, j] = rows[i] · vectors[partners[i, j]], with `rows` (n, d) and `partners` (n, k)."""
     for i in prange(partners.shape[0]):
         for j in range(partners.shape[1]):
             partner = partners[i, j]
@@ -30,7 +30,7 @@ def compute_pair_dots(rows, vectors, partners, scores):
 
 @njit(cache=True, parallel=True, nogil=True)
 def compute_pair_matches(data, indices, indptr, their_data, their_indices, their_indptr, n_columns, partners, scores):
-    """scores[i, j] = row i of one sparse matrix · row partners[i, j] of another, both with `n_columns` columns."""
+    """Set scores[i, j] = row i of one sparse matrix · row partners[i, j] of another, both with `n_columns` columns."""
     n_rows, chunk = partners.shape[0], 64  # rows that share a workspace
     for block in prange((n_rows + chunk - 1) // chunk):
         row = np.zeros(n_columns, np.float32)
@@ -50,7 +50,7 @@ def compute_pair_matches(data, indices, indptr, their_data, their_indices, their
 
 @njit(cache=True, parallel=True, nogil=True)
 def compute_pair_products(data, indices, indptr, by_term, ids, starts, n_columns, partners, scores):
-    """scores[i, j] = column partners[i, j] of row i times a matrix (n_terms, n_columns), given by its rows.
+    """Set scores[i, j] = column partners[i, j] of row i times a matrix (n_terms, n_columns), given by its rows.
 
     Only the terms of the row are visited. That is less than `compute_pair_matches` does where partners have many terms.
     """

@@ -15,7 +15,7 @@ from xcwork.kernels.topk import push_entry, sort_best_first
 
 @njit(cache=True, nogil=True, inline="always")
 def _advance_state(state):
-    """xorshift64*: the next state."""
+    """Return the next state of xorshift64*."""
     state ^= state >> np.uint64(12)
     state ^= state << np.uint64(25)
     state ^= state >> np.uint64(27)
@@ -24,7 +24,7 @@ def _advance_state(state):
 
 @njit(cache=True, nogil=True)
 def _draw_below(state, n):
-    """A number below n from the upper bits of a state."""
+    """Return a number below n from the upper bits of a state."""
     return np.int64(((state * np.uint64(2685821657736338717)) >> np.uint64(33)) % np.uint64(n))
 
 
@@ -32,7 +32,7 @@ def _draw_below(state, n):
 def find_most_visited(documents, documents_start, labels, labels_start, walkers, random, steps, restart, ids, visits):
     """Fill `ids` and `visits` (n_walkers, k) with the labels that walks from each of `walkers` met most often.
 
-    `documents[documents_start[l]:documents_start[l + 1]]` carry label l, `labels[labels_start[i]:...]` belong to
+    `documents[documents_start[l]:documents_start[l + 1]]` have label l, `labels[labels_start[i]:...]` belong to
     document i; `random` (n_walkers,) holds the states of the generators, none of them zero.
     """
     threshold = np.int64(restart * 2**31)

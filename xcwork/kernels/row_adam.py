@@ -1,8 +1,8 @@
 """Adam for some rows of a table, in place and in one pass: no temporary is as large as the rows it moves.
 
 `move_bags` starts one step earlier. Where texts are sums of rows, y_i = Σ_t x_it E_t, the gradient of a row is
-Σ_i x_it ∂y_i; it is summed in a buffer of one row and used at once. Every row belongs to one thread and is summed in
-the order of the texts, so the result does not depend on the number of threads.
+Σ_i x_it ∂y_i; it is summed in a buffer of one row and used immediately. Every row belongs to one thread and is summed
+in the order of the texts, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations

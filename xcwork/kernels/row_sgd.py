@@ -8,8 +8,8 @@ formed. Gradients are measured in units of what is usual, of which there are two
     shared   one number q for the whole table:                             table[r] -= rate · g_r / √q
 
 Own scales suit labels, where a rare row must learn from its few gradients. A shared scale suits words, where a rare row
-would otherwise learn its few documents by heart. One number a row or none, instead of two a weight as in Adam, keeps
-low the memory that a step touches, and memory is what a step costs.
+would otherwise learn its few documents by heart. One number per row or none, instead of two per weight as in Adam,
+keeps low the memory that a step touches, and memory is what a step costs.
 
 Reference: Duchi, Hazan, Singer, Adaptive subgradient methods, JMLR 2011; one accumulator a row as in Gupta et al.,
 Training recommender systems at scale, 2020.
@@ -46,7 +46,7 @@ def _descend_row(weights, squares, row, sources, values, gradients, rate, shared
 
 @njit(cache=True, nogil=True)
 def descend_few_rows(table, squares, rows, starts, sources, values, gradients, rate, shared):
-    """`descend_rows` in one thread, for steps too small to share."""
+    """Do what `descend_rows` does in one thread, for steps too small to share."""
     for i in range(rows.shape[0]):
         row, some = rows[i], slice(starts[i], starts[i + 1])
         _descend_row(table[row], squares, row, sources[some], values[some], gradients, rate, shared)

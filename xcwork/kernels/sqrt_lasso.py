@@ -28,7 +28,7 @@ from xcwork.kernels.topk import push_entry
 
 COLUMNS_PER_CHUNK = 16  # columns or rows that share a workspace
 MAX_SWEEPS = 500  # of coordinate descent on one working set
-TWO_MEANS_ROUNDS = 50  # of growing the working set or sharpening its solution
+MAX_ROUNDS = 50  # of growing the working set or sharpening its solution
 UNSEEN_POSITION = -1  # position of a candidate outside the working set that no gradient has touched
 SEEN_POSITION = -2  # position of a candidate outside the working set that one has touched
 
@@ -100,7 +100,7 @@ def solve_columns(counts, targets, alpha, tolerance, columns):
 
 @njit(cache=True, nogil=True)
 def _solve_column(counts, targets, target, alpha, tolerance, work, chosen, values):
-    """One column: fills `chosen` and `values`, returns (support size, ‖y - A z‖, relative gap)."""
+    """Solve one column: fill `chosen` and `values`, return (support size, ‖y - A z‖, relative gap)."""
     n, width = targets.squares[target], chosen.shape[0]
     length = np.sqrt(n)
     least = 0.5 * tolerance * length  # s never falls below: a perfect fit would make the threshold vanish
@@ -108,7 +108,7 @@ def _solve_column(counts, targets, target, alpha, tolerance, work, chosen, value
     n_touched = _enter_target(targets, target, work)
     active = _WorkingSet(np.empty((8, 8)), np.zeros(8), np.empty(8))
     size, norm, gap = 0, length, 0.0
-    for _ in range(TWO_MEANS_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         n_touched = _compute_gradients(counts, targets.own[target], work, chosen, active.z, size, n_touched)
         norm, gap = _compute_certificate(n, alpha, least, work, chosen, active.z, size, n_touched)
         if gap <= tolerance:
@@ -150,7 +150,7 @@ def _enter_target(targets, target, work):
 
 @njit(cache=True, nogil=True)
 def _compute_gradients(counts, own, work, chosen, z, size, n_touched):
-    """g - G z for every candidate that shares a document with the target or an active candidate."""
+    """Compute g - G z for every candidate that shares a document with the target or an active candidate."""
     for i in range(n_touched):
         j = work.touched[i]
         work.gradient[j] = work.together[j]
@@ -168,7 +168,7 @@ def _compute_gradients(counts, own, work, chosen, z, size, n_touched):
 
 @njit(cache=True, nogil=True)
 def _compute_certificate(n, alpha, least, work, chosen, z, size, n_touched):
-    """(‖y - A z‖, duality gap relative to α ‖y‖)"""
+    """Return (‖y - A z‖, duality gap relative to α ‖y‖)."""
     explained, shrunk, total = 0.0, 0.0, 0.0
     for a in range(size):
         j = chosen[a]
@@ -188,7 +188,7 @@ def _compute_certificate(n, alpha, least, work, chosen, z, size, n_touched):
 
 @njit(cache=True, nogil=True)
 def _find_violators(work, n_touched, documents, threshold, alpha, room):
-    """At most `room` candidates outside the working set, those with the largest gradients above the threshold."""
+    """Find at most `room` candidates outside the working set, those with the largest gradients above the threshold."""
     n_found = 0
     found = np.empty(n_touched, np.int32)
     excess = np.empty(n_touched)
@@ -210,7 +210,7 @@ def _find_violators(work, n_touched, documents, threshold, alpha, room):
 
 @njit(cache=True, nogil=True)
 def _enlarge_working_set(counts, active, work, chosen, size, grown):
-    """The working set with `grown` added: their Gram entries are read from their rows of counts."""
+    """Add `grown` to the working set: their Gram entries are read from their rows of counts."""
     new_size, capacity = size + grown.shape[0], active.z.shape[0]
     if new_size > capacity:
         capacity = max(2 * capacity, new_size)
@@ -235,7 +235,7 @@ def _enlarge_working_set(counts, active, work, chosen, size, grown):
 
 @njit(cache=True, nogil=True)
 def _descend_working_set(active, together, chosen, size, n, alpha, s, least, tolerance):
-    """Coordinate descent on the working set, with s renewed after every sweep."""
+    """Run coordinate descent on the working set, with s renewed after every sweep."""
     gram, z, gradient = active.gram, active.z, active.gradient
     for _ in range(MAX_SWEEPS):
         threshold, moved = s / alpha, 0.0
@@ -260,7 +260,7 @@ def _descend_working_set(active, together, chosen, size, n, alpha, s, least, tol
 
 @njit(cache=True, parallel=True, nogil=True, fastmath={"contract"})
 def multiply_sparse_by_dense(data, indices, indptr, dense, out):
-    """out = A @ dense for a CSR matrix A; rows of `dense` and `out` lie contiguously.
+    """Set out = A @ dense for a CSR matrix A; rows of `dense` and `out` lie contiguously.
 
     Four entries of A at a time: a row of `out` is then read and written a quarter as often.
     """
@@ -284,7 +284,7 @@ def multiply_sparse_by_dense(data, indices, indptr, dense, out):
 
 @njit(cache=True, parallel=True, nogil=True)
 def compute_sparse_gram(data, indices, indptr, t_data, t_indices, t_indptr, out):
-    """out = A Aᵀ, dense and symmetric; A comes as CSR together with its transpose."""
+    """Set out = A Aᵀ, dense and symmetric; A comes as CSR together with its transpose."""
     for row in prange(out.shape[0]):
         total = out[row]
         total[:] = 0
@@ -315,7 +315,7 @@ def keep_largest_of_columns(matrix, ids, values):
 
 @njit(cache=True, parallel=True, nogil=True)
 def score_rows(X, direct, decoder, own, own_labels, out):
-    """out[i] = (x_i direct) decoder + x_i own, with column j of `own` for label own_labels[j]; sums in double."""
+    """Set out[i] = (x_i direct) decoder + x_i own, with column j of `own` for label own_labels[j]; sums in double."""
     n_landmarks = decoder.indptr.shape[0] - 1
     for row in prange(out.shape[0]):
         landmarks = np.zeros(n_landmarks)

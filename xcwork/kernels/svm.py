@@ -1,18 +1,18 @@
 """Linear support vector machines with squared hinge loss, many labels over the same documents.
 
-For one label, with y_i = +1 for the documents that carry it and -1 for the others,
+For one label, with y_i = +1 for the documents that have it and -1 for the others,
 
     min over w, b of  ½‖w‖² + ½b² + C Σ_i max(0, 1 - y_i (w·x_i + b))²
 
-is solved in its dual: one α_i ≥ 0 a document, w = Σ α_i y_i x_i, b = Σ α_i y_i, and the gradient
+is solved in its dual: one α_i ≥ 0 per document, w = Σ α_i y_i x_i, b = Σ α_i y_i, and the gradient
 G_i = y_i (w·x_i + b) - 1 + α_i / 2C. Coordinate descent (Hsieh et al., ICML 2008) sets α_i ← max(0, α_i - G_i / Q_i)
 with Q_i = ‖x_i‖² + 1 + 1/2C and moves w along; documents with α_i = 0 and a large G_i are shrunk away.
 
 Almost every document is a plain negative whose α is zero, so visiting all of them in turn would be wasted. Two kernels
 alternate until no document violates its optimality condition by more than the tolerance:
 
-- `margins` scores all documents for a block of labels at once; with the labels side by side in memory this is several
-  times cheaper a multiplication than the gathers of coordinate descent;
+- `compute_margins` scores all documents for a block of labels together; with the labels side by side in memory this is
+  several times cheaper per multiplication than the gathers of coordinate descent;
 - `improve_labels` takes, for every label, the documents with α_i > 0 and the worst violators, and descends on those
   alone.
 
@@ -47,7 +47,10 @@ class LabelBlock(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _dot(rows, i, w):
-    """x_i · w, in four sums that the processor can overlap; a column without a sign is not first compared with zero."""
+    """Return x_i · w, in four sums that the processor can overlap.
+
+    A column without a sign is not first compared with zero.
+    """
     at, end = rows.indptr[i], rows.indptr[i + 1]
     a = b = c = d = np.float32(0)
     while at + 4 <= end:
@@ -64,7 +67,7 @@ def _dot(rows, i, w):
 
 @njit(cache=True, nogil=True)
 def add_row(rows, i, factor, w):
-    """w ← w + factor * x_i"""
+    """Add factor * x_i to w."""
     for at in range(rows.indptr[i], rows.indptr[i + 1]):
         w[np.uint32(rows.indices[at])] += factor * rows.data[at]
 
@@ -94,7 +97,7 @@ def shuffle_order(order, n, random):
 
 @njit(cache=True, nogil=True)
 def descend_documents(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_passes, random):
-    """Coordinate descent on the documents in `order`; changes w and alpha, returns (b, random).
+    """Run coordinate descent on the documents in `order`; change w and alpha, return (b, random).
 
     Stops when the projected gradients of a pass differ by at most `tolerance`, or after `max_passes`.
     """
@@ -130,7 +133,7 @@ def descend_documents(rows, curvature, w, b, alpha, positive, order, C, toleranc
 
 @njit(cache=True, nogil=True)
 def _fill_margins(rows, first, last, by_feature, bias, live, result):
-    """w·x + b of the documents first … last - 1 for the labels `live`, into `result` (n_labels, n_documents)."""
+    """Compute w·x + b of the documents first … last - 1 for the labels `live` into `result` (n_labels, n_documents)."""
     n_live = live.shape[0]
     scores = np.empty((last - first, n_live), np.float32)
     for i in range(first, last):
@@ -149,7 +152,10 @@ def _fill_margins(rows, first, last, by_feature, bias, live, result):
 
 @njit(cache=True, parallel=True, nogil=True)
 def compute_margins(rows, by_feature, block, live):
-    """w·x + b of all documents for the labels `live` of the block; `by_feature` (n_features, n_live) is their w."""
+    """Compute w·x + b of all documents for the labels `live` of the block.
+
+    `by_feature` (n_features, n_live) is their w.
+    """
     n_documents = rows.indptr.shape[0] - 1
     for chunk in prange((n_documents + DOCUMENTS_PER_CHUNK - 1) // DOCUMENTS_PER_CHUNK):
         first, last = chunk * DOCUMENTS_PER_CHUNK, min(n_documents, (chunk + 1) * DOCUMENTS_PER_CHUNK)
@@ -171,7 +177,7 @@ def _measure_violations(margin, alpha, positive, C, projected):
 
 @njit(cache=True, nogil=True)
 def choose_working_set(alpha, positive, projected, least):
-    """The positives, the documents with α > 0, and the worst of those that violate by more than `least`."""
+    """Return the positives, the documents with α > 0, and the worst of those that violate by more than `least`."""
     chosen, n_chosen = np.empty(alpha.shape[0], np.int32), 0
     for i in range(alpha.shape[0]):
         if alpha[i] > 0 or positive[i]:
@@ -189,7 +195,7 @@ def choose_working_set(alpha, positive, projected, least):
 
 @njit(cache=True, nogil=True)
 def _improve_label(rows, curvature, block, label, C, tolerance, max_passes):
-    """One round of descent for a label of the block; returns the violation it had before it."""
+    """Run one round of descent for a label of the block; returns the violation it had before it."""
     alpha, positive = block.alpha[label], block.positive[label]
     projected = np.empty(alpha.shape[0], np.float32)
     worst = _measure_violations(block.margins[label], alpha, positive, C, projected)
@@ -213,7 +219,7 @@ def _improve_label(rows, curvature, block, label, C, tolerance, max_passes):
 
 @njit(cache=True, parallel=True, nogil=True)
 def improve_labels(rows, curvature, block, live, C, tolerance, max_passes, worst):
-    """One round of descent for the labels `live`; `worst` (n_live,) receives the violation each had before it.
+    """Run one round of descent for the labels `live`; `worst` (n_live,) receives the violation each had before it.
 
     A label whose violation is within the tolerance is left as it is.
     """

@@ -1,9 +1,9 @@
 """All support vector machines of one set of documents, on one thread: three ways to solve `xcwork.kernels.svm`.
 
-- `solve_one_by_one` descends on all documents, label by label: best for a few labels that many documents carry.
+- `solve_one_by_one` descends on all documents, label by label: best for a few labels that many documents have.
 - `solve_by_inner_products` is for many labels over at most some thousand documents, see `xcwork.kernels.svm_gram`.
 - `solve_from_negatives` is for many labels over many documents: all start from the solution for a label that no
-  document carries, and descend on working sets.
+  document has, and descend on working sets.
 
 All take `positive` (n_labels, n_documents) and return (weights (n_labels, n_features), bias (n_labels,)).
 """
@@ -20,12 +20,12 @@ MAX_PASSES = 5  # of descent between two looks at all documents
 START_TOLERANCE_DIVISOR = (
     100  # the common start is solved this much better: it is solved once, and then has fewer documents with α > 0
 )
-MIN_TOLERANCE = 1e-5  # no tolerance below this can be told from rounding
+MIN_TOLERANCE = 1e-5  # no tolerance below this is above rounding error
 
 
 @njit(cache=True, nogil=True)
 def solve_one_by_one(rows, n_features, positive, C, tolerance, max_passes, random):
-    """Coordinate descent over all documents, label by label."""
+    """Run coordinate descent over all documents, label by label."""
     n_labels, n_documents = positive.shape
     curvature = _compute_curvatures(rows, C)
     weights, bias = _make_zero_solution(n_labels, n_features)
@@ -49,7 +49,7 @@ def solve_one_by_one(rows, n_features, positive, C, tolerance, max_passes, rando
 
 @njit(cache=True, nogil=True)
 def solve_by_inner_products(rows, n_features, positive, C, tolerance, max_sweeps, random):
-    """Descent with the inner products of all pairs of documents; the weights Σ α_i y_i x_i come last."""
+    """Descend with the inner products of all pairs of documents; the weights Σ α_i y_i x_i come last."""
     K = compute_gram(rows, n_features)
     weights, bias = _make_zero_solution(positive.shape[0], n_features)
     for label in range(positive.shape[0]):
@@ -63,7 +63,7 @@ def solve_by_inner_products(rows, n_features, positive, C, tolerance, max_sweeps
 
 @njit(cache=True, nogil=True)
 def solve_from_negatives(rows, n_features, positive, C, tolerance, max_rounds, random):
-    """Working sets, from the common solution for a label without documents."""
+    """Solve by working sets, from the common solution for a label without documents."""
     n_labels, n_documents = positive.shape
     curvature = _compute_curvatures(rows, C)
     start = _make_block(1, n_features, n_documents, random)
@@ -85,13 +85,13 @@ def solve_from_negatives(rows, n_features, positive, C, tolerance, max_rounds, r
 
 @njit(cache=True, nogil=True)
 def _make_zero_solution(n_labels, n_features):
-    """Weights and biases of zero."""
+    """Return weights and biases of zero."""
     return np.zeros((n_labels, n_features), np.float32), np.zeros(n_labels, np.float32)
 
 
 @njit(cache=True, nogil=True)
 def _make_block(n_labels, n_features, n_documents, random):
-    """Labels that no document carries and that have not been solved."""
+    """Return labels that no document has and that have not been solved."""
     weights, bias = _make_zero_solution(n_labels, n_features)
     return LabelBlock(
         weights,
@@ -105,7 +105,7 @@ def _make_block(n_labels, n_features, n_documents, random):
 
 @njit(cache=True, nogil=True)
 def _compute_curvatures(rows, C):
-    """‖x_i‖² + 1 + 1/2C of every row, (n_rows,): how the gradient of α_i changes with α_i."""
+    """Return ‖x_i‖² + 1 + 1/2C of every row, (n_rows,): how the gradient of α_i changes with α_i."""
     found = np.full(rows.indptr.shape[0] - 1, np.float32(1 + 0.5 / C), np.float32)
     for i in range(found.shape[0]):
         for at in range(rows.indptr[i], rows.indptr[i + 1]):

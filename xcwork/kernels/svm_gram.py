@@ -1,4 +1,4 @@
-"""Support vector machines of many labels over a few thousand documents, by way of the documents' inner products.
+"""Support vector machines of many labels over a few thousand documents, through the documents' inner products.
 
 The problem is that of `xcwork.kernels.svm`. Where many labels share few documents it pays to compute the matrix
 K = X Xᵀ + 1 once. Coordinate descent then keeps the margins f = K (α ∘ y) of all documents up to date instead of w:
@@ -27,7 +27,7 @@ FIRST_THRESHOLD = np.float32(0.5)
 
 @njit(cache=True, nogil=True)
 def transpose_rows(rows, n_columns):
-    """The matrix with rows and columns exchanged."""
+    """Return the matrix with rows and columns exchanged."""
     n_rows, n_entries = rows.indptr.shape[0] - 1, rows.indices.shape[0]
     indptr = np.zeros(n_columns + 1, np.int64)
     for at in range(n_entries):
@@ -45,7 +45,7 @@ def transpose_rows(rows, n_columns):
 
 @njit(cache=True, nogil=True)
 def compute_gram(rows, n_features):
-    """K = X Xᵀ + 1, (n_rows, n_rows) float32."""
+    """Return K = X Xᵀ + 1, (n_rows, n_rows) float32."""
     n_rows = rows.indptr.shape[0] - 1
     columns = transpose_rows(rows, n_features)
     number, n_dense = np.full(n_features, -1, np.int32), 0

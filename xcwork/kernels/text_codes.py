@@ -33,5 +33,5 @@ NO_ID = np.int64(2**62)
 
 
 def make_empty_seen() -> np.ndarray:
-    """The `seen` array before any id was met."""
+    """Return the `seen` array before any id was met."""
     return np.array([NO_ID, -1, -1, NO_ID, -1, -1, 0, 0], dtype=np.int64)

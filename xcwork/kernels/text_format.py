@@ -28,7 +28,7 @@ _LOWER_E = 101
 
 @njit(cache=True, nogil=True)
 def _shift_decimal(value, places):
-    """value * 10^places."""
+    """Return value * 10^places."""
     while places > 22:
         value, places = value * 1e22, places - 22
     return (
@@ -40,7 +40,7 @@ def _shift_decimal(value, places):
 
 @njit(cache=True, nogil=True)
 def find_short_decimal(value):
-    """(mantissa, exponent) of a positive float32: the short decimal that reads back as the same number."""
+    """Return (mantissa, exponent) of a positive float32: the short decimal that reads back as the same number."""
     leading = 0  # the power of ten of the first digit
     if value >= 10 or value < 1:
         leading = math.floor(math.log10(value))
@@ -58,7 +58,7 @@ def find_short_decimal(value):
 
 @njit(cache=True, nogil=True)
 def _count_digits(number):
-    """How many digits."""
+    """Return the number of digits."""
     length, limit = 1, np.int64(10)
     while number >= limit:
         length, limit = length + 1, limit * 10

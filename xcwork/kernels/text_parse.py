@@ -37,7 +37,7 @@ POWERS_OF_TEN = 10.0 ** np.arange(23)
 
 @njit(cache=True, nogil=True)
 def count_marks(text):
-    """(newlines, commas, colons): upper bounds of the rows, labels and entries of a buffer."""
+    """Return (newlines, commas, colons): upper bounds of the rows, labels and entries of a buffer."""
     newlines, commas, colons = 0, 0, 0
     for byte in text:
         newlines += byte == _NEWLINE
@@ -53,7 +53,7 @@ def _is_blank(byte):
 
 @njit(cache=True, nogil=True)
 def scale_by_power(mantissa, exponent):
-    """mantissa * 10^exponent as float64; one rounding while the exponent lies within ±22."""
+    """Return mantissa * 10^exponent as float64; one rounding while the exponent lies within ±22."""
     value = float(mantissa)
     while exponent > 0 and value < np.inf and value != 0.0:
         step = min(exponent, 22)
@@ -68,7 +68,7 @@ def scale_by_power(mantissa, exponent):
 
 @njit(cache=True, nogil=True)
 def _read_integer(text, at):
-    """(value, position after it); the value is -1 when there is no digit, and stops growing when it is absurd."""
+    """Return (value, position after it); the value is -1 without a digit, and stops growing when it is absurd."""
     start, value, end = at, np.int64(0), text.shape[0]
     while at < end and _ZERO <= text[at] < _ZERO + 10:
         if value < _MANTISSA_LIMIT:
@@ -79,7 +79,7 @@ def _read_integer(text, at):
 
 @njit(cache=True, nogil=True)
 def _read_number(text, at):
-    """(error, value, position after it)."""
+    """Return (error, value, position after it)."""
     end = text.shape[0]
     negative = at < end and text[at] == _MINUS
     if at < end and (text[at] == _MINUS or text[at] == _PLUS):
@@ -118,7 +118,7 @@ def _read_number(text, at):
 
 @njit(cache=True, nogil=True)
 def _read_labels(text, at, base, limit, labels, n, seen):
-    """(error, position, number of labels so far): the `3,7,12` that opens a line, if it is there."""
+    """Return (error, position, number of labels so far): the `3,7,12` that opens a line, if it is there."""
     end, start, previous = text.shape[0], at, np.int64(-1)
     while True:
         if at < end and text[at] == _MINUS:
@@ -153,7 +153,7 @@ def _read_labels(text, at, base, limit, labels, n, seen):
 
 @njit(cache=True, nogil=True)
 def _read_entries(text, at, base, limit, allow_negative, comments, ids, values, n, seen):
-    """(error, position, number of entries so far): the `id:value` pairs up to the end of the line."""
+    """Return (error, position, number of entries so far): the `id:value` pairs up to the end of the line."""
     end, previous = text.shape[0], np.int64(-1)
     while True:
         while at < end and _is_blank(text[at]):
@@ -215,7 +215,7 @@ def parse_rows(
     ends,
     seen,
 ):
-    """(error, position, rows): parse every line of `text` into the arrays given.
+    """Parse every line of `text` into the arrays given; return (error, position, rows).
 
     `ids` and `values` take the entries of all rows, `ends[r]` where row r ends in them; `labels` and `label_ends` do
     the same for the labels. Ids run from `base` to `base + limit`. The limit itself is one too much, but it is only

@@ -11,7 +11,7 @@ from numba import njit, prange
 
 @njit(cache=True, inline="always")
 def _ranks_below(score_a, id_a, score_b, id_b):
-    """Does a rank below b?"""
+    """Tell whether a ranks below b."""
     return score_a < score_b or (score_a == score_b and id_a > id_b)
 
 
@@ -73,7 +73,7 @@ def find_csr_top_k(data, indices, indptr, k, ids, scores):
 
 @njit(cache=True, parallel=True, nogil=True)
 def find_dense_top_k(matrix, k, ids, scores):
-    """The same for a dense matrix, where -inf and NaN mean "no score"."""
+    """Find the same for a dense matrix, where -inf and NaN mean "no score"."""
     for row in prange(ids.shape[0]):
         filled = 0
         for column in range(matrix.shape[1]):

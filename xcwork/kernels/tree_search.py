@@ -87,7 +87,7 @@ def _compute_loss(margin, power):
 
 @njit(cache=True, nogil=True)
 def _locate_slots(trees, nodes):
-    """Where the slots of each node start among those of all `nodes`, (n_nodes + 1,)."""
+    """Return where the slots of each node start among those of all `nodes`, (n_nodes + 1,)."""
     first_found = np.zeros(nodes.shape[0] + 1, np.int64)
     for place in range(nodes.shape[0]):
         node = nodes[place]
@@ -117,7 +117,7 @@ def _add_margins(trees, terms, values, at, nodes, first_found, margins):
 
 @njit(cache=True, nogil=True)
 def _leap_to_node(nodes, row, end, node):
-    """The first row from `row` on whose node is not before `node`: ever longer leaps, then halving the last one."""
+    """Return the first row from `row` on whose node is not before `node`: ever longer leaps, halving the last."""
     length = 1
     while row + length < end and nodes[row + length] <= node:
         row += length
@@ -136,7 +136,7 @@ def _leap_to_node(nodes, row, end, node):
 
 @njit(cache=True, nogil=True)
 def collect_path_weights(trees, path, terms):
-    """The weight of each term at each slot of `path`, which leads down a tree, (n_slots, n_terms) float64."""
+    """Return the weight of each term at each slot of `path`, which leads down a tree, (n_slots, n_terms) float64."""
     found = np.zeros((path.shape[0], terms.shape[0]))
     nodes = np.searchsorted(trees.first_slot, path, side="right") - 1
     for term in range(terms.shape[0]):

@@ -11,13 +11,13 @@ from numba import njit
 from xcwork.sparse import Rows
 
 FEATURES_PER_SORTED_ENTRY = (
-    30  # sorting the entries of a node is quicker than a look at all features, when it has 30 times fewer
+    30  # sorting the entries of a node is faster than a look at all features, when it has 30 times fewer
 )
 
 
 @njit(cache=True, nogil=True)
 def cluster_rows(rows, n_features, members, starts, balanced, least_gain, max_rounds):
-    """Spherical k-means of the unit rows `members`; returns the cluster of each, (n_members,) int32.
+    """Run spherical k-means on the unit rows `members`; return the cluster of each, (n_members,) int32.
 
     The first means are the members at the k positions `starts`. It ends when the mean similarity of the members to
     their cluster rises by less than `least_gain`. `balanced`, for k = 2, cuts the members in the middle when they are
@@ -91,7 +91,7 @@ def _normalise_columns(means):
 
 @njit(cache=True, nogil=True)
 def gather_rows(rows, n_features, documents):
-    """(the rows `documents` in columns of their own, the feature behind each of those columns in ascending order)."""
+    """Return (the rows `documents` in columns of their own, the feature behind each of those columns ascending)."""
     indptr = np.zeros(documents.shape[0] + 1, np.int64)
     for row in range(documents.shape[0]):
         indptr[row + 1] = indptr[row] + rows.indptr[documents[row] + 1] - rows.indptr[documents[row]]
@@ -114,7 +114,7 @@ def gather_rows(rows, n_features, documents):
 
 @njit(cache=True, nogil=True)
 def group_by_feature(weights, least):
-    """The weights (n_slots, n_features) of at least that size, feature by feature: (starts, slots, values)."""
+    """Return the weights (n_slots, n_features) of at least that size, feature by feature: (starts, slots, values)."""
     n_slots, n_features = weights.shape
     starts = np.zeros(n_features + 1, np.int64)
     for slot in range(n_slots):
@@ -133,7 +133,7 @@ def group_by_feature(weights, least):
 
 @njit(cache=True, nogil=True)
 def find_next_places(keys, filled):
-    """The next free place of every key, (n_keys,) int64; `filled` (n_places,) says where each key goes on."""
+    """Return the next free place of every key, (n_keys,) int64; `filled` (n_places,) says where each key goes on."""
     places = np.empty(keys.shape[0], np.int64)
     for i in range(keys.shape[0]):
         places[i] = filled[keys[i]]

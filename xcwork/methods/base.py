@@ -79,7 +79,7 @@ class Method(ABC):
 
     @abstractmethod
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> FittedModel:
-        """Learn from `train`, going on from what `checkpoint` holds; `self._facts(train)` are the common fields."""
+        """Learn from `train`, resuming from `checkpoint`; `self._facts(train)` are the common fields."""
 
     # ---- parameters
 
@@ -93,14 +93,14 @@ class Method(ABC):
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Self:
-        """Return an instance with `params`, refusing names and values it does not know."""
+        """Return an instance with `params`, rejecting names and values it does not know."""
         method = cls(**cls.rename_params(params))
         method.validate()
         return method
 
     @classmethod
     def rename_params(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `params` under the names of this version, with a note in the log; unknown names are refused."""
+        """Return `params` under the names of this version, with a note in the log; unknown names are rejected."""
         known = cls.parameters()
         former = cls.former_names()
         renamed: dict[str, Any] = {}
@@ -143,7 +143,7 @@ class Method(ABC):
     # ---- the verbs
 
     def fit(self, train: Split, *, callbacks: Iterable[Callback] = (), checkpoint: Checkpoint | None = None) -> Self:
-        """Train on `train`, forgetting any earlier training. A resumable method goes on from `checkpoint`."""
+        """Train on `train`, forgetting any earlier training. A resumable method resumes from `checkpoint`."""
         self.validate()  # while nothing is forgotten yet
         vars(self).pop("model_", None)
         train = read_split(train)

@@ -1,7 +1,7 @@
 """What `fit`, `predict` and `explain` accept, brought into the one form that methods work on.
 
 Documents may come as a split, as rows of features or as texts; candidate labels as ids or as a mask. Each is checked
-here once, so that every method refuses the same thing with the same sentence.
+here once, so that every method rejects the same thing with the same message.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@
 The fields are all that is learned and all that is stored. A change makes a new object, so whatever a model prepares for
 predicting (a `cached_property`) belongs to exactly these fields and is dropped with them.
 
-`check` refuses a file of another version, a damaged one or an untrusted one in a sentence. Kernels index without bounds
-checks, so whatever they index with says what it must stay `below`. All numbers are finite, because a single NaN would
-spread to every score; an array in which NaN means that something does not exist is declared `with_gaps`.
+`check` rejects a file of another version, a damaged one or an untrusted one with a clear message. Kernels index without
+bounds checks, so whatever they index with says what it must stay `below`. All numbers are finite, because a single
+NaN would spread to every score; an array in which NaN means that something does not exist is declared `with_gaps`.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Parameter:
         )
 
     def parse(self, text: str) -> Any:
-        """The value that `text` stands for on a command line."""
+        """Return the value that `text` stands for on a command line."""
         if self.optional and text.lower() in ("none", ""):
             return None
         if self.type is bool:

@@ -1,6 +1,6 @@
 """Settings to start from: the declared defaults, a quick look, and the best run so far, fitted to a dataset.
 
-    presets("zestxml", n_labels=3416)   →   {"Default": {…}, "Quick look": {…}}
+    list_presets("zestxml", n_labels=3416)   →   {"Default": {…}, "Quick look": {…}}
 
 A preset holds every parameter of the method. Numbers that count labels never exceed the labels there are. A stored run
 may be of another version or edited by hand: `read_run_settings` uses what the method still allows.

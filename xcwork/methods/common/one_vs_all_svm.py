@@ -96,7 +96,7 @@ class BlockTrainer:
 
     @cached_property
     def no_positives(self) -> svm.LabelBlock:
-        """The solution for a label that no document carries, from which all others start."""
+        """The solution for a label that no document has, from which all others start."""
         n_documents = len(self.curvature)
         alpha = np.full(n_documents, 1 / n_documents, np.float32)
         X = sparse.csr_array(self.rows, shape=(n_documents, len(self.columns)))
@@ -149,6 +149,6 @@ class BlockTrainer:
 
 
 def _seed_generators(seed: int, labels: np.ndarray) -> np.ndarray:
-    """The state of one random generator a label, never zero."""
+    """Return the state of one random generator per label, never zero."""
     states = [np.random.SeedSequence((seed, int(label) + 1)).generate_state(1, np.uint64)[0] for label in labels]
     return np.array(states, np.uint64) | np.uint64(1)

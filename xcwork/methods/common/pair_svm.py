@@ -129,7 +129,7 @@ class PairBlockSolver:
             values,
             bias,
             filled,
-            shards_a_core=SHARDS_PER_CORE,
+            shards_per_core=SHARDS_PER_CORE,
         )
         return gather_filled(ids, values, filled, self.n_features), bias
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xcwork.compute.device import TABLE_SOURCES as DEVICES
+from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
 from xcwork.errors import DataError

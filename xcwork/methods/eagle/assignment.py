@@ -19,7 +19,7 @@ class GroupAssignment:
 
     train: Split
     embeddings: sparse.csr_array | None = None  # (n_labels, n_features); None where nothing was embedded
-    precision: float | None = None  # share of assigned labels that are true; None where the truth is not known
+    precision: float | None = None  # share of assigned labels that are true; None where the true labels are not known
 
 
 def group_documents(train: Split, params: Params) -> Split:

@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 
 from scipy import sparse
 
-from xcwork.compute.device import TABLE_SOURCES as DEVICES
+from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
 from xcwork.errors import DataError

@@ -23,7 +23,7 @@ class EagleModel(FittedModel):
 
     learner: Method
     embeddings: sparse.csr_array | None  # (n_labels of the training, n_features); None where nothing was embedded
-    precision: float | None  # share of assigned labels that are true; None where the truth is not known
+    precision: float | None  # share of assigned labels that are true; None where the true labels are not known
 
     def check(self) -> None:
         learner: Any = self.learner

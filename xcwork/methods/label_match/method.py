@@ -17,12 +17,12 @@ document without a known term gets no label. They differ in the weights d and r:
       idf(t)  = ln(1 + (N - N_t + ½) / (N_t + ½))
 
   Searching the documents for the label text instead, and idf over the label texts, both did worse on the training
-  part of pyseealso (P@1 54.0 and 52.2 against 56.2).
+  split of pyseealso (P@1 54.0 and 52.2 against 56.2).
 
 A split stores unit rows, so counts are recovered from them: divided by idf, the values of a row are proportional to its
 counts, and the smallest is taken to be a single occurrence. Features without a vectoriser count as if idf were one.
 
-Cost: nothing to train beyond counting; O(terms of x * labels that contain such a term) a document.
+Cost: nothing to train beyond counting; O(terms of x * labels that contain such a term) per document.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xcwork.compute.device import TABLE_SOURCES as DEVICES
+from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.methods.base import Capabilities, Method, param
 from xcwork.methods.common.checkpoints import Checkpoint

@@ -1,4 +1,4 @@
-"""Multi-head encoding: a few short heads in the place of one enormous output layer."""
+"""Multi-head encoding: a few short heads instead of one enormous output layer."""
 
 from xcwork.methods.multihead.method import MHC, MHP, MHS, Flat
 

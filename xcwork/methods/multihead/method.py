@@ -27,8 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import TABLE_SOURCES as DEVICES
-from xcwork.compute.device import resolve
+from xcwork.compute.device import DEVICES, resolve
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Method, param

@@ -43,7 +43,7 @@ from xcwork.methods.multihead.heads import (
 from xcwork.search import top_k_rows
 
 ROWS_PER_DRAW = 4096  # first weights drawn together; a multiple of 16 keeps the numbers those of one large draw
-WHOLE_MODEL_REMEDY = "explanations and embeddings need the whole model; use it outside of xcwork.compute.ranks.joined"
+WHOLE_MODEL_REMEDY = "explanations and embeddings need the whole model; use it outside of compute.ranks.join_ranks"
 
 
 class ShardedHeads(FlatHeads):

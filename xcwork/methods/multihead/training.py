@@ -127,7 +127,7 @@ def train_network(
 
 
 class NetworkTrainer:
-    """Steps of one network over the documents of one split; a `xcwork.methods.common.epochs.Trainer`."""
+    """Steps of one network over the documents of one split; a `xcwork.methods.common.epochs.EpochTrainer`."""
 
     def __init__(
         self,

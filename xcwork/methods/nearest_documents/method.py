@@ -7,7 +7,7 @@ The score of label l for document x is the similarity-weighted vote of its n nea
 so every score lies in [0, 1], and the share that one neighbour contributes is exact: that is the explanation.
 
 Cost: nothing to train; O(terms of x * average posting length) a document. Memory: the training matrix, one accumulator
-of the training documents a thread, and one block of votes. Cannot predict a label that no training document carries.
+of the training documents per thread, and one block of votes. Cannot predict a label that no training document has.
 A document that shares no term with any training document has no neighbours and gets no labels.
 """
 

@@ -42,7 +42,7 @@ class NearestDocumentsModel(FittedModel):
         parts = []
         for document, share in zip(votes.indices[has_label].tolist(), votes.data[has_label].tolist(), strict=True):
             name = str(document) if self.uids is None else self.uids[document]
-            parts.append(Part(f"training document {name}", "carries the label", share, {"document": document}))
+            parts.append(Part(f"training document {name}", "has the label", share, {"document": document}))
         return Explanation.from_parts(parts)
 
     def label_embeddings(self) -> sparse.csr_array:

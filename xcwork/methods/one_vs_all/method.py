@@ -8,9 +8,9 @@ reference that faster methods approximate. Weights too small to matter are dropp
 
 What keeps it affordable:
 
-- A label that no document carries has almost the same solution for all labels: w ≈ 0, b ≈ -1. It is computed once,
+- A label that no document has has almost the same solution for all labels: w ≈ 0, b ≈ -1. It is computed once,
   and every label starts from it, so only the documents near its few positives have to move.
-- Descent visits a working set; that it was enough is checked on all documents, for a block of labels at once.
+- Descent visits a working set; that it was enough is checked on all documents, for a block of labels together.
 - Features are renumbered by frequency while training, so that the weights used most share the processor's cache.
 
 The score is the margin itself, so a term contributes value * weight and the parts, with the bias, are exact. A label

@@ -1,4 +1,4 @@
-"""Popularity: every document gets the labels that training documents carry most often."""
+"""Popularity: every document gets the most frequent labels of the training documents."""
 
 from xcwork.methods.popularity.method import Popularity
 

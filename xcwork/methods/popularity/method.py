@@ -1,9 +1,9 @@
-"""Popularity: every document gets the labels that training documents carry most often.
+"""Popularity: every document gets the most frequent labels of the training documents.
 
-    s(x, l) = (training documents that carry l) / (training documents)
+    s(x, l) = (training documents that have l) / (training documents)
 
 It reads nothing of the document, so it shows what a method earns for knowing the label frequencies alone: a method
-that does not beat it has learned nothing. Cost: one count. It cannot predict a label that no training document carries.
+that does not beat it has learned nothing. Cost: one count. It cannot predict a label that no training document has.
 """
 
 from __future__ import annotations

@@ -35,5 +35,5 @@ class PopularityModel(FittedModel):
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         count = int(self.label_frequencies[label])
-        reason = f"carried by {count:,} of {self.n_documents:,} training documents"
+        reason = f"label of {count:,} of {self.n_documents:,} training documents"
         return Explanation.from_parts([Part(ANY_DOCUMENT, reason, count / self.n_documents)])

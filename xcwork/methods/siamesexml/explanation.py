@@ -200,4 +200,4 @@ class MemberReader:
         has_label = around.Y[:, [self.label]].toarray().ravel() > 0
         for document, share in zip(near[0].tolist(), shares[0].tolist(), strict=True):
             if document != MISSING and share and has_label[document]:
-                yield Part(f"training document {document}", "carries the label", weight * share, {"score": "documents"})
+                yield Part(f"training document {document}", "has the label", weight * share, {"score": "documents"})

@@ -25,7 +25,7 @@ from xcwork.sparse import fill_with_ones, normalise_rows
 
 log = logging.getLogger(__name__)
 
-SOURCES = ("svd", "pmi", "random")
+TABLE_SOURCES = ("svd", "pmi", "random")
 POWER_ITERATIONS = 3  # of the randomised decomposition
 MAX_COOCCURRENCES = 30_000_000  # of tokens, to be counted
 

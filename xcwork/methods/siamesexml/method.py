@@ -39,13 +39,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xcwork.compute.device import TABLE_SOURCES
+from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Method, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
-from xcwork.methods.siamesexml.initial_embeddings import SOURCES
+from xcwork.methods.siamesexml.initial_embeddings import TABLE_SOURCES
 from xcwork.methods.siamesexml.model import SiameseXMLModel
 from xcwork.methods.siamesexml.neighbourhood import GRAPHS, read_graphs
 from xcwork.methods.siamesexml.token_map import TokenMap
@@ -77,7 +77,7 @@ class SiameseXML(Method):
     search: str = param(
         "auto", "way to search: all vectors (exact) or a graph of them (hnsw)", choices=("auto", "exact", "hnsw")
     )
-    start: str = param("svd", "source of the first token embeddings", choices=SOURCES)
+    start: str = param("svd", "source of the first token embeddings", choices=TABLE_SOURCES)
     vectors: str | None = param(None, "file of word vectors to start from instead; sets the dimension")
     batch_size: int = param(1024, "number of labels in a batch of module I", low=1, advanced=True, formerly="batch")
     learning_rate: float = param(0.005, "step size of module I", low=1e-7, high=1.0, advanced=True, formerly="rate")
@@ -118,7 +118,7 @@ class SiameseXML(Method):
     validation: float = param(
         0.05, "share of the documents that validate", low=0.0, high=0.5, advanced=True, formerly="held_out"
     )
-    device: str = param("auto", "device of the tensors", choices=TABLE_SOURCES, advanced=True, at_prediction=True)
+    device: str = param("auto", "device of the tensors", choices=DEVICES, advanced=True, at_prediction=True)
 
     title = "SiameseXML"
     paper = "Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021"
@@ -165,7 +165,7 @@ class SiameseXML(Method):
         return model.count_cosines(split, bins)
 
 
-def make_supplement_params(**params: Any) -> SiameseXML:
+def make_supplement_variant(**params: Any) -> SiameseXML:
     """Return the variant of the paper's supplement: two searches, ReLU, N_ν, offline negatives, frozen tokens."""
     variant = {
         "graphs": "text,centroids",

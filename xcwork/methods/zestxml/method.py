@@ -36,7 +36,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from xcwork.compute.device import TABLE_SOURCES
+from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, DataError
 from xcwork.methods.base import Capabilities, Method, param
@@ -118,7 +118,7 @@ class ZestXML(Method):
         advanced=True,
         formerly="hidden",
     )
-    device: str = param("auto", "device on which XHTP counts", choices=TABLE_SOURCES, advanced=True)
+    device: str = param("auto", "device on which XHTP counts", choices=DEVICES, advanced=True)
 
     title = "ZestXML"
     paper = "Gupta et al., Generalized zero-shot extreme multi-label learning, KDD 2021"
