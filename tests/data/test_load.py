@@ -232,10 +232,10 @@ def test_a_source_is_resolved_without_being_read(tmp_path, reads, monkeypatch):
     ]
 
 
-def test_what_is_in_the_data_folder_goes_by_its_name(tmp_path):
+def test_what_is_in_the_data_folder_is_found_by_its_name_and_located_by_its_path(tmp_path):
     data = documents(tmp_path / "data" / "mine")
     source = resolve_source("mine", home=tmp_path)
-    assert (source.location, source.path) == ("mine", data.resolve())
+    assert (source.location, source.path) == (str(data.absolute()), data.resolve())
 
 
 @pytest.mark.parametrize("name", ["synthetic:n_labels=7", "pyseealso"])

@@ -74,7 +74,7 @@ def test_the_seed_decides_and_blocks_do_not(monkeypatch):
     whole = paired_bootstrap(a, b, seed=1)
     assert paired_bootstrap(a, b, seed=1) == whole
     assert paired_bootstrap(a, b, seed=2) != whole
-    monkeypatch.setattr("xcwork.metrics.significance._BLOCK", 100)
+    monkeypatch.setattr("xcwork.metrics.significance.COUNTS_PER_BLOCK", 100)
     in_blocks = paired_bootstrap(a, b, seed=1)
     assert (in_blocks.low, in_blocks.high) == pytest.approx((whole.low, whole.high))
 

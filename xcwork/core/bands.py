@@ -1,6 +1,6 @@
 """Bands of labels by how often they occur in training, and what each band contributes to P@k.
 
-A band never mixes two definitions, so there is one function a definition:
+A band never mixes two definitions, so there is one function per definition:
 
 - `absolute_bands`: head (more than 50 training documents), torso (6-50), tail (1-5), zero-shot (none).
 - `share_bands`: labels from the most frequent down; head are those that carry the first third of all training

@@ -29,7 +29,7 @@ MIN_MAPPED_BYTES = 2**31  # bytes
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A training part, a test part, and the labels and features both are expressed in."""
+    """A training split, a test split, and the labels and features both are expressed in."""
 
     name: str
     train: Split
@@ -51,7 +51,7 @@ class Dataset:
 
     @property
     def unseen_labels(self) -> np.ndarray:
-        """Ids of the labels that no training document carries."""
+        """Ids of the labels that no training document has."""
         return np.flatnonzero(self.train.label_frequencies == 0)
 
     @cached_property

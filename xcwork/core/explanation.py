@@ -94,7 +94,7 @@ class Explanation:
         return iter(self.parts)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a part, with the details a method adds as further columns."""
+        """Return one row per part, with the details a method adds as further columns."""
         import pandas as pd
 
         columns = ["document_term", "label_term", "value"]

@@ -64,7 +64,7 @@ class Split:
 
     @cached_property
     def label_frequencies(self) -> np.ndarray:
-        """How many documents carry each label, (n_labels,) int64."""
+        """How many documents have each label, (n_labels,) int64."""
         return np.bincount(self.Y.indices, minlength=self.n_labels)
 
     @cached_property

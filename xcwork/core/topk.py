@@ -108,7 +108,7 @@ class TopK:
         return str(label) if self.labels is None else self.labels.names[label]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a prediction: document, rank, label id, label name, score."""
+        """Return one row per prediction: document, rank, label id, label name, score."""
         import pandas as pd
 
         document, slot = np.nonzero(self.ids != MISSING)

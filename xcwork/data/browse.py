@@ -18,7 +18,7 @@ GOLDEN_SHARE = (5**0.5 - 1) / 2  # steps of this share of a circle spread evenly
 
 
 def find_documents(split: Split, *, search: str = "", label: int | None = None) -> np.ndarray:
-    """Rows of the documents that carry `label` and whose text, uid or label names contain `search`, whatever the case.
+    """Return the rows of documents that have `label` and whose text, uid or label names contain `search` in any case.
 
     O(characters of all texts), without an index: a tenth of a second for fifty thousand documents.
     """

@@ -60,7 +60,7 @@ class DatasetEntry:
 class DatasetSource:
     """A dataset that was found but not read yet."""
 
-    location: str  # a name, or an absolute path, that `resolve_source` understands in every working directory
+    location: str  # a built-in name, or an absolute path: `resolve_source` understands it in every working directory
     home: Path
     options: Mapping[str, Any]  # of the reader or of the built-in dataset; stored options of an upload are among them
     path: Path | None = None  # without links; None: built in
@@ -130,17 +130,11 @@ def resolve_source(source: str | Path, *, home: Path | None = None, **options: A
         if unknown := sorted(set(options) - {"vectorizer"}):
             raise ConfigError(f"pyseealso has no option {unknown[0]!r}; it has vectorizer")
         return DatasetSource(str(source), home, options, groups=groups)
-    given = Path(source).expanduser()
-    location = str(given.absolute()) if given.exists() else str(source)
-    path = _find_path(source, home)
+    location = _find_location(source, home)
+    path = location.resolve()
     options = _read_stored_options(path) | options
     reader = choose_reader(path, options.pop("format", None))
-    return DatasetSource(location, home, options, path, reader, groups)
-
-
-def check_source(source: str | Path, *, home: Path | None = None, format: str | None = None) -> None:
-    """Reject what `load_dataset` could not even begin to read; nothing is read for that."""
-    resolve_source(source, home=home, **({} if format is None else {"format": format}))
+    return DatasetSource(str(location), home, options, path, reader, groups)
 
 
 def list_datasets(home: Path | None = None) -> list[DatasetEntry]:
@@ -187,12 +181,12 @@ def _read_stored_options(path: Path) -> dict[str, Any]:
     return stored if isinstance(stored, dict) else {}
 
 
-def _find_path(source: str | Path, home: Path) -> Path:
-    """Return the path of `source`, which may be the name of something in the data folder."""
+def _find_location(source: str | Path, home: Path) -> Path:
+    """Return the absolute path of `source`, which may be the name of something in the data folder."""
     given = Path(source).expanduser()
     for path in (given, home / "data" / given):
         if path.exists():
-            return path.resolve()
+            return path.absolute()
     names = [entry.name for entry in list_datasets(home)]
     raise DataError(
         f"there is no dataset {str(source)!r}",

@@ -16,7 +16,7 @@ from xcwork.metrics.ranking import KS, Placement
 def band_table(placement: Placement, bands: Bands, ks: Sequence[int] = KS) -> dict[str, dict[str, float]]:
     """Per band: how many labels and test positives, and for every k hits, contribution to P@k and recall in percent.
 
-    `recall@k` is micro: of the band's true labels in the test part, the share that stands among the first k.
+    `recall@k` is micro: of the band's true labels in the test split, the share that stands among the first k.
     """
     size = len(bands.names)
     labels = np.bincount(bands.of_label, minlength=size)

@@ -18,7 +18,7 @@ bootstrap. `coverage@k` alone is counted over labels: those found at least once,
 
 Rules: a missing slot is wrong; P@k divides by k, never by the number of labels returned; a document without true
 labels counts as 0 wherever the denominator is 1. PSP is a ratio of sums, so it cannot exceed 100; PSnDCG is pyxclib's
-form. Cost: the lookup, O(n_documents * k), then O(true labels) a metric.
+form. Cost: the lookup, O(n_documents * k), then O(true labels) per metric.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ DEFINITIONS = {
 
 
 class Ratio(NamedTuple):
-    """A metric before it is summed up: one numerator and one denominator a document."""
+    """A metric before it is summed up: one numerator and one denominator per document."""
 
     numerator: np.ndarray  # (n_documents,)
     denominator: np.ndarray  # (n_documents,)
@@ -121,7 +121,7 @@ def place(topk: TopK, truth: sparse.sparray) -> Placement:
 def document_ratios(placement: Placement, inverse_propensity: np.ndarray, ks: Sequence[int] = KS) -> dict[str, Ratio]:
     """Numerators and denominators of every metric that is a ratio of sums, for every k, keyed `P@1` and so on."""
     gains = _gains(placement, inverse_propensity)
-    ratios = [_ratios_at(placement, gains, k) for k in _checked(ks)]
+    ratios = [_ratios_at(placement, gains, k) for k in _check_ks(ks)]
     return {key: ratio for at_k in ratios for key, ratio in at_k.items()}
 
 
@@ -140,7 +140,7 @@ def _gains(placement: Placement, inverse_propensity: np.ndarray) -> _Gains:
     order = np.argsort(-inverse_propensity, kind="stable")  # (n_labels,), rarest first
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
-    # Document and position in one number: sorting those is many times quicker than sorting by two keys.
+    # Document and position in one number: sorting those is many times faster than sorting by two keys.
     best = np.sort(documents * len(order) + position[labels]) % max(len(order), 1)
     best_rank = np.arange(1, len(labels) + 1) - placement.truth.indptr[documents]
     return _Gains(
@@ -180,8 +180,8 @@ def _ratios_at(placement: Placement, gains: _Gains, k: int) -> dict[str, Ratio]:
 
 
 def coverage(placement: Placement, k: int) -> float:
-    """Percent of the labels in the truth that are found at least once among the first k."""
-    # Marking beats np.unique by far, and one byte a label is little beside a model.
+    """Return the percentage of the labels in the truth that are found at least once among the first k."""
+    # Marking beats np.unique by far, and one byte per label is little beside a model.
     occurring, found = np.zeros((2, placement.truth.shape[1]), dtype=bool)
     occurring[placement.truth.indices] = True
     found[placement.truth.indices[placement.ranks <= k]] = True
@@ -208,7 +208,7 @@ def evaluate_topk(
 ) -> dict[str, float]:
     """Return every metric for every k, in percent, of ready-made predictions.
 
-    `frequencies` (n_labels,) and `n_train` describe the *training* part: they, with `propensity`, decide what a rare
+    `frequencies` (n_labels,) and `n_train` describe the *training* split: they, with `propensity`, decide what a rare
     label is.
     """
     return evaluate_placement(place(topk, truth_Y), inverse_propensities(frequencies, n_train, propensity), ks)
@@ -238,7 +238,7 @@ def curves(placement: Placement) -> dict[str, list[float]]:
     return {"k": ks.tolist()} | {name: (100.0 * values).tolist() for name, values in columns.items()}
 
 
-def _checked(ks: Sequence[int]) -> Sequence[int]:
+def _check_ks(ks: Sequence[int]) -> Sequence[int]:
     if not ks or min(ks) < 1:
         raise ConfigError(f"the k of a metric must be at least 1, got {list(ks)}")
     return ks

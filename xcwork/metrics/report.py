@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.bands import Bands, absolute_bands, share_bands, shot_bands
+from xcwork.core.bands import absolute_bands, share_bands, shot_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.propensity import Propensity, inverse_propensities
 from xcwork.core.split import Split
@@ -29,7 +29,7 @@ from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import DataError
 from xcwork.export import html
 from xcwork.metrics.by_band import band_table
-from xcwork.metrics.ranking import KS, curves, evaluate_placement, place
+from xcwork.metrics.ranking import HEADLINE_METRICS, KS, curves, evaluate_placement, place
 from xcwork.progress import Callback, listening
 from xcwork.sparse import keep_entries
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from xcwork.core.protocols import Predictor
 
 Table = dict[str, dict[str, float]]
-LARGEST = 1e300  # figures beyond it are no measurement, and no format holds them
+MAX_FIGURE = 1e300  # figures beyond it are no measurement, and no format holds them
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +69,13 @@ class EvalReport:
     topk: TopK | None = field(default=None, repr=False)  # not part of `to_dict`: predictions have a file of their own
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: percentages with two decimals, and the same values in full precision under `exact`."""
+        """Return the report for JSON: percentages with two decimals, and in full precision under `exact`."""
         exact = {name: getattr(self, name) for name in _ROUNDED}
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("topk", "propensity")}
         constants = {"A": self.propensity.A, "B": self.propensity.B, "source": self.propensity.source}
         return {
             **plain,
-            **{name: _rounded(value) for name, value in exact.items()},
+            **{name: _round_figures(value) for name, value in exact.items()},
             "propensity": constants,
             "exact": exact,
         }
@@ -95,7 +95,7 @@ class EvalReport:
         return cls(**values, topk=topk)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric, one column a ranking: all, seen and unseen labels."""
+        """Return one row per metric, one column per ranking: all, seen and unseen labels."""
         import pandas as pd
 
         columns = {"all": self.metrics, "seen": self.seen, "unseen": self.unseen}
@@ -103,7 +103,7 @@ class EvalReport:
         return pd.DataFrame({"metric": list(self.metrics)} | values)
 
     def bands_frame(self) -> pd.DataFrame:
-        """Return one row a band of every definition, with its contribution to P@k and its recall."""
+        """Return one row per band of every definition, with its contribution to P@k and its recall."""
         import pandas as pd
 
         tables = {**self.bands, "shots": self.shots}
@@ -134,7 +134,7 @@ class EvalReport:
             ]
             for metric in shown
         ]
-        # Without a true label in the test part a recall of 0 would look like a failure.
+        # Without a true label in the test split a recall of 0 would look like a failure.
         bands = [
             [band, row["labels"], row["test_positives"], row["recall@5"], html.Bar(row["recall@5"] / 100)]
             for band, row in self.bands.get("absolute", {}).items()
@@ -151,8 +151,7 @@ class EvalReport:
 
 
 _ROUNDED = ("metrics", "seen", "unseen", "shots", "bands")
-_FIGURES = tuple(f"{name}@{k}" for name in ("P", "nDCG", "PSP") for k in (1, 3, 5))
-_OF_A_BAND = ("labels", "test_positives", "hits@5", "recall@5", "contribution@5")
+_BAND_FIGURES = ("labels", "test_positives", "hits@5", "recall@5", "contribution@5")
 
 
 def _check(values: dict[str, Any]) -> None:
@@ -160,16 +159,16 @@ def _check(values: dict[str, Any]) -> None:
     numbers = [values[name] for name in ("predict_seconds", "predict_ms_per_document")]
     numbers += [values["propensity"].A, values["propensity"].B]
     for scope in ("metrics", "seen", "unseen"):
-        numbers += [values[scope][figure] for figure in _FIGURES] + list(values[scope].values())
+        numbers += [values[scope][figure] for figure in HEADLINE_METRICS] + list(values[scope].values())
     for table in (values["shots"], *values["bands"].values()):
-        numbers += [row[figure] for row in table.values() for figure in _OF_A_BAND]
+        numbers += [row[figure] for row in table.values() for figure in _BAND_FIGURES]
         numbers += [number for row in table.values() for number in row.values()]
     numbers += [number for curve in values["curves"].values() for number in curve]
     numbers += list(values["diagnostics"].values())
     counts = [value for name, value in values.items() if name == "k" or name.startswith("n_")]
     texts = [values["method"], values["dataset"], values["propensity"].source, values["definitions"]["absolute"]]
     texts += [*values["definitions"].values(), *values["notes"].values(), *values["notes"]]
-    if not all(type(number) in (int, float) and not abs(number) > LARGEST for number in (*numbers, *counts)):
+    if not all(type(number) in (int, float) and not abs(number) > MAX_FIGURE for number in (*numbers, *counts)):
         raise ValueError("a figure is not a number")
     if not all(type(count) is int for count in counts) or not all(isinstance(text, str) for text in texts):
         raise ValueError("a count or a text is something else")
@@ -182,7 +181,7 @@ def _check(values: dict[str, Any]) -> None:
 
 
 def evaluate(method: Predictor, dataset: Dataset, *, k: int = 100, callbacks: Iterable[Callback] = ()) -> EvalReport:
-    """Predict and measure the test part: the `k` best labels of every document (never fewer than the metrics need)."""
+    """Predict and measure the test split: the `k` best labels of every document (never fewer than the metrics need)."""
     test, frequencies = dataset.test, dataset.train.label_frequencies
     q = inverse_propensities(frequencies, len(dataset.train), dataset.propensity)
     k, notes = max(k, *KS), dict[str, str]()
@@ -218,7 +217,7 @@ def evaluate(method: Predictor, dataset: Dataset, *, k: int = 100, callbacks: It
         shots=band_table(placement, shots),
         bands={name: band_table(placement, bands) for name, bands in schemes.items()},
         curves=curves(placement),
-        definitions=_definitions({**schemes, "shots": shots}),
+        definitions={name: bands.definition for name, bands in {**schemes, "shots": shots}.items()},
         notes=notes,
         diagnostics=diagnostics,
         predict_seconds=seconds,
@@ -258,7 +257,7 @@ def _without_untrained(topk: TopK, frequencies: np.ndarray, notes: dict[str, str
 def _seen(
     method: Predictor, test: Split, topk: TopK, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
 ) -> tuple[dict[str, float], int]:
-    """Metrics among the labels with a training document, and the number of documents they are averaged over."""
+    """Return the metrics among labels with a training document, and how many documents they are averaged over."""
     truth, rows = _truth_among(test.Y, frequencies > 0)
     if len(rows) == 0:
         notes["seen"] = "no test document has a label that occurs in training"
@@ -273,7 +272,7 @@ def _seen(
 def _unseen(
     method: Predictor, test: Split, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
 ) -> tuple[dict[str, float], int]:
-    """Metrics among the labels without a training document, and the number of documents they are averaged over."""
+    """Return the metrics among labels without a training document, and how many documents they are averaged over."""
     truth, rows = _truth_among(test.Y, frequencies == 0)
     if not (frequencies == 0).any():
         notes["unseen"] = "every label occurs in training"
@@ -299,11 +298,7 @@ def _nothing(q: np.ndarray) -> dict[str, float]:
     return evaluate_placement(place(TopK.empty(0, 1), sparse.csr_array((0, len(q)))), q)
 
 
-def _definitions(schemes: dict[str, Bands]) -> dict[str, str]:
-    return {name: bands.definition for name, bands in schemes.items()}
-
-
-def _rounded(value: Any) -> Any:
+def _round_figures(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
+        return {key: _round_figures(item) for key, item in value.items()}
     return round(value, 2) if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""Is one run better than another, or was the test part kind to it?
+"""Is one run better than another, or was the test split kind to it?
 
 Both runs are measured on the same documents, so documents are resampled in pairs: draw as many documents as there
 are, with repetition, and take the difference of the two metrics on that draw. The middle 95 % of many such differences
@@ -25,7 +25,7 @@ from xcwork.metrics.ranking import KS, document_ratios, place
 if TYPE_CHECKING:
     import pandas as pd
 
-_BLOCK = 4_000_000  # counts held at once
+COUNTS_PER_BLOCK = 4_000_000  # held together
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def paired_bootstrap(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Difference:
-    """Return the difference between two runs from one value a document each, such as P@5, with its bootstrap interval.
+    """Return the difference between two runs from their values per document, such as P@5, with its bootstrap interval.
 
     Without `denominator` the means are compared; with it (PSP@k) the ratios of sums.
     """
@@ -62,7 +62,7 @@ def paired_bootstrap(
     if a.ndim != 1 or a.shape != b.shape:
         raise DataError(
             f"the runs must have one value for each of the same documents, got shapes {a.shape} and {b.shape}",
-            remedy="evaluate both runs on the same test part",
+            remedy="evaluate both runs on the same test split",
         )
     below = np.ones(len(a)) if denominator is None else np.asarray(denominator, dtype=np.float64)
     return differences((a - b)[:, None], below[:, None], n_resamples, confidence, seed)[0]
@@ -78,7 +78,7 @@ def compare(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Both runs' metrics on the test part, their difference (a - b), its interval and whether it is significant."""
+    """Return both runs' test metrics, their difference (a - b), its interval and whether it is significant."""
     import pandas as pd
 
     q = inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
@@ -111,32 +111,32 @@ def differences(
             f"a bootstrap needs at least 1 resample and a confidence between 0 and 1, got {n_resamples}, {confidence}"
         )
     n_documents = len(above)
-    draws = _resampled(above, below, n_resamples, seed)  # (n_resamples, n_metrics)
+    draws = _resample_ratios(above, below, n_resamples, seed)  # (n_resamples, n_metrics)
     low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     # Counting the observed sample as one more draw keeps the p-value of a finite bootstrap above zero.
     sides = np.minimum((draws <= 0).sum(axis=0), (draws >= 0).sum(axis=0))
     p_values = np.minimum(1.0, 2.0 * (sides + 1) / (n_resamples + 1))
-    observed = _ratio(above.sum(axis=0), below.sum(axis=0))
+    observed = _divide_sums(above.sum(axis=0), below.sum(axis=0))
     return [
         Difference(float(d), float(lo), float(hi), float(p), bool(lo > 0 or hi < 0), confidence, n_documents)
         for d, lo, hi, p in zip(observed, low, high, p_values, strict=True)
     ]
 
 
-def _resampled(above: np.ndarray, below: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+def _resample_ratios(above: np.ndarray, below: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     n_documents = len(above)
     if n_documents == 0:
         return np.zeros((n_resamples, above.shape[1]))
     rng = np.random.default_rng(seed)
-    draws, block = [], max(1, _BLOCK // n_documents)
+    draws, block = [], max(1, COUNTS_PER_BLOCK // n_documents)
     for start in range(0, n_resamples, block):
         size = min(block, n_resamples - start)
         chosen = rng.integers(n_documents, size=(size, n_documents))
         # Row by row, because the counts of one draw fit into the processor's cache and those of a block do not.
         counts = np.stack([np.bincount(draw, minlength=n_documents) for draw in chosen]).astype(np.float64)
-        draws.append(_ratio(counts @ above, counts @ below))
+        draws.append(_divide_sums(counts @ above, counts @ below))
     return np.vstack(draws)
 
 
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+def _divide_sums(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     return np.divide(above, below, out=np.zeros_like(above, dtype=np.float64), where=below > 0)

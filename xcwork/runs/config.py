@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from xcwork.errors import ConfigError, RunError
-from xcwork.paths import home as default_home
 from xcwork.runs.status import now
 from xcwork.storage.atomic import write_json
 
@@ -60,7 +59,7 @@ def new_config(
         "created": now(),
         "method": method,
         "params": resolved,
-        "data": locate(data, home, options.get("format")),
+        "data": locate(data, home, options),
         "data_options": options,
         "dataset": None,
         "seed": resolved["seed"],
@@ -114,23 +113,18 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     write_json(folder / CONFIG_FILE, dict(config))
 
 
-def locate(data: str | Path, home: Path | None = None, format: str | None = None) -> str:
+def locate(data: str | Path, home: Path | None = None, options: Mapping[str, Any] | None = None) -> str:
     """Return the data source as a worker finds it from any working directory: a built-in name or an absolute path.
 
     A name of the data folder of `home` becomes its path; what `load_dataset` could not begin to read is rejected.
     """
-    from xcwork.data.load import BUILT_IN, check_source
+    from xcwork.data.load import resolve_source
 
     text = str(data)
     if text != text.encode("utf-8", "replace").decode("utf-8"):
         raise RunError(f"the name {text!r} is not valid UTF-8, so a run cannot record it; rename the file or folder")
-    if text.partition(":")[0] in BUILT_IN:
-        return text
-    home = default_home() if home is None else home
     try:
-        check_source(text, home=home, format=format)
-        given = Path(text).expanduser()
-        return str(given.absolute() if given.exists() else (home / "data" / given).absolute())
+        return resolve_source(text, home=home, **(options or {})).location
     except OSError as refusal:  # a name that is too long, a folder that may not be read
         raise RunError(f"{text[:80]!r} cannot be looked up ({refusal.strerror}); check the path") from None
 

@@ -23,8 +23,10 @@ from xcwork.runs.store import Run
 
 IDLE_MB = 310.0  # a worker that has loaded what all methods need
 REFERENCES = Path(__file__).with_name("measured_costs.json")
-NARROWEST, WIDEST = 1.3, 5.0  # factors by which the true time may differ
-SIMILAR, MUCH = 1.25, 20.0  # factors between sizes: up to this they are alike, from this on one is much larger
+MIN_SPREAD = 1.3  # factor by which the true time may differ
+MAX_SPREAD = 5.0
+MAX_SIMILAR_RATIO = 1.25  # of the sizes of two datasets that are alike
+MIN_MUCH_RATIO = 20.0  # from here on one is much larger
 REPEATED = ("epochs",)  # parameters that repeat the work
 
 
@@ -116,7 +118,7 @@ def estimate(
     repeats = math.prod(_repeats(nearest, params, name) for name in REPEATED)
     seconds = _grown(nearest.seconds, base_seconds, ratio * repeats)
     apart = _apart(nearest.work, work) + 0.2 * _differing(nearest, params) + (0.0 if nearest.here else 0.5)
-    spread = min(NARROWEST * math.exp(0.4 * apart), WIDEST)
+    spread = min(MIN_SPREAD * math.exp(0.4 * apart), MAX_SPREAD)
     memory = _grown(alike.memory_mb, base_mb, extent / alike.extent)
     return Estimate(seconds, seconds / spread, seconds * spread, memory, _basis(nearest, params, ratio))
 
@@ -160,8 +162,8 @@ def _basis(measured: Measurement, params: Mapping[str, Any], ratio: float) -> st
     changes = _differing(measured, params)
     notes = [f"from {where} on {measured.data}"]
     factor = max(ratio, 1 / ratio)
-    if factor > SIMILAR:
-        notes.append(f"a {'much ' if factor > MUCH else ''}{'smaller' if ratio > 1 else 'larger'} dataset")
+    if factor > MAX_SIMILAR_RATIO:
+        notes.append(f"a {'much ' if factor > MIN_MUCH_RATIO else ''}{'smaller' if ratio > 1 else 'larger'} dataset")
     if changes:
         notes.append(f"{changes} setting{'s' if changes > 1 else ''} changed since")
     return ", ".join(notes)

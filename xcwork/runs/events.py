@@ -1,4 +1,4 @@
-"""`metrics.jsonl`: one JSON object a line, only ever appended to.
+"""`metrics.jsonl`: one JSON object per line, only ever appended to.
 
 A kill can cut the last line short. The reader leaves out what is not a complete object, and the writer starts a fresh
 line when the file does not end with one, so a torn line costs that one event and nothing else.

@@ -28,7 +28,8 @@ from xcwork.search.graph_check import check_graph
 from xcwork.search.index import EXACT_BELOW, Index
 from xcwork.storage.atomic import new_folder, write_json
 
-GRAPH_FILE, SETTINGS_FILE = "graph.bin", "index.json"
+GRAPH_FILE = "graph.bin"
+SETTINGS_FILE = "index.json"
 SETTINGS = ("space", "M", "ef_construction", "ef", "seed", "threads")
 ADDED_AT_ONCE = 5_000
 KEPT_PER_RESULT = 4  # vectors that a walk keeps in mind for each one it is asked for

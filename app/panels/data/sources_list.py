@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -67,15 +66,12 @@ def choose_path() -> None:
             return
     if not given.strip():
         raise DataError("there is no path", remedy="type where the file or folder is")
-    from xcwork.data.load import check_source
-    from xcwork.options import parse_pairs
+    from xcwork.data.load import resolve_source
+    from xcwork.options import parse_data_options, parse_pairs
 
     pairs = parse_pairs(options.split(), "options")
-    there = Path(given.strip()).expanduser()
-    # The worker looks from elsewhere, so a path that leads somewhere from here becomes absolute.
-    data = there.absolute() if there.exists() else given.strip()
-    check_source(data, format=pairs.get("format"))
-    open_source(Source.from_data(data, pairs))
+    # The worker looks from elsewhere, which is why the location is absolute.
+    open_source(Source.from_data(resolve_source(given.strip(), **parse_data_options(options.split())).location, pairs))
 
 
 def generate_dataset() -> None:

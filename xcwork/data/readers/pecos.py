@@ -1,10 +1,10 @@
 """PECOS folders: `X.trn.npz`, `Y.trn.npz`, `X.tst.npz`, `Y.tst.npz`, matrices as scipy stores them.
 
-X may also lie in one subfolder such as `tfidf-attnxml`. Optional: `X.trn.txt`, `X.tst.txt` (texts, one a line) and
-`Z.all.txt` or `output-items.txt` (label texts, one a line). Where X is missing, or with `features="text"`, the texts
+X may also lie in one subfolder such as `tfidf-attnxml`. Optional: `X.trn.txt`, `X.tst.txt` (texts, one per line) and
+`Z.all.txt` or `output-items.txt` (label texts, one per line). Where X is missing, or with `features="text"`, the texts
 are turned into features.
 
-An npz file is a zip of arrays; every array header is held against the size of its zip entry before it is loaded, and
+An npz file is a zip of arrays; every array header is checked against the size of its zip entry before it is loaded, and
 nothing in it can run code.
 """
 

@@ -3,8 +3,8 @@
 `trn_X_Xf.txt` and `trn_X_Y.txt` (features and labels of the training documents) are needed, `tst_*` are the test split.
 Optional: `lbl_X_Xf.txt` (label features in the columns of the documents; also called `Yf.txt`), `Xf.txt` (names of the
 features), `Y.txt` (names of the labels), `filter_labels_train.txt` and `filter_labels_test.txt` (pairs `row label` that
-must not be predicted), or the same as a matrix in `pos_trn_tst.txt`; `trn_X.txt`, `tst_X.txt` (texts, one a line), also
-in a folder `raw`.
+must not be predicted), or the same as a matrix in `pos_trn_tst.txt`; `trn_X.txt`, `tst_X.txt` (texts, one per line),
+also in a folder `raw`.
 """
 
 from __future__ import annotations

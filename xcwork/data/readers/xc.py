@@ -1,7 +1,7 @@
-"""XC-repository text: a header `N F L`, then one document a line, `l1,l2 f:v f:v`.
+"""XC-repository text: a header `N F L`, then one document per line, `l1,l2 f:v f:v`.
 
 Either one file, or a folder with `train.txt` and `test.txt` (or `*_train.txt` and `*_test.txt`), gzipped or not.
-Optional beside them: `Y.txt` and `Xf.txt`, the names of labels and features, one a line, and in a folder
+Optional beside them: `Y.txt` and `Xf.txt`, the names of labels and features, one per line, and in a folder
 `filter_labels_train.txt` and `filter_labels_test.txt`, pairs `row label` that must not be predicted.
 """
 
