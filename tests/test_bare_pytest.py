@@ -12,7 +12,7 @@ from tests.support.paths import ROOT
 
 
 def test_files_of_one_name_in_two_folders_are_collected_together() -> None:
-    twins = ["tests/test_training.py", "tests/browser/test_training.py"]
+    twins = ["tests/cli/test_errors.py", "tests/analysis/test_errors.py"]
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", *twins]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

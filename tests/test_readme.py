@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,24 @@ def test_every_command_it_shows_exists() -> None:
 def test_every_file_it_links_to_exists() -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_names_and_parameters_in_all_texts_exist() -> None:
+    from xcwork.methods.registry import METHODS, method_class
+
+    files = [ROOT / "README.md", ROOT / "SECURITY.md"]
+    files += [file for folder in ("data", "docs", "benchmarks", "notebooks") for file in (ROOT / folder).glob("*.md")]
+    texts = "\n".join(file.read_text("utf-8") for file in files)
+    names = set(re.findall(r"\bxcwork(?:\.[A-Za-z_]\w*)+", texts))
+    assert names
+    for name in names:
+        pkgutil.resolve_name(name)
+    settings = set(re.findall(r"--set (\w+)=", texts))
+    assert settings
+    assert settings <= {parameter for method in METHODS for parameter in method_class(method).parameters()}
+    paths = set(re.findall(r"\b(?:xcwork|app|tests|benchmarks|scripts)/[\w/]+\.\w+", texts))
+    assert paths
+    assert not [path for path in paths if not (ROOT / path).exists()]
 
 
 @pytest.mark.slow

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.support.paths import ROOT
 from xcwork.core.dataset import Dataset
 from xcwork.data.load import load_dataset
 from xcwork.data.readers import FORMATS
 
-README = (Path(__file__).parents[2] / "data" / "README.md").read_text()
+README = (ROOT / "data" / "README.md").read_text()
 
 
 def examples(section: str) -> list[str]:

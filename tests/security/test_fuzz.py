@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from tests.support.fuzzing import samples
 from tests.support.fuzzing.hunting import Finding, Tally, feed, lay_out, limited, walk, warm_up
 from tests.support.fuzzing.targets import Config, Models, Readers, Runs, Target
+from xcwork.errors import XcworkError
+from xcwork.methods.base import Method
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # numpy warns of some of the headers we break
 FINDINGS = Path(__file__).parent / "findings"
@@ -91,3 +94,15 @@ def test_what_was_found_once_is_refused_now(path: Path, targets: dict[str, Targe
             tally,
         )
     assert not [found.what for found in tally.findings]
+
+
+@pytest.mark.parametrize("path", sorted(FINDINGS.glob("model-*.json")), ids=lambda path: path.stem)
+def test_a_model_that_was_found_has_the_present_fields(path: Path, tmp_path: Path) -> None:
+    """Otherwise it would be refused for its field names, before anything looks at its defect."""
+    lay_out(tmp_path / "model", Finding.read(path).files)
+    message = ""
+    try:
+        Method.load(tmp_path / "model")
+    except XcworkError as refusal:
+        message = str(refusal)
+    assert not re.search("is missing|is unknown here", message)

@@ -1,4 +1,4 @@
-"""A test part in the terms of a model that was trained on other data."""
+"""A test split in the terms of a model that was trained on other data."""
 
 from __future__ import annotations
 

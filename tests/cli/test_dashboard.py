@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.paths import ROOT
 from xcwork.cli import app, bench, demo
 from xcwork.methods import names
 from xcwork.runs import jobs
@@ -49,7 +50,7 @@ def test_the_dashboard_is_streamlit_on_the_loopback_address(server: dict[str, An
     assert code == 0
     command = server["command"]
     assert command[:5] == [sys.executable, "-P", "-m", "streamlit", "run"]
-    assert Path(command[5]) == Path(__file__).resolve().parents[1] / "app" / "main.py"
+    assert Path(command[5]) == ROOT / "app" / "main.py"
     settings = dict(zip(command[6::2], command[7::2], strict=True))
     assert settings["--server.address"] == "127.0.0.1"
     assert settings["--server.port"] == str(port)
