@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from xcwork.kernels import svm
+from xcwork.sparse import Rows
 
 N, D = 120, 30
 
@@ -18,7 +19,7 @@ def problem(seed: int = 0, n_labels: int = 3):
     X.data -= 0.2
     scores = X @ rng.normal(size=(D, n_labels)) + 0.3 * rng.normal(size=(N, n_labels))
     positive = np.ascontiguousarray((scores > np.quantile(scores, 0.8, axis=0)).T)
-    rows = svm.Rows(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64))
+    rows = Rows(X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64))
     block = svm.LabelBlock(
         np.zeros((n_labels, D), np.float32),
         np.zeros(n_labels, np.float32),

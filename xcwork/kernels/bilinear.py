@@ -19,9 +19,8 @@ from xcwork.kernels.topk import push_entry, sort_best_first
 from xcwork.sparse import Rows
 
 MIN_LABELS_TO_CLEAR_TOUCHED = 100_000  # from here on it is faster to clear what a document touched than everything
-MIN_LAZY_PRODUCT_SHARE = (
-    1e-6  # a product of weight and label value below this never brings a label into the lazy shortlist
-)
+# A product of weight and label value below this never brings a label into the lazy shortlist.
+MIN_LAZY_PRODUCT_SHARE = 1e-6
 
 
 class BilinearDocuments(NamedTuple):

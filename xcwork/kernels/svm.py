@@ -27,7 +27,6 @@ import numpy as np
 from numba import njit, prange
 
 from xcwork.kernels.topk import push_entry
-from xcwork.sparse import Rows as Rows  # kernels compiled by earlier versions lie in numba's cache under this name
 
 DOCUMENTS_PER_CHUNK = 64  # documents scored together, so that their margins stay in the cache
 MAX_EXTRA_VIOLATORS = 500  # violators that a working set takes beyond the number of documents that are in it anyway

@@ -16,10 +16,9 @@ from numba import njit
 from xcwork.kernels.svm import LabelBlock, add_row, descend_documents, solve_block, turn_positive
 from xcwork.kernels.svm_gram import compute_gram, descend_gram
 
-MAX_PASSES = 5  # of descent between two looks at all documents
-START_TOLERANCE_DIVISOR = (
-    100  # the common start is solved this much better: it is solved once, and then has fewer documents with α > 0
-)
+PASSES_PER_ROUND = 5  # of descent between two looks at all documents
+# The common start is solved this much better: it is solved once, and then has fewer documents with α > 0.
+START_TOLERANCE_DIVISOR = 100
 MIN_TOLERANCE = 1e-5  # no tolerance below this is above rounding error
 
 
@@ -72,14 +71,14 @@ def solve_from_negatives(rows, n_features, positive, C, tolerance, max_rounds, r
         add_row(rows, i, -start.alpha[0, i], start.weights[0])
     start.bias[0] = -1
     solve_block(
-        rows, curvature, start, C, max(tolerance / START_TOLERANCE_DIVISOR, MIN_TOLERANCE), MAX_PASSES, max_rounds
+        rows, curvature, start, C, max(tolerance / START_TOLERANCE_DIVISOR, MIN_TOLERANCE), PASSES_PER_ROUND, max_rounds
     )
     block = _make_block(n_labels, n_features, n_documents, random)
     for label in range(n_labels):
         block.weights[label], block.bias[label] = start.weights[0], start.bias[0]
         block.alpha[label] = start.alpha[0]
         turn_positive(rows, block, label, np.flatnonzero(positive[label]))
-    solve_block(rows, curvature, block, C, tolerance, MAX_PASSES, max_rounds)
+    solve_block(rows, curvature, block, C, tolerance, PASSES_PER_ROUND, max_rounds)
     return block.weights, block.bias
 
 

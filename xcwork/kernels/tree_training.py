@@ -10,9 +10,8 @@ from numba import njit
 
 from xcwork.sparse import Rows
 
-FEATURES_PER_SORTED_ENTRY = (
-    30  # sorting the entries of a node is faster than a look at all features, when it has 30 times fewer
-)
+# Sorting the entries of a node is faster than a look at all features, when it has 30 times fewer.
+FEATURES_PER_SORTED_ENTRY = 30
 
 
 @njit(cache=True, nogil=True)

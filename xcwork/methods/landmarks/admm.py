@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES = 2**28  # of the dense candidate matrix, 2 GB
 ENTRIES_PER_BLOCK = 2**24  # of one of the seven matrices of a block
-MIN_MAGNITUDE = (
-    1e-30  # what decays towards zero ends here: processors are slow with numbers near the smallest they can hold
-)
+# What decays towards zero ends here: processors are slow with numbers near the smallest they can hold.
+MIN_MAGNITUDE = 1e-30
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from xcwork.methods.landmarks.prediction import LandmarkScorer
 from xcwork.methods.landmarks.predictors import append_bias
 
 OWN_REGRESSOR = "its own regressor"
-NO_DOCUMENT = NO_TRAINING_DOCUMENT
 
 
 def explain_label(
@@ -21,7 +20,7 @@ def explain_label(
 ) -> Explanation:
     """Return what each term of the one document `x` adds to the score of `label`, through each landmark."""
     if not scorer.candidates[label]:
-        return Explanation.from_parts([Part(ANY_DOCUMENT, NO_DOCUMENT, 0.0)])
+        return Explanation.from_parts([Part(ANY_DOCUMENT, NO_TRAINING_DOCUMENT, 0.0)])
     row = append_bias(x)
     terms = [*(features.name(term) for term in row.indices[:-1].tolist()), ANY_DOCUMENT]
     own = np.flatnonzero(scorer.own_labels == label)
