@@ -75,7 +75,7 @@ class Cluster:
 
     def __init__(self, client: Client, address: str) -> None:
         self.client, self.address = client, address
-        self._sent: dict[int, Future] = {}
+        self._sent: dict[int, Future[Any]] = {}
 
     @property
     def threads(self) -> int:
@@ -87,7 +87,7 @@ class Cluster:
     ) -> Iterator[Any]:
         """Yield `work(data, item)` of all items in order; `light` items share messages."""
         packs = deque(_pack_items(items, self.threads if light else 0))
-        pending: deque[Future] = deque()
+        pending: deque[Future[Any]] = deque()
         task = partial(_work_on, work)
         try:
             sent = self._send(data)
@@ -106,7 +106,7 @@ class Cluster:
             if pending:
                 self.client.cancel(list(pending))
 
-    def _send(self, data: Any) -> Future:
+    def _send(self, data: Any) -> Future[Any]:
         """Send `data` to the workers, once, and return its place; it is dropped there when it is gone here."""
         known = self._sent.get(id(data))
         if known is None:
