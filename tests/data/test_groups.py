@@ -44,7 +44,7 @@ def test_labels_are_merged_as_a_list_or_a_set():
     assert as_set.labels.toarray().tolist() == [[1, 1, 0], [0, 0, 1]]
     for groups in (as_list, as_set):
         assert not groups.repeated
-        assert groups.shared().toarray().tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+        assert groups.share_labels().toarray().tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
     with pytest.raises(ConfigError, match="merge must be one of list, set, got 'sum'"):
         collect_groups(split, "sum")
 

@@ -219,7 +219,7 @@ def test_steps_raise_the_objective(centre: bool):
     before, after = (compute_objective(split.X, groups, found) for found in (none, many))
     assert after.mean() > before.mean()
     assert np.mean(after >= before - 1e-6) > 0.95
-    shared = measure_assignment_precision(groups.shared(), split.Y)
+    shared = measure_assignment_precision(groups.share_labels(), split.Y)
     assert min(measure_assignment_precision(found.Y, split.Y) for found in (none, many)) > 2 * shared
 
 

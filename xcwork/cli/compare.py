@@ -61,7 +61,7 @@ def compare(
     """Put runs side by side: metrics, differences to the first run, and whether these are more than chance."""
     from xcwork.export.terminal import render_table
     from xcwork.metrics import HEADLINE_METRICS
-    from xcwork.runs import RunStore, measured
+    from xcwork.runs import RunStore, get_figure
 
     store = RunStore()
     opened = [store.open(run) for run in runs]
@@ -73,7 +73,7 @@ def compare(
     differences = _find_differences(opened)
     reference, *others = records
     rows = [
-        [r["run"], *(r["metrics"].get(metric) for metric in HEADLINE_METRICS), measured(r, "unseen", "P@5")]
+        [r["run"], *(r["metrics"].get(metric) for metric in HEADLINE_METRICS), get_figure(r, "unseen", "P@5")]
         for r in records
     ]
     parts: list[Any] = [render_table(("run", *HEADLINE_METRICS, "unseen P@5"), rows)]

@@ -53,7 +53,7 @@ def _show_one(name: str, cls: type[Method], as_json: bool) -> None:
 
     card = _card(name, cls)
     card["parameters"] = [_parameter(declared) for declared in cls.parameters().values()]
-    rows = [(p["name"], _default(p["default"]), _allowed(p), p["help"]) for p in card["parameters"]]
+    rows = [(p["name"], _default(p["default"]), _describe_allowed(p), p["help"]) for p in card["parameters"]]
     print_result(
         as_json,
         card,
@@ -89,7 +89,7 @@ def _default(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def _allowed(parameter: dict[str, Any]) -> str:
+def _describe_allowed(parameter: dict[str, Any]) -> str:
     if parameter["choices"] is not None:
         return ", ".join(map(str, parameter["choices"]))
     low, high = parameter["low"], parameter["high"]

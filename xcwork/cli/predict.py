@@ -75,7 +75,7 @@ def _predict_one(
 
     run, model = _open(run_id, new_labels)
     document = _read_document(run, text, number)
-    predictions = _named(model.predict(document, k), 0)
+    predictions = _name_predictions(model.predict(document, k), 0)
     note = describe_unknown_text(model, document, n_suggested=len(predictions))
     rows = [(rank, p["label"], f"{p['score']:.4f}") for rank, p in enumerate(predictions, start=1)]
     lines = ([note] if note else []) + ([render_table(("", "label", "score"), rows)] if rows else [])
@@ -174,12 +174,12 @@ def _predictions(
         bar.on_phase(phase, total)
         for batch in document_batches(file, first):
             best = model.predict([document.text for document in batch], k)
-            yield [document.record(_named(best, row)) for row, document in enumerate(batch)]
+            yield [document.record(_name_predictions(best, row)) for row, document in enumerate(batch)]
             bar.on_step(phase, batch[-1].number + 1, total)
         bar.on_phase_end(phase)
 
 
-def _named(best: TopK, row: int) -> list[dict[str, Any]]:
+def _name_predictions(best: TopK, row: int) -> list[dict[str, Any]]:
     """Return the predictions of one document; a score has the seven digits that single precision holds."""
     return [{"label": p["label"], "score": float(f"{p['score']:.7g}")} for p in best.named(row)]
 

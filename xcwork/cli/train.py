@@ -94,7 +94,7 @@ def cancel(run: RunId, as_json: Json = False, home: Home = None) -> None:
 def runs(as_json: Json = False, home: Home = None) -> None:
     """List the runs with their states and metrics."""
     from xcwork.export.terminal import render_table
-    from xcwork.runs import RunStore, measured
+    from xcwork.runs import RunStore, get_figure
 
     store = RunStore()
     records = [build_record(run) for run in store.list()]
@@ -106,7 +106,7 @@ def runs(as_json: Json = False, home: Home = None) -> None:
             r.get("data"),
             r["state"],
             *(r["metrics"].get(metric) for metric in columns),
-            measured(r, "unseen", "P@5"),
+            get_figure(r, "unseen", "P@5"),
             r["train_seconds"],
         ]
         for r in records

@@ -34,13 +34,13 @@ class GroupFacts:
     """What aggregation does to a split."""
 
     groups: int
-    members: float  # documents a group, on average
-    labels: float  # different labels a group, on average
-    dilution: float  # labels a document seems to carry, for each one it carries
+    members: float  # documents per group, on average
+    labels: float  # different labels per group, on average
+    dilution: float  # labels that a document seems to have, for each one it has
 
 
 def parse_recipe(recipe: str) -> tuple[str, dict[str, Any], bool]:
-    """(kind, settings, whether labels are aggregated) of a recipe; what it cannot mean is refused."""
+    """Return kind, settings and whether labels are aggregated of a recipe; reject what it cannot mean."""
     kind, _, arguments = recipe.partition(":")
     if kind not in GROUP_KINDS:
         raise ConfigError(f"groups must be one of {', '.join(GROUP_KINDS)}, got {kind!r}; write random:size=10")
@@ -69,7 +69,8 @@ def measure_groups(split: Split) -> GroupFacts:
     """Sizes of the groups of a split."""
     groups = collect_groups(split)
     sizes, labels = np.diff(groups.members.indptr), np.diff(groups.labels.indptr)
-    return GroupFacts(len(groups), float(sizes.mean()), float(labels.mean()), groups.shared().nnz / max(split.Y.nnz, 1))
+    dilution = groups.share_labels().nnz / max(split.Y.nnz, 1)
+    return GroupFacts(len(groups), float(sizes.mean()), float(labels.mean()), dilution)
 
 
 def _parse_value(name: str, text: str, kind: type) -> Any:

@@ -49,7 +49,7 @@ class Groups:
     def __len__(self) -> int:
         return len(self.names)
 
-    def shared(self) -> sparse.csr_array:
+    def share_labels(self) -> sparse.csr_array:
         """Every label of a group for every member, (n_documents, n_labels) ones: the paper's baseline min(1, Y¹Y²)."""
         return sort_entries(fill_with_ones(sparse.csr_array(self.members.T @ self.labels)))
 
@@ -99,12 +99,12 @@ def assign_group_labels(split: Split, labels: Mapping[str, Sequence[int | str]])
     pairs = [(row[name], split.labels.id_of(label)) for name, carried in labels.items() for label in carried]
     at, label = np.array(pairs, np.int64).reshape(-1, 2).T
     known = sparse.csr_array((np.ones(len(at), np.float32), (at, label)), shape=(len(groups), split.n_labels))
-    return replace(split, Y=replace(groups, labels=known).shared())
+    return replace(split, Y=replace(groups, labels=known).share_labels())
 
 
 def aggregate_labels(split: Split) -> Split:
     """The split without the knowledge which member carries which label: all members carry all labels of their group."""
-    return replace(split, Y=collect_groups(split).shared())
+    return replace(split, Y=collect_groups(split).share_labels())
 
 
 def draw_random_groups(split: Split, size: int, *, seed: int = 0) -> Split:

@@ -190,8 +190,8 @@ def evaluate(method: Predictor, dataset: Dataset, *, k: int = 100, callbacks: It
         _check_labels(method, dataset)
         if not method.capabilities.zero_shot:
             topk = _without_untrained(topk, frequencies, notes)
-        seen, n_seen = _seen(method, test, topk, frequencies, q, notes)
-        unseen, n_unseen = _unseen(method, test, frequencies, q, notes)
+        seen, n_seen = _measure_seen(method, test, topk, frequencies, q, notes)
+        unseen, n_unseen = _measure_unseen(method, test, frequencies, q, notes)
         diagnostics = {name: float(value) for name, value in method.diagnostics(test).items()}
     placement = place(topk, test.Y)
     schemes = {"absolute": absolute_bands(frequencies), "share": share_bands(frequencies)}
@@ -254,7 +254,7 @@ def _without_untrained(topk: TopK, frequencies: np.ndarray, notes: dict[str, str
     return topk.where(~untrained)
 
 
-def _seen(
+def _measure_seen(
     method: Predictor, test: Split, topk: TopK, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
 ) -> tuple[dict[str, float], int]:
     """Return the metrics among labels with a training document, and how many documents they are averaged over."""
@@ -269,7 +269,7 @@ def _seen(
     return evaluate_placement(place(found, truth), q), len(rows)
 
 
-def _unseen(
+def _measure_unseen(
     method: Predictor, test: Split, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
 ) -> tuple[dict[str, float], int]:
     """Return the metrics among labels without a training document, and how many documents they are averaged over."""

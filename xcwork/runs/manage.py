@@ -69,7 +69,7 @@ def rename_dataset(name: str | Path, new_name: str, store: RunStore) -> tuple[Pa
             with _at_rest(run):
                 config = run.config
                 changed.append((run, config))
-                write_config(run.folder, _renamed_in(config, dataset, place.name))
+                write_config(run.folder, _rename_in_config(config, dataset, place.name))
         data_folder.rename_dataset(dataset, place, store.home)
     except BaseException:
         if not os.path.lexists(place):
@@ -104,16 +104,16 @@ def _uses(run: Run, dataset: Path) -> bool:
     return any(_split_at(dataset, path) is not None for path in (config["data"], *files))
 
 
-def _renamed_in(config: dict[str, Any], dataset: Path, new_name: str) -> dict[str, Any]:
+def _rename_in_config(config: dict[str, Any], dataset: Path, new_name: str) -> dict[str, Any]:
     """Return a run's configuration with `new_name` wherever it refers to `dataset`."""
 
-    def renamed(path: Any) -> Any:
+    def rename_path(path: Any) -> Any:
         around = _split_at(dataset, path)
         return path if around is None else str(around[0] / new_name / around[1])
 
     options = config["data_options"]
-    files = {option: renamed(value) for option, value in options.items() if option.endswith("_file")}
-    return config | {"data": renamed(config["data"]), "data_options": options | files}
+    files = {option: rename_path(value) for option, value in options.items() if option.endswith("_file")}
+    return config | {"data": rename_path(config["data"]), "data_options": options | files}
 
 
 def _split_at(dataset: Path, path: Any) -> tuple[Path, Path] | None:

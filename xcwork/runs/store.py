@@ -192,7 +192,7 @@ class Run:
             return ""
 
 
-def measured(record: dict[str, Any], part: str, metric: str) -> float | None:
+def get_figure(record: dict[str, Any], part: str, metric: str) -> float | None:
     """Return a figure of a run's record; None where a note says that there was nothing to measure (0 is a result)."""
     return None if part in record["notes"] else record[part].get(metric)
 

@@ -69,7 +69,7 @@ class Index(ABC):
         vectors = np.atleast_2d(np.asarray(vectors, np.float32))
         if not np.isfinite(vectors).all():
             raise DataError("some vectors are not finite numbers, so they have no nearest neighbours")
-        self._build(self._scaled(vectors))
+        self._build(self._scale(vectors))
         return self
 
     def query(self, queries: np.ndarray, k: int, *, among: np.ndarray | None = None) -> TopK:
@@ -81,11 +81,11 @@ class Index(ABC):
         k = min(k, len(self) if among is None else len(among))
         if k < 1 or len(queries) == 0:
             return TopK.empty(len(queries), max(k, 0))
-        return self._query(self._scaled(queries), k, among)
+        return self._query(self._scale(queries), k, among)
 
     def recall(self, queries: np.ndarray, k: int = 10) -> float:
         """Return the share of the true k nearest vectors that `query` finds."""
-        found, true = self.query(queries, k), self._exact(self._scaled(np.asarray(queries, np.float32)), k, None)
+        found, true = self.query(queries, k), self._exact(self._scale(np.asarray(queries, np.float32)), k, None)
         # A vector as near as the k-th true one is as good an answer, whichever id it has.
         enough = true.scores[:, [-1]] - 1e-5
         return float((found.scores >= enough).mean())
@@ -111,7 +111,7 @@ class Index(ABC):
         """Return the vectors of ascending `ids`, which need not be a copy."""
         return self.vectors(ids)
 
-    def _scaled(self, vectors: np.ndarray) -> np.ndarray:
+    def _scale(self, vectors: np.ndarray) -> np.ndarray:
         return normalise_rows(vectors) if self.space == "cosine" else vectors
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from xcwork_app import caches, state, widgets
 
-from xcwork.runs import Run, measured
+from xcwork.runs import Run, get_figure
 
 REFRESH_SECONDS = 2  # between two looks at the run folders while something is under way
 IDLE_REFRESH_SECONDS = 10
@@ -45,7 +45,7 @@ def make_row(run: Run) -> dict[str, Any]:
         "data": Path(str(facts.get("data", ""))).name,
         "state": status.state + doing,
         **{metric: facts["metrics"].get(metric) for metric in METRICS},
-        "unseen P@5": measured(facts, "unseen", "P@5"),
+        "unseen P@5": get_figure(facts, "unseen", "P@5"),
         "training, s": status.train_seconds,
         "message": facts["message"],
     }

@@ -38,7 +38,7 @@ def assign_group_labels(train: Split, params: Params) -> GroupAssignment:
     groups = collect_groups(train, params.merge)
     embeddings = precision = None
     if params.assign == "all":
-        Y = groups.shared()
+        Y = groups.share_labels()
     else:
         found = assign_labels(
             train.X,
