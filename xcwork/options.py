@@ -56,3 +56,8 @@ def parse_data_options(pairs: Iterable[str] | None, where: str = "--option") -> 
             except (ValueError, RecursionError):
                 options[name] = value
     return options
+
+
+def format_value(value: Any) -> str:
+    """Return a value as one would write it after `name=`."""
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -10,6 +10,7 @@ import typer
 
 from xcwork.cli.arguments import Json
 from xcwork.cli.output import print_result
+from xcwork.options import format_value
 
 if TYPE_CHECKING:
     from xcwork.methods.base import Method, Parameter
@@ -53,7 +54,7 @@ def _show_one(name: str, cls: type[Method], as_json: bool) -> None:
 
     card = _card(name, cls)
     card["parameters"] = [_parameter(declared) for declared in cls.parameters().values()]
-    rows = [(p["name"], _default(p["default"]), _describe_allowed(p), p["help"]) for p in card["parameters"]]
+    rows = [(p["name"], format_value(p["default"]), _describe_allowed(p), p["help"]) for p in card["parameters"]]
     print_result(
         as_json,
         card,
@@ -83,10 +84,6 @@ def _abilities(card: dict[str, Any]) -> str:
 def _parameter(declared: Parameter) -> dict[str, Any]:
     fields = ("name", "optional", "default", "help", "low", "high", "choices", "advanced")
     return {field: getattr(declared, field) for field in fields} | {"type": declared.type.__name__}
-
-
-def _default(value: Any) -> str:
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def _describe_allowed(parameter: dict[str, Any]) -> str:

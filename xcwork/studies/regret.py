@@ -59,7 +59,7 @@ def regret_curve(
     reach = np.asarray(X.sum(axis=1)).ravel() * np.asarray(Z.sum(axis=1)).max(initial=0)
     rows = []
     for epsilon in track(epsilons, "leaving out weights"):
-        first = _compute_scores(X, _at_least(W, epsilon), Z).argmax(axis=1)
+        first = _compute_scores(X, keep_entries(W, W.data >= epsilon), Z).argmax(axis=1)
         regret = exact.max(axis=1) - exact[np.arange(n), first]
         rows.append(
             {
@@ -74,10 +74,6 @@ def regret_curve(
             }
         )
     return pd.DataFrame(rows)
-
-
-def _at_least(W: sparse.csr_array, epsilon: float) -> sparse.csr_array:
-    return keep_entries(W, W.data >= epsilon)
 
 
 def _compute_scores(X: sparse.csr_array, W: sparse.csr_array, Z: sparse.csr_array) -> np.ndarray:

@@ -12,6 +12,7 @@ from xcwork_app.views import selection
 
 from xcwork.compute.memory import available_memory
 from xcwork.methods.registry import create, method_class
+from xcwork.options import format_value
 from xcwork.runs import Run, RunStore, jobs
 from xcwork.runs.estimates import Estimate, Measurement, estimate, measurement_of
 
@@ -90,14 +91,10 @@ def find_obstacle(method: str, card: Card) -> str:
 def build_command(method: str, params: dict[str, Any], source: Source, name: str) -> list[str]:
     """Return the arguments of `xcwork` that start the same run; defaults are left out."""
     usual = create(method).get_params()
-    changed = [f"{key}={_format_value(value)}" for key, value in params.items() if value != usual[key]]
+    changed = [f"{key}={format_value(value)}" for key, value in params.items() if value != usual[key]]
     data, *options = source.arguments()
     settings = [part for change in changed for part in ("--set", change)]
     return ["train", method, "--data", data, *options, *settings, *(("--name", name) if name else ())]
-
-
-def _format_value(value: Any) -> str:
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def list_measurements() -> list[Measurement]:
