@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from xcwork_app.panels.train import launcher, settings_form
+from xcwork_app.panels.train import settings_form
 
 from xcwork.methods.base import Parameter
 from xcwork.methods.registry import METHODS, method_class
@@ -271,7 +271,3 @@ def test_the_step_of_a_number_follows_its_default(default: float | None, step: f
 def test_help_says_what_is_allowed() -> None:
     parameter = Parameter("rate", float, False, 0.5, "a rate", 0.0, 1.0, None, False)
     assert settings_form._write_help(parameter) == "A rate, at least 0, at most 1. On the command line: `rate`"
-
-
-def test_values_on_the_command_line_are_those_it_reads() -> None:
-    assert [launcher._format_value(value) for value in (None, True, 0.5, "x")] == ["none", "true", "0.5", "x"]

@@ -8,6 +8,7 @@ import pytest
 
 import xcwork
 from xcwork.errors import ConfigError
+from xcwork.methods import names
 from xcwork.methods.base import Method
 from xcwork.methods.popularity.method import Popularity
 from xcwork.methods.registry import METHODS, create, method_class, name_of
@@ -33,8 +34,8 @@ def test_a_class_that_is_not_registered_says_where_to_add_it():
 
 
 def test_a_class_registered_under_another_module_is_found(monkeypatch):
-    monkeypatch.setitem(METHODS, "again", f"{__name__}:Popularity")
-    monkeypatch.delitem(METHODS, "popularity")
+    others = {name: place for name, place in METHODS.items() if name != "popularity"}
+    monkeypatch.setattr(names, "METHODS", others | {"again": f"{__name__}:Popularity"})
     assert name_of(Popularity) == "again"
 
 
