@@ -5,8 +5,8 @@ ends. The file itself stays: removing it would let two processes lock two differ
 names the holder, for people and messages only.
 
 The library filelock does not replace this: it keeps the descriptor to itself, so the holder could not be named in the
-file that is locked; its versions before 3.20 follow links; and where the file system has no `flock` it goes over to
-lock files that a killed process leaves behind. `flock` is the same on Linux and macOS.
+file that is locked; and where the file system has no `flock` it goes over to lock files that a killed process leaves
+behind. `flock` is the same on Linux and macOS.
 """
 
 from __future__ import annotations
