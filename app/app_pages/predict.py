@@ -9,7 +9,10 @@ from xcwork_app.panels.shared.finished_run import require_finished_run
 from xcwork_app.views import selection
 
 SHORT = 400  # characters of a text that still fits on a command line
-WHY, RUNS, NEW, EDITED = "why", "runs", "new", "edited"
+WHY = "why"
+RUNS = "runs"
+NEW = "new"
+EDITED = "edited"
 VIEWS = {WHY: "Why this label", RUNS: "Other runs", NEW: "A new label", EDITED: "What an edit changes"}
 
 run = require_finished_run("Predict")

@@ -25,7 +25,8 @@ from xcwork.sparse import normalise_rows
 from xcwork.storage.state import read_state, write_state
 
 EXACT_BELOW = 100_000  # vectors up to which exact search is quick enough
-QUERIES, VECTORS = 512, 16_384  # rows of one block of scores: 32 MB
+QUERIES = 512  # rows of one block of scores, which takes 32 MB
+VECTORS = 16_384  # columns of one block of scores
 SPACES = ("cosine", "ip")
 
 
