@@ -11,13 +11,14 @@ HOME_FOLDER ?= $(CURDIR)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help setup app test check wheel notebooks clean
+.PHONY: help setup app test check wheel docs notebooks clean
 
 help:
-	@echo "make app        the dashboard on http://127.0.0.1:$(PORT), with demo runs of every method"
+	@echo "make app        the dashboard on http://127.0.0.1:$(PORT), with demo runs"
 	@echo "make test       style, types, engine, contract, app, notebook and browser tests"
 	@echo "make check      style, types and the fast tests, in less than two minutes"
 	@echo "make wheel      the wheel in dist/, installed and tried in a new environment"
+	@echo "make docs       the generated parts of README and docs, written from their sources"
 	@echo "make notebooks  the guided notebooks in JupyterLab"
 	@echo "make setup      only the virtual environment .venv, with .venv/bin/xcwork"
 	@echo "make clean      removes .venv and every cache; data and runs stay"
@@ -42,6 +43,9 @@ check: setup
 
 wheel: setup
 	@exec sh scripts/build_wheel.sh
+
+docs: setup
+	@$(BIN)/python scripts/methods_table.py && $(BIN)/python scripts/format_docs.py && $(BIN)/python scripts/benchmark_tables.py && $(BIN)/python scripts/papers_docs.py
 
 notebooks: setup
 	@as_root=$$(test "$$(id -u)" -ne 0 || echo --allow-root); \

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import gc
 import sys
-from dataclasses import dataclass, replace
+import threading
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from xcwork_app.sources import Source
 
-from xcwork.paths import home
+from xcwork.paths import find_home
 from xcwork.runs import Run, RunStore
 from xcwork.runs.status import Status, read_status
 
@@ -27,11 +29,12 @@ if TYPE_CHECKING:
     from xcwork.metrics import EvalReport
 
 FILES = ("status.json", "notes.md", "eval", "config.json")
+MAX_GLANCES = 10_000  # runs whose facts are kept
 
 
 def get_dataset(source: Source) -> Dataset:
     """Return the dataset of a source, read once."""
-    return _load_dataset(source.id, str(home()), source.stamp())
+    return _load_dataset(source.id, str(find_home()), source.make_stamp())
 
 
 @st.cache_resource(max_entries=3, show_spinner="Reading the dataset. The first time takes a while.")
@@ -44,7 +47,7 @@ def _load_dataset(identity: str, folder: str, stamp: str) -> Dataset:
 
 def get_card(source: Source) -> Card:
     """Return what is in the dataset and what is wrong with it."""
-    return _make_card(source.id, str(home()), source.stamp())
+    return _make_card(source.id, str(find_home()), source.make_stamp())
 
 
 @st.cache_resource(max_entries=20, show_spinner=False)
@@ -68,7 +71,7 @@ def _release(_: Any) -> None:
 
 @st.cache_resource(max_entries=3, show_spinner="Loading the model.", on_release=_release)
 def _load_model(folder: str, stamp: int) -> Method:
-    return Run(folder).model()
+    return Run(folder).load_model()
 
 
 def get_topk(run: Run) -> TopK:
@@ -78,7 +81,7 @@ def get_topk(run: Run) -> TopK:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _read_topk(folder: str, stamp: int) -> TopK:
-    return Run(folder).topk()
+    return Run(folder).read_topk()
 
 
 def get_report(run: Run) -> EvalReport:
@@ -88,12 +91,48 @@ def get_report(run: Run) -> EvalReport:
 
 @st.cache_resource(max_entries=24, show_spinner=False)
 def _read_report(folder: str, stamp: int) -> EvalReport:
-    return Run(folder).report()
+    return Run(folder).read_report()
+
+
+@dataclass
+class Look:
+    """What was seen of the runs while a page is drawn: all are looked at once, although many parts of a page ask."""
+
+    run_of_script: object = None
+    glances: dict[str, Glance] = field(default_factory=dict)
+
+
+_thread = threading.local()  # a page is drawn by one thread
+
+
+def look_anew() -> None:
+    """Forget what was seen of the runs: callbacks have run, and the page is about to be drawn."""
+    _thread.look = Look()
+
+
+def _get_look() -> Look:
+    """Return what this run of the script has seen; every run of a script or a fragment has cursors of its own."""
+    current = getattr(get_script_run_ctx(suppress_warning=True), "cursors", None)
+    look: Look = getattr(_thread, "look", Look())
+    if current is None or look.run_of_script is not current:
+        look = _thread.look = Look(current)
+    return look
 
 
 def list_runs() -> list[Run]:
     """Return all runs of the home folder, oldest first."""
-    return RunStore().list()
+    folder = RunStore().folder
+    try:
+        facts = folder.stat()
+    except OSError:
+        return []
+    # The number of subfolders as well: two runs may begin within one tick of the file system's clock.
+    return list(_list_runs(str(find_home()), facts.st_mtime_ns, facts.st_nlink))
+
+
+@lru_cache(maxsize=2)
+def _list_runs(home: str, stamp: int, n_folders: int) -> tuple[Run, ...]:
+    return tuple(RunStore(home).list())
 
 
 @dataclass(frozen=True)
@@ -103,23 +142,29 @@ class Glance:
     status: Status
     record: dict[str, Any]  # as `xcwork runs --json` gives it
     source: Source | None  # the dataset it was trained on; None when the folder cannot be read
+    number: int  # gives it its colour and mark
 
 
 def glance(run: Run) -> Glance:
     """Return the state and the facts of a run. A run that is over is read again only when its files changed."""
-    seen = _read_glance(str(run.folder), tuple(get_stamp(run.folder / name) for name in FILES))
-    if not seen.status.is_active:
-        return seen
-    status = run.status  # whether its worker lives cannot be seen in the files
-    return replace(seen, status=status, record=seen.record | {"state": status.state, "message": status.message})
+    folder, look = str(run.folder), _get_look()
+    if folder in look.glances:
+        return look.glances[folder]
+    seen = _read_glance(folder, tuple(get_stamp(run.folder / name) for name in FILES))
+    if seen.status.is_active:
+        status = run.status  # whether its worker lives cannot be seen in the files
+        seen = replace(seen, status=status, record=seen.record | {"state": status.state, "message": status.message})
+    if look.run_of_script is not None:
+        look.glances[folder] = seen
+    return seen
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=MAX_GLANCES)
 def _read_glance(folder: str, stamps: tuple[int, ...]) -> Glance:
     run = Run(folder)
     facts = run.to_dict()
     source = Source.from_data(facts["data"], run.config["data_options"]) if "data" in facts else None
-    return Glance(read_status(run.folder), facts, source)
+    return Glance(read_status(run.folder), facts, source, run.number)
 
 
 def get_record(run: Run) -> dict[str, Any]:
@@ -130,14 +175,6 @@ def get_record(run: Run) -> dict[str, Any]:
 def get_source(run: Run) -> Source | None:
     """Return the dataset a run was trained on; None when its folder cannot be read."""
     return glance(run).source
-
-
-@st.cache_resource(show_spinner=False)
-def describe_device() -> str:
-    """Return the device that training would use, found without loading torch into this process."""
-    from xcwork.compute import device
-
-    return device.glance()
 
 
 def get_stamp(path: Path) -> int:

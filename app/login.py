@@ -91,6 +91,14 @@ class AccessRules:
         )
 
 
+def get_account_name() -> str | None:
+    """Return the name or address of the account that signed in; None where no login is asked for."""
+    if "auth" not in read_secrets() or not st.user.is_logged_in:
+        return None
+    account = st.user.to_dict()
+    return next((str(account[key]) for key in ("name", "email") if account.get(key)), None)
+
+
 def require_login() -> None:
     """Let the script go on only for people who may see the dashboard."""
     known = read_secrets()
@@ -105,7 +113,7 @@ def require_login() -> None:
             st.write("This dashboard is shared. Sign in to use it.")
             st.button("Sign in", type="primary", on_click=st.login, key="access.login")
         elif (refusal := rules.explain_refusal(st.user.to_dict())) is not None:
-            st.error(widgets.plain(refusal))
+            st.error(widgets.escape_text(refusal))
             st.button("Sign out", on_click=st.logout, key="access.refused")
         else:
             st.sidebar.button("Sign out", on_click=st.logout, type="tertiary", key="access.logout")

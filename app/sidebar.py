@@ -1,26 +1,24 @@
-"""What surrounds every page: the side bar with menu, dataset, run and device, and the note about a failed link."""
+"""What surrounds every page: the side bar with menu, dataset, run and lesson, and the note about a failed link."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from xcwork_app import caches, navigation, state, widgets
+from xcwork_app import caches, navigation, state, tokens, training_end, widgets
+from xcwork_app.panels.shared import lesson
 from xcwork_app.sources import Source, list_sources
-from xcwork_app.views import selection
-
-from xcwork.paths import home
+from xcwork_app.views import review_state, run_progress, selection
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-STYLE = """
-<style>
-[data-testid="stMainBlockContainer"] { padding-left: 3rem; padding-right: 3rem; max-width: 100rem; }
-</style>
-"""
+REFRESH_SECONDS = 2  # between two looks at the run under way
+# How much waits on a page, by its name; asked at every rerun, so it must be fast. None: no number is shown.
+WAITING_COUNTS: dict[str, Callable[[], int | None]] = {"review": review_state.count_waiting}
 
 
 @contextmanager
@@ -32,32 +30,47 @@ def finish_page(note: DeltaGenerator, menu: DeltaGenerator) -> Iterator[None]:
     with suppress(widgets.PageEnd):
         yield
     if sentences := state.list_notes():
-        note.warning(widgets.plain(" ".join(sentences)), icon=":material/link_off:")
+        note.warning(widgets.escape_text(" ".join(sentences)), icon=":material/link_off:")
     state.share()
     show_menu(menu)
 
 
 def show_menu(place: DeltaGenerator) -> None:
     """Show links to all pages. Streamlit's own menu would drop the address, and with it what Back should return to."""
+    pages = navigation.make_menu()
     with place.container():
-        for name, page in navigation.make_menu().items():
-            st.page_link(page, query_params=state.get_address_of(name))
+        for group, places in groupby(navigation.list_places(), key=lambda place: place.group):
+            if group:
+                st.caption(group)
+            for each in places:
+                st.page_link(pages[each.name], label=_name_link(each), query_params=state.get_address_of(each.name))
 
 
-def show_sidebar() -> DeltaGenerator:
-    """Show menu, dataset, run, guided mode and device; return the place of the menu."""
+def _name_link(place: navigation.Place) -> str:
+    count = WAITING_COUNTS[place.name]() if place.name in WAITING_COUNTS else None
+    title = f"**{place.title}**" if place.name == state.get_page() else place.title
+    return f"{title} :gray[{count:,}]" if count else title
+
+
+def show_sidebar(page: str) -> DeltaGenerator:
+    """Show the menu, and at the foot dataset, run, the run under way and the lesson; return the place of the menu."""
     with st.sidebar:
-        menu = st.empty()
-        with widgets.catch_errors():
-            selection.resolve_dataset()
-            selection.resolve_run()
-            _choose_dataset()
-            _choose_run()
-            navigation.name_defaults()
+        with st.container(key="shell_menu"):
+            menu = st.empty()
+        with st.container(key="shell_foot"):
+            with widgets.catch_errors():
+                selection.resolve_dataset()
+                selection.resolve_run()
+                _choose_dataset()
+                _choose_run()
+                navigation.name_defaults()
+            with widgets.catch_errors():
+                training_end.announce_ends()
+                training_end.show_next_steps(page)
+            if run_progress.list_active():
+                st.fragment(_show_progress, run_every=REFRESH_SECONDS)()
+            lesson.show_lesson_button(page)
         show_menu(menu)
-        _switch_guide()
-        st.caption(widgets.plain(caches.describe_device()))
-        st.caption(f"Home: {widgets.plain(home().name)}", help=f"Data and runs are in {widgets.plain(home())}")
     return menu
 
 
@@ -81,24 +94,37 @@ def _choose_run() -> None:
         return
     chosen = selection.get_run()
     # Fixed before they are drawn: a run may change its state while somebody chooses.
-    titles = {name: selection.describe_run(run) for name, run in runs.items()}
+    titles = {name: selection.name_run(run) for name, run in runs.items()}
     st.session_state["shell.run"] = None if chosen is None else chosen.id
-    st.selectbox(
-        "Run",
-        list(runs),
-        key="shell.run",
-        index=None,
-        placeholder="choose one",
-        format_func=lambda identity: titles.get(identity, identity),
-        on_change=lambda: state.update(run=st.session_state["shell.run"] or ""),
-    )
+    with st.container(key="shell_run"):
+        if chosen is not None:
+            st.html(tokens.make_mark(caches.glance(chosen).number))
+        st.selectbox(
+            "Run",
+            list(runs),
+            key="shell.run",
+            index=None if chosen is None else 0,  # a chosen one is exchanged for another, not for none
+            placeholder="choose one",
+            format_func=lambda identity: titles.get(identity, identity),
+            on_change=lambda: state.update(run=st.session_state["shell.run"] or ""),
+        )
 
 
-def _switch_guide() -> None:
-    st.session_state["shell.guided"] = state.view().guided
-    st.toggle(
-        "Guided mode",
-        key="shell.guided",
-        help="Explains every page beside it, with a question to check yourself.",
-        on_change=lambda: state.update(guided=st.session_state["shell.guided"]),
-    )
+def _show_progress() -> None:
+    """Show the run under way with its share and the time left; when one has ended, the whole page is drawn anew."""
+    if training_end.has_ended():
+        st.rerun()
+    active = run_progress.list_active()
+    first = next(iter(active), None)
+    run = next((run for run in caches.list_runs() if run.id == first), None)
+    if run is None:  # it has ended since the page was drawn
+        return
+    status = active[run.id]
+    left = run_progress.estimate_time_left(run, status)
+    share = run_progress.get_share(status)
+    facts = [f"{100 * share:.0f} %"] if status.total else [status.state]
+    facts += [] if left is None else [f"{widgets.format_seconds(left)} left"]
+    facts += [f"{len(active) - 1} waiting"] if len(active) > 1 else []
+    with st.container(key="shell_progress"):
+        st.html(tokens.make_mark(caches.glance(run).number))
+        st.progress(share, text=widgets.escape_text(f"{caches.get_record(run)['name']} · {', '.join(facts)}"))

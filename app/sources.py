@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 import streamlit as st
 
 from xcwork.data.load import BUILT_IN, list_datasets
-from xcwork.paths import home
+from xcwork.paths import find_home
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Source:
     @classmethod
     def from_data(cls, data: str | Path, options: Mapping[str, Any] | None = None) -> Source:
         """Return the source of `data`; what lies in the data folder goes by its name there."""
-        text, folder = str(data), home() / "data"
+        text, folder = str(data), find_home() / "data"
         if not is_built_in(text) and Path(text).is_absolute() and Path(text).parent == folder:
             text = Path(text).name
-        return cls(text, tuple(sorted((name, _as_text(value)) for name, value in (options or {}).items())))
+        return cls(text, tuple(sorted((name, _format_option(value)) for name, value in (options or {}).items())))
 
     @classmethod
     def from_id(cls, identity: str) -> Source:
@@ -56,7 +56,7 @@ class Source:
     @property
     def path(self) -> Path | None:
         """Where it lies; None for built-in ones."""
-        return None if is_built_in(self.data) else home() / "data" / self.data  # an absolute path stays as it is
+        return None if is_built_in(self.data) else find_home() / "data" / self.data  # an absolute path stays as it is
 
     @property
     def location(self) -> str:
@@ -68,11 +68,11 @@ class Source:
 
         return parse_data_options(f"{name}={value}" for name, value in self.options)
 
-    def arguments(self) -> list[str]:
+    def list_arguments(self) -> list[str]:
         """Return what follows `--data` on a command line."""
         return [self.data, *(part for name, value in self.options for part in ("--option", f"{name}={value}"))]
 
-    def stamp(self) -> str:
+    def make_stamp(self) -> str:
         """Return a text that changes when the files do."""
         if self.path is None:
             return ""
@@ -86,7 +86,7 @@ def is_built_in(data: str) -> bool:
     return data.partition(":")[0] in BUILT_IN
 
 
-def _as_text(value: Any) -> str:
+def _format_option(value: Any) -> str:
     import json
 
     return value if isinstance(value, str) else json.dumps(value)
@@ -94,9 +94,9 @@ def _as_text(value: Any) -> str:
 
 def list_sources(*more: Source) -> list[Source]:
     """Return the built-in datasets, those in the data folder, and `more`, each once."""
-    folder = home() / "data"
+    folder = find_home() / "data"
     changed = folder.stat().st_mtime_ns if folder.is_dir() else 0
-    return list(dict.fromkeys([*map(Source, _list_names(str(home()), changed)), *more]))
+    return list(dict.fromkeys([*map(Source, _list_names(str(find_home()), changed)), *more]))
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -1,4 +1,4 @@
-"""Helpers that keep pages alike: headers, errors as sentences, figures with a table twin, tables with a safe export.
+"""Helpers that keep pages alike: errors as sentences, figures with a table twin, tables with a safe export.
 
 Text from outside (labels, documents, file names, messages) goes through `plain` wherever Markdown is shown. Tables and
 charts show it as it is.
@@ -6,10 +6,8 @@ charts show it as it is.
 
 from __future__ import annotations
 
-import math
 import re
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -34,19 +32,13 @@ class PageEnd(Exception):
     """
 
 
-def plain(text: object) -> str:
+def escape_text(text: object) -> str:
     """Return text from outside as Markdown that shows exactly that text, on one line."""
     return _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
 
 
-def show_header(title: str, lead: str = "") -> None:
-    """Show the heading of a page and one sentence about it."""
-    st.title(title, anchor=False)
-    if lead:
-        st.caption(lead)
-
-
 def show_section(title: str, help: str | None = None) -> None:
+    """Show the heading of a part of a page."""
     st.subheader(title, anchor=False, help=help)
 
 
@@ -75,7 +67,7 @@ def show_problem(problem: XcworkError, what: str = "") -> None:
         text, _, remedy = text.partition("; ")
     lead = f"{what}: " if what else ""
     shown = _format_sentence(lead + text)
-    st.error(plain(shown) + (f"  \n{plain(_format_sentence(remedy))}" if remedy else ""))
+    st.error(escape_text(shown) + (f"  \n{escape_text(_format_sentence(remedy))}" if remedy else ""))
 
 
 def _format_sentence(text: str) -> str:
@@ -107,13 +99,6 @@ def warn_if_too_long(text: str, limit: int, what: str) -> bool:
     return True
 
 
-def show_command(arguments: Iterable[str], *, stdin: str = "", label: str = "The same in a shell") -> None:
-    """Show the command line that does what this page does; it reads the file `stdin` where one is given."""
-    st.caption(label)
-    source = f" < {shlex.quote(stdin)}" if stdin else ""
-    st.code(shlex.join(["xcwork", *arguments]) + source, language="bash", wrap_lines=True)
-
-
 def show_figure(
     drawn: go.Figure, *, key: str, name: str, columns: Mapping[str, Any] | None = None, **options: Any
 ) -> Any:
@@ -122,11 +107,11 @@ def show_figure(
     `columns` configures that table; `options` go to `st.plotly_chart`; with `on_select="rerun"` the selection is
     returned.
     """
-    from xcwork.viz import alt_text, read_table
+    from xcwork.viz import get_alt_text, read_table
 
-    alt = alt_text(drawn)
+    alt = get_alt_text(drawn)
     event = st.plotly_chart(drawn, alt=alt, key=key, config=CHART, **options)
-    st.caption(plain(alt))
+    st.caption(escape_text(alt))
     with st.expander("Show as table"):
         show_table(
             read_table(drawn), key=f"{key}.table", name=name, columns=columns, alt=f"The numbers of the chart: {alt}"
@@ -170,29 +155,17 @@ def show_table(
     return list(event["selection"]["rows"]) if select else []
 
 
-def take_new_choice(rows: list[int], key: str) -> int | None:
-    """Return the row of a single-row table that was chosen just now; None while the same one stays chosen.
-
-    The table keeps its selection, so acting on it at every rerun would undo what the side bar chose since.
-    """
-    handled = f"{key}.handled"
-    if st.session_state.get(handled) == rows:
-        return None
-    st.session_state[handled] = rows
-    return rows[0] if rows else None
-
-
 def show_export_button(make: Callable[[], pd.DataFrame], *, key: str, name: str, label: str = "CSV") -> None:
     """Offer a download of a frame, computed when somebody asks for it."""
 
-    def content() -> bytes:
-        from xcwork.export.tables import safe_csv
+    def make_content() -> bytes:
+        from xcwork.export.tables import render_csv
 
-        return safe_csv(make()).encode("utf-8")
+        return render_csv(make()).encode("utf-8")
 
     st.download_button(
         label,
-        content,
+        make_content,
         file_name=f"{name}.csv",
         mime="text/csv",
         key=key,
@@ -231,41 +204,6 @@ def choose_field(
     return chosen or usual
 
 
-def choose_option(label: str, options: Mapping[str, str], *, key: str, hidden: bool = False) -> str:
-    """Show a segmented control of one page, kept for the session and part of the address; the first option is usual."""
-    usual = next(iter(options))
-    state.link(key, usual, options)
-    chosen = st.segmented_control(
-        label,
-        list(options),
-        required=True,
-        format_func=options.__getitem__,
-        key=key,
-        persist_state="session",
-        label_visibility="collapsed" if hidden else "visible",
-    )
-    return chosen or usual
-
-
-def toggle(label: str, *, key: str, usual: bool, help: str | None = None) -> bool:
-    """Show a switch of one page, kept while the session lasts and part of the address."""
-    state.link(key, usual)
-    return st.toggle(label, key=key, help=help, persist_state="session")
-
-
-def choose_several(label: str, options: Sequence[str], usual: tuple[str, ...], *, key: str) -> list[str]:
-    """Show pills of one page, any number of them chosen, kept for the session and part of the address."""
-    state.link(key, usual, options)
-    return st.pills(label, options, selection_mode="multi", key=key, persist_state="session")
-
-
-def choose_page(total: int, size: int, *, key: str) -> int:
-    """Show page numbers, where there is more than one page; return the first row of the chosen page."""
-    pages = max(1, math.ceil(total / size))
-    page = st.pagination(pages, key=f"{key}.{pages}") if pages > 1 else 1
-    return (page - 1) * size
-
-
 def show_metrics(shown: Sequence[tuple[str, str, str | None]]) -> None:
     """Show a row of figures: (name, value, help)."""
     for column, (name, value, help) in zip(st.columns(len(shown)), shown, strict=True):
@@ -284,9 +222,17 @@ def format_seconds(value: float | None) -> str:
     return f"{value / 3600:.1f} hours"
 
 
-def format_estimate(value: float) -> str:
-    """Return an estimated duration in words."""
-    return format_seconds(value) if value < 1 else f"about {format_seconds(value)}"
+def shorten_seconds(value: float) -> str:
+    """Return a duration in few signs: "0.1 s", "26 s", "1.5 min", "6 min", "2.3 h"."""
+    if value < 9.95:
+        return f"{max(value, 0.1):.1f}".removesuffix(".0") + " s"
+    for size, unit in ((1, "s"), (60, "min"), (3600, "h")):
+        count = value / size
+        if count < 9.95 and size > 1:
+            return f"{count:.1f}".removesuffix(".0") + f" {unit}"
+        if count < 89.5:
+            return f"{count:.0f} {unit}"
+    return f"{value / 3600:,.0f} h"
 
 
 def format_megabytes(value: float | None) -> str:

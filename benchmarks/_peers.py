@@ -272,7 +272,7 @@ def metrics_of(place: Path) -> dict[str, float]:
     dataset = Dataset.load(place / "dataset")
     ranking = TopK(ids, np.where(ids < 0, -np.inf, -np.arange(ids.shape[1])).astype(np.float32))
     if dataset.test.filter_pairs is not None:
-        ranking = ranking.without(dataset.test.filter_pairs)
+        ranking = ranking.drop_pairs(dataset.test.filter_pairs)
     ranking = ranking.head(K)
     found = evaluate_topk(
         ranking,

@@ -17,7 +17,7 @@ from xcwork.core.split import Split
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.classifier_training import ClassifierTraining, LabelClassifiers
 from xcwork.methods.siamesexml.encoder import Encoder
-from xcwork.methods.siamesexml.encoder_training import TEXT_SHARE, EncoderTraining, LabelSampler
+from xcwork.methods.siamesexml.encoder_training import TEXT_LOSS_SHARE, EncoderTraining, LabelSampler
 from xcwork.methods.siamesexml.initial_embeddings import make_initial_table
 from xcwork.methods.siamesexml.loss import (
     ENCODER_LIKELIHOOD,
@@ -71,9 +71,11 @@ class PlainEncoder:
         batch = t.sampler.make_batch(t.drawn[number * size : (number + 1) * size])
         z, first, second = (self.embed(M) for M in (t.Z[batch.labels], t.X[batch.first], t.X[batch.second]))
         masks, hardest = (torch.from_numpy(batch.targets), torch.from_numpy(batch.ignored)), t.params.hard_negatives
-        loss = TEXT_SHARE * compute_encoder_loss(z @ first.T, *masks, hardest, ENCODER_LIKELIHOOD)
+        loss = TEXT_LOSS_SHARE * compute_encoder_loss(z @ first.T, *masks, hardest, ENCODER_LIKELIHOOD)
         centroids = F.normalize(first + second, dim=1)
-        loss = loss + (1 - TEXT_SHARE) * compute_encoder_loss(centroids @ first.T, *masks, hardest, ENCODER_LIKELIHOOD)
+        loss = loss + (1 - TEXT_LOSS_SHARE) * compute_encoder_loss(
+            centroids @ first.T, *masks, hardest, ENCODER_LIKELIHOOD
+        )
         self.optimiser.zero_grad()
         loss.backward()
         self.optimiser.step()

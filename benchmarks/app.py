@@ -1,13 +1,13 @@
 """How quickly does the dashboard answer, and does its memory stay where it is?
 
-    python -m benchmarks.app [DATA ...] [--home HOME] [--method label_tree] [--reruns 100] [--out FILE]
+    python -m benchmarks.app [DATA ...] [--home HOME] [--method label_tree] [--reruns 100] [--runs 2000] [--out FILE]
 
 Every DATA (pyseealso without one) gets a finished run, unless HOME has one. Then, while a training runs in the
 background:
 
 - *start*: from the command until the first page is usable in the browser, with an environment that exists;
 - *first visit*: opening a page by its address in the browser, with nothing of it in the caches;
-- *change*: a widget is changed in the browser; seconds from the click until the last thing that the page changed after
+- *change*: a choice is made in the browser; seconds from the click until the last thing that the page changed after
   it (the median and the largest of several changes, all of which have been seen before, as when somebody goes back and
   forth);
 - *rerun*: the same page run again, measured over the websocket, so without drawing: what the server needs, on the
@@ -35,6 +35,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
+from xcwork_app import caches
+from xcwork_app.navigation import list_places
 from xcwork_app.sources import Source
 
 from benchmarks._browsing import Session, Visit, ends_a_run
@@ -43,21 +45,12 @@ from tests.support.server import PATIENCE, Server, serving
 from xcwork.runs import Run, RunStore, jobs
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, WebSocket
+    from playwright.sync_api import Locator, Page, WebSocket
 
-# Two states of one widget of each page, between which a visitor goes back and forth.
-CHANGES = {
-    "home": ("Guided mode", "Guided mode"),
-    "data": ("Test part", "Training part"),
-    "train": ("tfidf", "bm25"),
-    "predict": ("Another", "Another"),
-    "errors": ("by share", "by count"),
-    "compare": ("Seen in training", "All labels"),
-    "label_map": ("Recall", "Band"),
-    "labs": ("Label codes", "Aggregated labels"),
-}
+PAGES = tuple(place.name for place in list_places())  # as in the menu
+MEASURED = PAGES
 BUSY = "synthetic:n_documents=200000,n_labels=40000"  # longer than all measurements, with one_vs_all
-TARGETS = {"start": 5.0, "pyseealso": 0.5, "other": 1.5}  # seconds
+TARGETS = {"start": 5.0, "pyseealso": 0.15, "other": 0.3}  # seconds; a rerun of a page, median
 WARM_UP = 10  # reruns before memory is looked at: the first ones fill bounded caches
 # What is inside a canvas is for screen readers: tables write it a moment after they have been painted.
 WATCH = """() => {
@@ -88,6 +81,16 @@ def finished_run(home: Path, data: str, method: str) -> Run:
     if jobs.wait(run).state != "finished":
         raise SystemExit(f"the training on {data} did not finish: {run.status.message}")
     return run
+
+
+def fill_store(home: Path, run: Run, n_runs: int) -> None:
+    """Let the home folder have this many runs: the others are copies without a model, as links to the same files."""
+    n_missing = n_runs - len(RunStore(home).list())
+    for number in range(max(n_missing, 0)):
+        copy = run.folder.with_name(f"{run.id[:15]}-{number:04d}-{caches.get_record(run)['method']}")
+        shutil.copytree(
+            run.folder, copy, copy_function=os.link, ignore=shutil.ignore_patterns("model", "map", "identity.json")
+        )
 
 
 @contextmanager
@@ -134,12 +137,21 @@ def visit(page: Page, server: Server, name: str, query: str) -> tuple[float, Web
     return time.perf_counter() - start, opened.value
 
 
-def change(page: Page, socket: WebSocket, title: str) -> float:
+def find_choices(page: Page, name: str) -> tuple[Locator, Locator]:
+    """Two choices between which a visitor of a page goes back and forth: the first control with two, else the menu."""
+    radios = page.get_by_test_id("stMain").get_by_role("radio").locator("visible=true")
+    if radios.count() >= 2:
+        return radios.nth(1), radios.nth(0)
+    links = page.locator(".st-key-shell_menu").get_by_role("link")
+    other = "labs" if name != "labs" else "home"
+    return links.nth(PAGES.index(other)), links.nth(PAGES.index(name))
+
+
+def change(page: Page, socket: WebSocket, target: Locator) -> float:
     """Seconds from a click until the page has changed for the last time after the server ran it.
 
     The page itself does not tell: a run that ends before it is drawn is never seen as running.
     """
-    target = page.get_by_text(title, exact=True).locator("visible=true").last
     target.scroll_into_view_if_needed()
     page.wait_for_function(SETTLED)
     page.evaluate(WATCH)
@@ -152,10 +164,10 @@ def change(page: Page, socket: WebSocket, title: str) -> float:
 
 def changes(page: Page, socket: WebSocket, name: str, repeats: int) -> list[float]:
     """Times of a widget that goes back and forth; the first round, which may fill caches, is not counted."""
-    titles = CHANGES[name]
-    for title in titles:
-        change(page, socket, title)
-    return [change(page, socket, title) for _ in range(repeats) for title in titles]
+    choices = find_choices(page, name)
+    for choice in choices:
+        change(page, socket, choice)
+    return [change(page, socket, choice) for _ in range(repeats) for choice in choices]
 
 
 async def rerun(tab: Session, wanted: Visit, times: int) -> list[float]:
@@ -189,7 +201,7 @@ def measure(page: Page, server: Server, run: Run, options: argparse.Namespace) -
     query = {"data": Source.from_data(data, run.config["data_options"]).id, "run": run.id}
     limit = TARGETS["pyseealso"] if data == "pyseealso" else TARGETS["other"]
     rows = []
-    for name in CHANGES:
+    for name in MEASURED:
         first, socket = visit(page, server, name, urlencode(query))
         clicked = changes(page, socket, name, options.changes)
         page.goto("about:blank")  # a tab that refreshes itself would count as well
@@ -202,7 +214,7 @@ def measure(page: Page, server: Server, run: Run, options: argparse.Namespace) -
             "change, median s": statistics.median(clicked),
             "change, largest s": max(clicked),
             "target, s": limit,
-            "met": "yes" if statistics.median(clicked) <= limit else "no",
+            "met": "yes" if needed["rerun, median s"] <= limit else "no",
             **needed,
         }
         print(f"{Path(data).name}, {name}: {row}", file=sys.stderr, flush=True)
@@ -231,6 +243,7 @@ def main() -> None:
     )
     parser.add_argument("--method", default="label_tree", help="trained where there is no finished run")
     parser.add_argument("--reruns", type=int, default=100, help="of each page over the websocket")
+    parser.add_argument("--runs", type=int, default=0, help="fill the home folder with copies up to so many runs")
     parser.add_argument("--changes", type=int, default=5, help="rounds of each widget in the browser")
     parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
     options = parser.parse_args()
@@ -240,6 +253,7 @@ def main() -> None:
         os.environ["XCWORK_HOME"] = str(home)
         data = [each if not Path(each).exists() else str(Path(each).absolute()) for each in options.data]
         runs = [finished_run(home, each, options.method) for each in data]
+        fill_store(home, runs[0], options.runs)
         facts = conditions(data=[Path(each).name for each in data])
         starts = [start_up(home) for _ in range(3)]
         tables: dict[str, list[dict[str, Any]]] = {}

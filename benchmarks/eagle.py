@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks._common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
-from xcwork.studies.eagle import VARIANTS, compare
+from xcwork.studies.eagle import VARIANTS, compare_variants
 
 WARM_UP = 400  # documents
 MEASURED = ("P@1", "P@3", "P@5", "assignment_precision", "pairs", "preprocessing_seconds", "training_seconds")
@@ -59,7 +59,7 @@ def rows_of(
         with timed() as grouping_time:
             split = grouped(dataset.train, grouping, seed)
         clock += grouping_time.seconds / seeds
-        frames.append(compare(dataset, split, variants=variants, seed=seed, **options))
+        frames.append(compare_variants(dataset, split, variants=variants, seed=seed, **options))
     runs = pd.concat(frames).groupby("method", sort=False)
     means = runs[list(MEASURED)].mean(numeric_only=True)
     means = means.assign(deviation=runs["P@1"].std(), each=runs["P@1"].agg(list))

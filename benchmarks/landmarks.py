@@ -160,7 +160,7 @@ def validation(source: str, params: dict[str, Any], options: dict[str, Any], gam
     X, rows = append_bias(held.X), []
     for gamma, decoding in product(gammas, DECODINGS):
         model = Landmarks.from_params(params | {"gamma": gamma, "decoding": decoding}).fit(train)
-        figures = model.diagnostics(held) | model.model_.scorer.measure(held, X, "own")
+        figures = model.diagnose(held) | model.model_.scorer.measure(held, X, "own")
         row = {"gamma": gamma, "decoding": decoding}
         for name in ("landmarks_only", "own", "one_vs_rest"):
             row |= {f"{name} {metric}": value for metric, value in ndcg(figures, name).items()}

@@ -58,11 +58,11 @@ WARM_UP = 200  # documents
 def measure(method: str, data: str, settings: list[str], options: list[str]) -> dict[str, Any]:
     """One row of the table, in this process."""
     import xcwork
-    from xcwork.methods import method_class
+    from xcwork.methods import find_method_class
     from xcwork.options import parse_data_options
 
     dataset = xcwork.load_dataset(data, **parse_data_options(options))
-    known = method_class(method).parameters()
+    known = find_method_class(method).parameters()
     params = {
         name: known[name].parse(value) for name, value in (one.split("=", 1) for one in settings) if name in known
     }
@@ -115,9 +115,9 @@ def repeated(method: str, data: str, options: argparse.Namespace) -> dict[str, A
 
 def published(data: str) -> list[dict[str, Any]]:
     """What papers report for this dataset."""
-    from xcwork.published import published_results
+    from xcwork.published import find_published_results
 
-    table = published_results(Path(data).name)
+    table = find_published_results(Path(data).name)
     table = table[["method", "setting", *PRECISIONS, "source"]].astype(object)
     return table.where(table.notna(), None).to_dict("records")
 

@@ -22,14 +22,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.analysis.errors import likely_missing, likely_wrong, missed_labels
+from xcwork.analysis.errors import find_likely_missing, find_likely_wrong, list_missed_labels
 from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
-from xcwork.metrics import absolute_bands, band_table, compare, evaluate_topk, inverse_propensities, per_document, place
-from xcwork.metrics.ranking import curves, evaluate_placement
+from xcwork.metrics import (
+    compare_predictions,
+    compute_inverse_propensities,
+    evaluate_topk,
+    make_absolute_bands,
+    place_labels,
+    tabulate_bands,
+    tabulate_documents,
+)
+from xcwork.metrics.ranking import compute_curves, evaluate_placement
 
 POSITIVES = 5  # true labels a document
 
@@ -74,23 +82,23 @@ def stages(dataset: Dataset, topk: TopK) -> dict[str, float]:
     """Seconds of every step of an evaluation, and of the tables around it."""
     train, test = dataset.train, dataset.test
     frequencies = train.label_frequencies
-    q = inverse_propensities(frequencies, len(train), dataset.propensity)
-    placement = place(topk, test.Y)
+    q = compute_inverse_propensities(frequencies, len(train), dataset.propensity)
+    placement = place_labels(topk, test.Y)
     options = {"frequencies": frequencies, "n_train": len(train), "propensity": dataset.propensity}
     work: dict[str, Callable[[], Any]] = {
-        "find every true label in its list": lambda: place(topk, test.Y),
+        "find every true label in its list": lambda: place_labels(topk, test.Y),
         "all metrics at 1, 3, 5": lambda: evaluate_placement(placement, q),
-        "bands": lambda: band_table(placement, absolute_bands(frequencies)),
-        "curves for every k": lambda: curves(placement),
+        "bands": lambda: tabulate_bands(placement, make_absolute_bands(frequencies)),
+        "curves for every k": lambda: compute_curves(placement),
         "evaluate_topk (the first two together)": lambda: evaluate_topk(topk, test.Y, **options),
-        "per-document table": lambda: per_document(topk, dataset),
-        "missed labels": lambda: missed_labels(topk, dataset),
-        "likely missing labels": lambda: likely_missing(topk, dataset),
-        "likely wrong labels": lambda: likely_wrong(topk, dataset),
+        "per-document table": lambda: tabulate_documents(topk, dataset),
+        "missed labels": lambda: list_missed_labels(topk, dataset),
+        "likely missing labels": lambda: find_likely_missing(topk, dataset),
+        "likely wrong labels": lambda: find_likely_wrong(topk, dataset),
     }
     seconds = {name: best_of(step)[0] for name, step in work.items()}
     seconds["bootstrap of two runs, 200 draws, all metrics"] = best_of(
-        lambda: compare(topk, topk, dataset, n_resamples=200), repeats=1
+        lambda: compare_predictions(topk, topk, dataset, n_resamples=200), repeats=1
     )[0]
     return seconds
 
@@ -100,7 +108,7 @@ def against_napkinxc(dataset: Dataset, topk: TopK) -> list[str]:
     from napkinxc import metrics as peer
 
     train, test = dataset.train, dataset.test
-    q = inverse_propensities(train.label_frequencies, len(train), dataset.propensity)
+    q = compute_inverse_propensities(train.label_frequencies, len(train), dataset.propensity)
     truth = np.split(test.Y.indices, test.Y.indptr[1:-1])
     true, listed = [row.tolist() for row in truth], topk.head(5).ids.tolist()
     theirs, start = {}, time.perf_counter()

@@ -30,8 +30,8 @@ GROWTH_COLUMNS = (
     "method",
     "heads",
     "parameters",
-    "train ms a step",
-    "predict ms a document",
+    "train ms per step",
+    "predict ms per document",
     "memory MB",
     "train ×",
     "predict ×",
@@ -41,9 +41,9 @@ ACCURACY_COLUMNS = ("method", "heads", "P@1", "P@3", "P@5", "train s", "ms/docum
 
 def settings_for(method: str, settings: list[str]) -> dict[str, Any]:
     """Those of `name=value …` that the method has."""
-    from xcwork.methods import method_class
+    from xcwork.methods import find_method_class
 
-    known = method_class(method).parameters()
+    known = find_method_class(method).parameters()
     pairs = (one.split("=", 1) for one in settings)
     return {name: known[name].parse(value) for name, value in pairs if name in known}
 
@@ -82,7 +82,7 @@ def measure_accuracy(method: str, options: argparse.Namespace) -> dict[str, Any]
         "parameters": model.model_.n_head_parameters,
         "peak MB": peak_memory_mb(),
         "params": params,
-        "diagnostics": model.diagnostics(dataset.test),
+        "diagnostics": model.diagnose(dataset.test),
     }
 
 

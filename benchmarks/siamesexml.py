@@ -50,9 +50,9 @@ def load(data: str, text: str | None) -> Any:
 
 
 def parsed(method: str, settings: list[str]) -> dict[str, Any]:
-    from xcwork.methods import method_class
+    from xcwork.methods import find_method_class
 
-    known = method_class(method).parameters()
+    known = find_method_class(method).parameters()
     pairs = [one.split("=", 1) for one in settings]
     return {name: known[name].parse(value) for name, value in pairs if name in known}
 

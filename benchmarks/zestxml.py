@@ -120,7 +120,7 @@ def figures(dataset: Any, params: dict[str, Any]) -> dict[str, Any]:
         model.fit(dataset.train)
     report = xcwork.evaluate(model, dataset, k=5)
     peak = peak_memory_mb()
-    recall = model.diagnostics(dataset.test)
+    recall = model.diagnose(dataset.test)
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "model")
         size = folder_bytes(Path(folder))
@@ -145,9 +145,9 @@ def figures(dataset: Any, params: dict[str, Any]) -> dict[str, Any]:
 def eurlex_row(folder: str, variant: str, settings: list[str]) -> dict[str, Any]:
     """One variant, trained from the stored matrices."""
     from xcwork.core.dataset import Dataset
-    from xcwork.methods import method_class
+    from xcwork.methods import find_method_class
 
-    known = method_class("zestxml").parameters()
+    known = find_method_class("zestxml").parameters()
     params = {name: known[name].parse(value) for name, value in (one.split("=", 1) for one in settings)}
     return {"system": f"**xcwork, {variant}**", **figures(Dataset.load(folder), {"variant": variant, **params})}
 

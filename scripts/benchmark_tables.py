@@ -17,17 +17,20 @@ import argparse
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-TEXTS = ("README.md", "benchmarks/README.md", "benchmarks/RESULTS.md", "docs/cluster.md")
+TEXTS = ("README.md", "benchmarks/README.md", "benchmarks/RESULTS.md", "docs/cluster.md", "docs/label_map.md")
 PLACE = re.compile(r"<!-- table: (.+?) -->\n.*?<!-- /table -->", re.DOTALL)
 EXPONENTS = ("exponent", "last step", "measured", "between the two largest sizes", "measured, memory")
 NOT_MEASURED = "Not measured here."
+SETTINGS = {"paper": "as in the paper", "default": "xcwork", "quick": "quick look"}
 PERCENTAGES = ("P@", "PSP@", "nDCG@", "unseen")
 
 # heading: (column of the results, which is best: max, min or neither)
@@ -41,7 +44,7 @@ METHODS: Columns = {
     "unseen P@5": ("unseen P@5", max),
     "training, CPU s": ("train CPU s", None),
     "spread": ("spread", None),
-    "ms a document": ("ms/document", None),
+    "ms per document": ("ms/document", None),
     "alone": ("ms alone", None),
     "model, MB": ("model MB", None),
     "peak, MB": ("peak MB", None),
@@ -55,18 +58,25 @@ PEERS: Columns = {
     "×": ("train ×", None),
     "CPU s": ("train CPU s", min),
     "spread": ("spread", None),
-    "ms a document": ("ms/document", min),
+    "ms per document": ("ms/document", min),
     "alone, ms": ("ms alone", min),
     "load, ms": ("load ms", min),
     "peak, MB": ("peak MB", min),
     "model, MB": ("model MB", min),
+}
+FILES: Columns = {
+    "file": ("file", None),
+    "reader": ("reader", None),
+    "CPU s": ("CPU s", None),
+    "least": ("least", None),
+    "peak, MB": ("peak MB", None),
 }
 STANDING: dict[str, tuple[str, Callable]] = {
     "P@1": ("P@1", max),
     "P@5": ("P@5", max),
     "PSP@5": ("PSP@5", max),
     "training, s": ("train s", min),
-    "ms a document": ("ms/document", min),
+    "ms per document": ("ms/document", min),
     "one document, ms": ("ms alone", min),
     "loading, ms": ("load ms", min),
     "peak, MB": ("peak MB", min),
@@ -110,6 +120,25 @@ def methods(dataset: str) -> str:
         return NOT_MEASURED
     measured = [row for row in rows if "failed" not in row]
     return "\n\n".join([table(measured, METHODS), *_missing(rows, "method")])
+
+
+def papers(dataset: str) -> str:
+    """Methods as in their papers and as in the workbench: mean ± standard deviation over the seeds."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in results("papers")["tables"].get(dataset, ()):
+        if "failed" not in row:
+            groups.setdefault((row["method"], row["preset"]), []).append(row)
+    columns = ("P@1", "P@3", "P@5", "PSP@1", "PSP@5", "unseen P@5", "train CPU s")
+    rows = [
+        {"method": method, "settings": SETTINGS[preset], "seeds": str(len(members))}
+        | {name: _mean_and_deviation([row[name] for row in members]) for name in columns if name in members[0]}
+        for (method, preset), members in groups.items()
+    ]
+    return table(rows, {name: (name, None) for name in rows[0]}) if rows else NOT_MEASURED
+
+
+def _mean_and_deviation(values: Sequence[float]) -> str:
+    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
 
 
 def published(dataset: str) -> str:
@@ -210,11 +239,54 @@ def app(dataset: str) -> str:
     return table(rows, APP) if rows else NOT_MEASURED
 
 
+def label_map() -> str:
+    """The label map at every size, a line per measure."""
+    rows = results("label_map")["rows"]
+    names = [name for name in rows[0] if name != "labels"]
+    turned = [{"measure": name} | {figure(row["labels"]): figure(row[name]) for row in rows} for name in names]
+    columns: Columns = {name: (name, None) for name in turned[0]}
+    return table(turned, columns).replace("| --- | --- | --- | --- | --- |", "| --- | --: | --: | --: | --: |")
+
+
 def start() -> str:
     """From the command to a usable dashboard."""
     found = results("app")["start"]
     spread = f"{min(found['all']):.2f} to {max(found['all']):.2f}"
     return f"Start to a usable page: {found['start, s']:.2f} s ({spread}; target {found['target, s']:g} s)."
+
+
+def files() -> str:
+    """How long other projects' files take to read, and how much memory."""
+    rows = [
+        {
+            "file": file,
+            "reader": reader,
+            "CPU s": run["median_cpu_seconds"],
+            "least": run["least_cpu_seconds"],
+            "peak MB": run["peak_bytes"] / 1e6,
+        }
+        for file, found in results("files")["files"].items()
+        for reader, run in found["readers"].items()
+    ]
+    return table(rows, FILES)
+
+
+def stored_rows(benchmark: str, key: str = "rows") -> str:
+    """The rows of a result with all their columns."""
+    return table(results(benchmark)[key], {name: (name, None) for name in results(benchmark)[key][0]})
+
+
+def decisions(part: str = "table") -> str:
+    """Calibration errors, asked against achieved precision and costs, as a table; or what falls short, as sentences."""
+    if str(ROOT) not in sys.path:  # benchmarks are not installed
+        sys.path.insert(0, str(ROOT))
+    from benchmarks._decision_figures import describe_shortfalls, list_rows
+
+    cells = results("decisions")["cells"]
+    if part == "shortfalls":
+        return describe_shortfalls(cells)
+    rows = list_rows(cells)
+    return table(rows, {name: (name, None) for name in rows[0]})
 
 
 def conditions(benchmark: str) -> str:
@@ -239,13 +311,18 @@ def _loads(found: Any) -> list[float]:
 
 TABLES: dict[str, Callable[..., str]] = {
     "methods": methods,
+    "papers": papers,
     "published": published,
     "peers": peers,
     "standing": standing,
     "growth": growth,
     "expected": expected,
     "app": app,
+    "label_map": label_map,
     "start": start,
+    "files": files,
+    "stored": stored_rows,
+    "decisions": decisions,
     "conditions": conditions,
 }
 

@@ -54,6 +54,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", type=int, default=10_000, help="how many, over all targets")
     parser.add_argument("--target", choices=[*SHARES, "all"], default="all")
+    parser.add_argument("--forms", default="", help="samples of the readers to change, such as arrow,excel (all)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--engine", choices=["seeded", "atheris"], default="seeded")
     parser.add_argument("--findings", type=Path, default=FINDINGS, help="folder for what is found")
@@ -120,7 +121,7 @@ def watched(
 ) -> Iterator[dict[str, Any]]:
     """The reports of one worker; it is killed when it falls silent."""
     command = [sys.executable, __file__, "--target", target, "--seed", str(arguments.seed)]
-    command += ["--engine", arguments.engine, "--findings", str(arguments.findings)]
+    command += ["--engine", arguments.engine, "--findings", str(arguments.findings), "--forms", arguments.forms]
     command += ["--worker", str(folder), str(first), str(last)]
     lines: queue.Queue[str | None] = queue.Queue()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -165,7 +166,7 @@ def work(arguments: argparse.Namespace) -> int:
     from tests.support.fuzzing.hunting import Tally, limited, walk, warm_up
 
     folder, first, last = Path(arguments.worker[0]), int(arguments.worker[1]), int(arguments.worker[2])
-    target, place = made_target(arguments.target, folder)
+    target, place = made_target(arguments.target, folder, arguments.forms)
     warm_up(target, place)
     written = 0
 
@@ -194,13 +195,14 @@ def work(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def made_target(name: str, folder: Path) -> tuple[Any, Path]:
+def made_target(name: str, folder: Path, forms: str = "") -> tuple[Any, Path]:
     """(the target with its samples, the folder its inputs are laid out in)."""
     from tests.support.fuzzing.targets import TARGETS
 
     scratch = folder / "scratch"
     scratch.mkdir()
-    return TARGETS[name](scratch), folder / "runs" / "fuzz" if name == "run" else folder / "input"
+    options = {"forms": tuple(forms.split(","))} if forms and name == "readers" else {}
+    return TARGETS[name](scratch, **options), folder / "runs" / "fuzz" if name == "run" else folder / "input"
 
 
 def guide(target: Any, arguments: argparse.Namespace, place: Path, numbers: range, at: mmap.mmap, tell: Any) -> None:

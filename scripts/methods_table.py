@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from xcwork.methods.registry import METHODS, method_class
+from xcwork.methods.registry import METHODS, find_method_class
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- methods -->", "<!-- /methods -->"
@@ -15,7 +15,7 @@ def methods_table() -> str:
     """One row a method: name, idea, source, and what it can do."""
     rows = ["| name | idea | source | zero-shot | explanations | resumes |", "| --- | --- | --- | --- | --- | --- |"]
     for name in METHODS:
-        cls = method_class(name)
+        cls = find_method_class(name)
         can = cls.capabilities
         idea = (cls.__doc__ or "").strip().splitlines()[0].rstrip(".")
         marks = ["yes" if can.zero_shot else "–", "exact" if can.exact_explanations else "approximate"]

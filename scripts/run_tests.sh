@@ -8,7 +8,9 @@ suites="engine contract browser notebooks app types faults cluster security"
 
 suite() {
     if [ -n "$(find "tests/$1" -name 'test_*.py' 2>/dev/null)" ]; then
-        step "$1" "$python" -m pytest -q "tests/$1"
+        name=$1
+        shift
+        step "$name" "$python" -m pytest -q "$@" "tests/$name"
     else
         echo "── $1: skipped, there is no test in tests/$1"
     fi
@@ -34,7 +36,7 @@ browser() {
         step "installing chromium" install_browser
     fi
     if find_browser >/dev/null; then
-        suite browser
+        suite browser --reruns 2 # a real browser on a busy machine; pytest prints what had to be run again
     else
         echo "── browser: skipped, there is no chromium; install it with 'apt-get install chromium' (CI=true does that by itself)"
     fi

@@ -1,6 +1,6 @@
 """Make docs/screenshots/<page>.png, so that the pictures in the README stay true.
 
-    python scripts/screenshots.py HOME [--only data train] [--dark]
+    python -m scripts.screenshots HOME [--only data train] [--dark]
 
 HOME is a home folder with finished runs (`xcwork app --demo --home HOME` makes them). Needs chromium.
 """
@@ -16,11 +16,13 @@ from xcwork_app.navigation import list_places
 from tests.support.server import serving
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "screenshots"
-SIZE = {"width": 1280, "height": 860}
+SIZE = {"width": 1280, "height": 720}
 SETTLED = """() => {
     const app = document.querySelector('[data-testid=stApp]');
     const busy = document.querySelector('[data-testid=stSkeleton], [data-testid=stSpinner]');
-    return app && app.getAttribute('data-test-script-state') === 'notRunning' && !busy;
+    const map = document.querySelector('.xc-map');
+    const isDrawn = !map || map.dataset.still === 'true';
+    return app && app.getAttribute('data-test-script-state') === 'notRunning' && !busy && isDrawn;
 }"""
 PATIENCE = 120  # seconds
 

@@ -11,6 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.syntax_trees import read_modules
 
 # From the bottom to the top, as drawn in docs/architecture.md.
 LAYERS = [
@@ -28,30 +29,22 @@ LAYERS = [
     "core",
     "data",
     "metrics",
+    "decisions",
     "search",
     "published",
     "methods",
+    "layout",
     "runs",
+    "advice",
     "analysis",
+    "review",
     "viz",
     "studies",
     "cli",
     "xcwork_app",
 ]
 # What a method may import of `methods` besides its own package.
-SHARED = {"base", "common", "inputs", "model", "names", "params", "presets", "registry"}
-
-
-def read_modules() -> dict[str, ast.Module]:
-    """Return the syntax tree of every module by its dotted name."""
-    modules = {}
-    for folder, package in (("xcwork", "xcwork"), ("app", "xcwork_app")):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            parts = [package, *path.relative_to(ROOT / folder).with_suffix("").parts]
-            modules[".".join(parts).removesuffix(".__init__")] = ast.parse(path.read_text("utf-8"))
-    return modules
-
-
+SHARED = {"base", "calibrating", "common", "inputs", "model", "names", "params", "presets", "registry"}
 MODULES = read_modules()
 
 

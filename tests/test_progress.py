@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from xcwork.errors import Cancelled
-from xcwork.progress import Callback, batches, listening, report, track
+from xcwork.progress import Callback, listen, report, track, track_batches
 
 
 class Diary(Callback):
@@ -32,43 +32,43 @@ class Diary(Callback):
 
 def test_a_loop_tells_its_phase_its_steps_and_its_end() -> None:
     diary = Diary()
-    with listening([diary]):
+    with listen([diary]):
         assert list(track("ab", "reading")) == ["a", "b"]
     assert diary.entries == [("begin", "reading", 2), ("step", 0), ("step", 1), ("step", 2), ("end", "reading")]
 
 
 def test_a_generator_has_no_total() -> None:
     diary = Diary()
-    with listening([diary]):
+    with listen([diary]):
         list(track((i for i in range(2)), "counting"))
     assert diary.entries[0] == ("begin", "counting", None)
 
 
 def test_a_wish_to_stop_ends_the_loop_after_the_step() -> None:
     seen: list[int] = []
-    with listening([Diary(), Diary(patience=2)]), pytest.raises(Cancelled, match="stopped during counting"):
+    with listen([Diary(), Diary(patience=2)]), pytest.raises(Cancelled, match="stopped during counting"):
         seen.extend(track(range(10), "counting"))
     assert seen == [0, 1]
 
 
 def test_a_wish_that_came_earlier_stops_before_any_work() -> None:
     seen: list[int] = []
-    with listening([Diary(patience=0)]), pytest.raises(Cancelled):
+    with listen([Diary(patience=0)]), pytest.raises(Cancelled):
         seen.extend(track(range(10), "counting"))
     assert seen == []
 
 
 def test_every_listener_hears_the_step_at_which_another_stops() -> None:
     first, second = Diary(patience=1), Diary()
-    with listening([first, second]), pytest.raises(Cancelled):
+    with listen([first, second]), pytest.raises(Cancelled):
         list(track(range(5), "counting"))
     assert ("step", 1) in second.entries
 
 
 def test_listeners_nest_and_leave() -> None:
     outer, inner = Diary(), Diary()
-    with listening([outer]):
-        with listening([inner]):
+    with listen([outer]):
+        with listen([inner]):
             report("training", loss=0.5)
         report("training", loss=0.25)
     report("training", loss=0.125)
@@ -79,6 +79,6 @@ def test_listeners_nest_and_leave() -> None:
 @pytest.mark.parametrize(("rows", "size"), [(0, 3), (1, 3), (3, 3), (7, 3)])
 def test_batches_cover_every_row_once(rows: int, size: int) -> None:
     X = np.arange(rows * 2).reshape(rows, 2)
-    blocks = list(batches(X, size, "scoring"))
+    blocks = list(track_batches(X, size, "scoring"))
     assert all(len(block) <= size for block in blocks)
     np.testing.assert_array_equal(np.concatenate([*blocks, X[:0]]), X)

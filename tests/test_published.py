@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 
 from xcwork.data.propensity_constants import normalise_name
-from xcwork.published import ALIASES, published_results
+from xcwork.published import ALIASES, find_published_results
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_no_row_stands_there_twice(rows):
 def test_names_are_found_under_any_spelling(rows):
     names = {normalise_name(row["dataset"]) for row in rows}
     assert all(normalise_name(name) in names for name in ALIASES.values())
-    assert len(published_results("eurlex57k")) == len(published_results("GZ_EURLex-4.3k")) > 10
-    assert len(published_results("my own data")) == 0
-    tuned = published_results("EURLEX57K").set_index("method").loc["ZestXML-tuned"]
+    assert len(find_published_results("eurlex57k")) == len(find_published_results("GZ_EURLex-4.3k")) > 10
+    assert len(find_published_results("my own data")) == 0
+    tuned = find_published_results("EURLEX57K").set_index("method").loc["ZestXML-tuned"]
     assert tuned[["P@1", "P@3", "P@5", "nDCG@1", "PSP@1"]].tolist() == [91.42, 82.36, 69.50, 91.42, 48.01]

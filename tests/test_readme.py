@@ -37,7 +37,7 @@ def test_every_file_it_links_to_exists() -> None:
 
 
 def test_names_and_parameters_in_all_texts_exist() -> None:
-    from xcwork.methods.registry import METHODS, method_class
+    from xcwork.methods.registry import METHODS, find_method_class
 
     files = [ROOT / "README.md", ROOT / "SECURITY.md"]
     files += [file for folder in ("data", "docs", "benchmarks", "notebooks") for file in (ROOT / folder).glob("*.md")]
@@ -48,7 +48,7 @@ def test_names_and_parameters_in_all_texts_exist() -> None:
         pkgutil.resolve_name(name)
     settings = set(re.findall(r"--set (\w+)=", texts))
     assert settings
-    assert settings <= {parameter for method in METHODS for parameter in method_class(method).parameters()}
+    assert settings <= {parameter for method in METHODS for parameter in find_method_class(method).parameters()}
     paths = set(re.findall(r"\b(?:xcwork|app|tests|benchmarks|scripts)/[\w/]+\.\w+", texts))
     assert paths
     assert not [path for path in paths if not (ROOT / path).exists()]

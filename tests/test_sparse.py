@@ -47,6 +47,10 @@ CALLS: dict[str, tuple[Callable[[sparse.csr_array], Any], np.ndarray]] = {
         lambda m: helpers.gather_filled(np.array([[3, 1]]), np.array([[7.0, 8.0]]), np.array([1]), 4),
         np.array([[0, 0, 0, 7]]),
     ),
+    "sum_squares": (
+        lambda m: sparse.csr_array(helpers.sum_squares(helpers.make_canonical(m))[None, :]),
+        np.array([[25, 0, 4]]),
+    ),
     "normalise_rows": (helpers.normalise_rows, np.array([[0.8, 0, 0.6, 0], [0] * 4, [0, 0, 0, 1]])),
     "normalise_values": (
         lambda m: sparse.csr_array((helpers.normalise_values(m), m.indices, m.indptr), shape=m.shape),

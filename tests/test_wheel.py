@@ -35,7 +35,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_holds_every_file_of_the_packages(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
-    kinds = (".py", ".md", ".svg", ".toml", ".csv", ".json", ".typed")
+    kinds = (".py", ".md", ".svg", ".toml", ".csv", ".json", ".js", ".css", ".typed")
     wanted = {
         f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
         for folder, package in (("app", "xcwork_app"), ("xcwork", "xcwork"))

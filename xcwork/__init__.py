@@ -12,7 +12,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# Imported when first used, so that `import xcwork` and `xcwork --help` stay quick.
+# Imported when first used, so that `import xcwork` and `xcwork --help` stay fast.
 _PUBLIC = {
     "Callback": "xcwork.progress:Callback",
     "Dataset": "xcwork.core.dataset:Dataset",
@@ -21,8 +21,12 @@ _PUBLIC = {
     "create": "xcwork.methods.registry:create",
     "describe": "xcwork.data.card:describe",
     "evaluate": "xcwork.metrics:evaluate",
+    "from_arrow": "xcwork.data.from_memory:from_arrow",
+    "from_frame": "xcwork.data.from_memory:from_frame",
+    "from_lists": "xcwork.data.from_memory:from_lists",
     "load_dataset": "xcwork.data.load:load_dataset",
     "load_method": "xcwork.methods.base:Method.load",
+    "recommend": "xcwork.advice.recommending:recommend",
 }
 
 __all__ = sorted(_PUBLIC)

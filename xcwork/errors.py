@@ -28,6 +28,10 @@ class DataError(XcworkError):
         super().__init__(where + problem + ("" if remedy is None else f"; {remedy}"))
 
 
+class MissingVectorsError(DataError):
+    """Neither the method nor the data say which labels are alike."""
+
+
 class ConfigError(XcworkError):
     """A parameter has a value that cannot work."""
 

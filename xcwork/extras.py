@@ -7,7 +7,15 @@ from importlib.util import find_spec
 from xcwork.errors import ConfigError
 
 # The extra of pyproject.toml that installs a package, by the name under which the package is imported.
-EXTRAS = {"distributed": "cluster", "plotly": "app", "streamlit": "app", "torch": "neural", "umap": "map"}
+EXTRAS = {
+    "distributed": "cluster",
+    "openpyxl": "excel",
+    "plotly": "app",
+    "rdflib": "vocabularies",
+    "streamlit": "app",
+    "torch": "neural",
+    "umap": "map",
+}
 
 
 class MissingExtraError(ConfigError):

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 
-def home() -> Path:
+def find_home() -> Path:
     """Return the folder that holds `data/` and `runs/`: that of XCWORK_HOME, else the current one."""
     return Path(os.environ.get("XCWORK_HOME") or Path.cwd()).expanduser().resolve()
 

@@ -1,11 +1,12 @@
 """Progress and cancellation: long work reports its steps, and whoever listens may ask it to stop.
 
-Engine code wraps its loops in `track` (or `batches` for row blocks); it never prints. The listeners are callbacks that
-`listening` installs for the duration of a call: the worker's reporter, a terminal bar, a notebook bar. A callback
-whose `on_step` returns True stops the work: the loop raises `Cancelled` at the next step, so nothing is left half done.
+Engine code wraps its loops in `track` (or `track_batches` for row blocks); it never prints. The listeners are
+callbacks that `listen` installs for the duration of a call: the worker's reporter, a terminal bar, a notebook bar. A
+callback whose `on_step` returns True stops the work: the loop raises `Cancelled` at the next step, so nothing is left
+half done.
 
-    with listening([bar]):
-        for block in batches(X, 512, "scoring"):
+    with listen([bar]):
+        for block in track_batches(X, 512, "scoring"):
             ...
 """
 
@@ -25,24 +26,24 @@ class Callback:
     """Four hooks, all optional. Subclass it and override what you need."""
 
     def on_phase(self, phase: str, total: int | None) -> None:
-        """A phase of `total` steps begins (None: unknown)."""
+        """Hear that a phase of `total` steps begins (None: unknown)."""
 
     def on_step(self, phase: str, step: int, total: int | None) -> bool:
-        """Return `step` steps of the phase are done. Return True to stop the work."""
+        """Hear that `step` steps of the phase are done; return True to stop the work."""
         return False
 
     def on_values(self, phase: str, values: dict[str, float]) -> None:
-        """The phase reports numbers worth a curve, such as a loss."""
+        """Hear numbers of the phase that are worth a curve, such as a loss."""
 
     def on_phase_end(self, phase: str) -> None:
-        """The phase is complete."""
+        """Hear that the phase is complete."""
 
 
 _listeners: ContextVar[tuple[Callback, ...]] = ContextVar("xcwork_listeners", default=())
 
 
 @contextmanager
-def listening(callbacks: Iterable[Callback]) -> Iterator[None]:
+def listen(callbacks: Iterable[Callback]) -> Iterator[None]:
     """Add `callbacks` to those that already listen, until the block ends."""
     token = _listeners.set(_listeners.get() + tuple(callbacks))
     try:
@@ -79,11 +80,13 @@ def report(phase: str, **values: float) -> None:
         listener.on_values(phase, values)
 
 
-def batches(X: Any, size: int, phase: str) -> Iterator[Any]:
+def track_batches(X: Any, size: int, phase: str) -> Iterator[Any]:
     """Yield the rows of `X` in blocks of `size`, tracked."""
-    from xcwork.storage.mapped_arrays import release  # numpy and scipy, which the command line's help can do without
+    from xcwork.storage.mapped_arrays import (
+        release_pages,  # numpy and scipy, which the command line's help can do without
+    )
 
     for start in track(range(0, X.shape[0], size), phase):
         yield X if X.shape[0] <= size else X[start : start + size]
         if hasattr(X, "indptr"):
-            release(X)  # pages of a matrix on disk that are done with
+            release_pages(X)  # pages of a matrix on disk that are done with

@@ -135,12 +135,12 @@ def normalise_rows(matrix: Matrix) -> Matrix:
 def normalise_values(rows: sparse.csr_array) -> np.ndarray:
     """Return the entries of `rows` as float32, scaled so that every row has length one; rows of zeros stay zero."""
     rows = rows if rows.dtype == np.float32 else rows.astype(np.float32)
-    lengths = np.sqrt(_sum_squares(rows).astype(np.float64))
+    lengths = np.sqrt(sum_squares(rows).astype(np.float64))
     factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
     return rows.data * (factors if len(factors) == 1 else np.repeat(factors, np.diff(rows.indptr)))
 
 
-def _sum_squares(rows: sparse.csr_array) -> np.ndarray:
+def sum_squares(rows: sparse.csr_array) -> np.ndarray:
     """Return the sum of the squares of every row, (n_rows,)."""
     if rows.shape[0] == 1 and rows.nnz and rows.has_canonical_format:  # one document should not wait for scipy
         return np.add.reduceat(rows.data * rows.data, [0])

@@ -1,46 +1,38 @@
-"""Data: what did I load? Choose, upload, point to or generate a dataset; then its card, its curve, its documents."""
+"""Data: what did I load? The datasets on the left; on the right one of them: figures, verdict, labels, documents."""
 
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import caches, navigation, widgets
-from xcwork_app.panels.data import card as dataset_card
-from xcwork_app.panels.data import documents, group_builder, sources_list, upload
-from xcwork_app.views import selection
+from xcwork_app import caches, widgets
+from xcwork_app.page_header import show_page_header
+from xcwork_app.panels.data import add_dialog, card, dataset_list, documents, group_builder, label_view
+from xcwork_app.views import home_facts, selection
 
-WAYS = {"choose": "Choose", "upload": "Upload", "path": "Path", "generate": "Generate"}
-PANELS = {
-    "choose": sources_list.choose_dataset,
-    "upload": upload.show,
-    "path": sources_list.choose_path,
-    "generate": sources_list.generate_dataset,
-}
+VIEWS = {"Labels": label_view.show, "Documents": documents.show, "Groups": group_builder.show}
 
-widgets.show_header("Data", "What is in it, what is wrong with it, and how rare its labels are.")
-way = widgets.choose_field("Where from", "section", WAYS, key="data.way", hidden=True)
-with st.container(), widgets.catch_errors():  # a place of its own, so that what follows stays where it is
-    PANELS[way]()
-
+header = show_page_header("data")
 source = selection.get_source()
-with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-    widgets.show_section(widgets.plain(source.title))
-    if st.button("Train on it", icon=":material/arrow_forward:", key="data.train"):
-        navigation.go_to("train")
-card = caches.get_card(source)
-dataset_card.show_facts(card)
-left, right = st.columns([3, 2], gap="large")
-with right:
-    dataset_card.show_health_checks(card)
-    bands = dataset_card.choose_bands()
-    dataset_card.show_band_table(card, bands)
-with left:
-    dataset_card.show_frequencies(source, bands)
-
-widgets.show_section("Documents")
-with widgets.catch_errors():
-    documents.show(source)
-
-widgets.show_section("Aggregated labels")
-with widgets.catch_errors():
-    group_builder.show(source)
-widgets.show_command(["describe", *source.arguments()])
+add_dialog.open_dialog()
+with st.container(key="data_row", horizontal=True):
+    with st.container(key="data_left"):
+        dataset_list.show(source)
+    with st.container(key="data_right", border=True), widgets.catch_errors():
+        found = caches.get_card(source)
+        if home_facts.remember_sizes(source, found):
+            st.rerun()  # the list knows its sizes now
+        card.show_head(source, found, card.get_profile(source))
+        with st.container(key="data_views", horizontal=True, horizontal_alignment="distribute"):
+            view = st.segmented_control(
+                "View",
+                list(VIEWS),
+                default="Labels",
+                key="data.view",
+                bind="query-params",
+                required=True,
+                label_visibility="collapsed",
+            )
+            if view == "Labels":
+                label_view.choose_bands()
+        with widgets.catch_errors():
+            VIEWS[view or "Labels"](source)
+header.show_command(["describe", *source.list_arguments()])

@@ -1,38 +1,71 @@
-"""Errors: where does it fail? Bands, documents, missed labels, one label, and truth that may itself be wrong."""
+"""Errors: where does it fail, and why? One bar of outcomes that filters, a list, and what is chosen in detail."""
 
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import widgets
-from xcwork_app.panels.errors import bands, documents_of_run, label_details, label_hints, triage
+from xcwork_app import state, widgets
+from xcwork_app.page_header import show_page_header
+from xcwork_app.panels.errors import (
+    detail_card,
+    error_choice,
+    error_list,
+    frequency_card,
+    outcome_card,
+    reliability,
+)
 from xcwork_app.panels.shared import label_bands, report_button
 from xcwork_app.panels.shared.finished_run import require_finished_run
 from xcwork_app.views import run_findings, selection
 
-SECTIONS = {"documents": "Documents", "missed": "Missed labels", "label": "One label", "hints": "Label hints"}
-PANELS = {"documents": documents_of_run, "missed": triage, "label": label_details, "hints": label_hints}
+SECTIONS = {"labels": "Labels", "documents": "Documents", "pairs": "Pairs", "suspicious": "Suspicious"}
 
-run = require_finished_run("Errors")
-widgets.show_header(
-    "Errors", f"Which labels {widgets.plain(run.name)} misses, whether they are rare, and where they were lost."
+header = show_page_header("errors")
+run = require_finished_run()
+found = run_findings.get_findings(
+    run, selection.get_source(), k=state.view().k, bands=run_findings.get_band_definition()
 )
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    scheme = label_bands.choose_bands("errors.bands")
-    k = label_bands.choose_list_length("errors.k")
-    st.space("stretch")
-    report_button.show_report_button([run], key="errors.report")
-found = run_findings.get_findings(run, selection.get_source(), k=k, bands=scheme)
 label_bands.warn_about_changed_data(found)
-bands.show_facts(found)
-left, right = st.columns(2, gap="large")
-with left:
-    bands.show_recall(found)
-with right:
-    bands.show_losses(found)
-bands.show_table(found)
-
-widgets.show_section("Look closer")
-section = widgets.choose_field("Look closer", "section", SECTIONS, key="errors.section", hidden=True)
-with st.container(), widgets.catch_errors():
-    PANELS[section].show(found)
-widgets.show_command(["report", run.id])
+with header.actions:
+    reliability.show_popover(found)
+    report_button.show_report_button([run], key="errors.report")
+header.show_command(["report", run.id])
+choice = error_choice.resolve_choice(found)
+outcome_card.show_outcomes(found, choice)
+with st.container(key="errors_columns", horizontal=True):
+    frequency_card.show_frequencies(found, choice)
+    middle = st.container(key="errors_list", border=True)
+    right = st.container(key="errors_detail", border=True)
+with middle:
+    with st.container(key="errors_list_bar", horizontal=True, vertical_alignment="center"):
+        section = widgets.choose_field("List", "section", SECTIONS, key="errors.section", hidden=True)
+        search = st.text_input(
+            "Find",
+            key="errors.search",
+            placeholder="Find",
+            label_visibility="collapsed",
+            bind="query-params",
+            icon=":material/search:",
+        )
+    with st.container(key="errors_chips", horizontal=True, vertical_alignment="center"):
+        kind = error_list.choose_kind() if section == "suspicious" else ""
+        if section in ("labels", "documents"):
+            error_choice.show_chips(found, choice)
+        elif section == "pairs":
+            st.caption("A label is missed, and another one listed in its place")
+    if section == "labels":
+        chosen = error_list.show_labels(found, choice, search)
+    elif section == "documents":
+        chosen = error_list.show_documents(found, choice, search)
+    elif section == "pairs":
+        chosen = error_list.show_pairs(found, search)
+    else:
+        row = error_list.show_suspicious(found, kind, search)
+with right, widgets.catch_errors():
+    if section == "labels":
+        detail_card.show_label(found, chosen)
+    elif section == "documents":
+        detail_card.show_document(found, chosen)
+    elif section == "pairs":
+        detail_card.show_pair(found, chosen)
+    else:
+        detail_card.show_annotation(found, row, kind)

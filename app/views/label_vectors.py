@@ -11,8 +11,8 @@ from xcwork_app.views.run_findings import Findings
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
-    from xcwork.analysis.neighbours import LabelVectors
     from xcwork.core.dataset import Dataset
+    from xcwork.layout.label_vectors import LabelVectors
 
 
 def get_label_vectors(found: Findings) -> LabelVectors:
@@ -25,6 +25,6 @@ def get_label_vectors(found: Findings) -> LabelVectors:
 
 @st.cache_resource(max_entries=3, show_spinner="Reading the label vectors.")
 def _read_label_vectors(folder: str, stamp: int, fingerprint: str, _dataset: Dataset) -> LabelVectors:
-    from xcwork.analysis.neighbours import LabelVectors
+    from xcwork.layout.label_vectors import LabelVectors
 
-    return LabelVectors.from_method(caches.get_model(Run(folder)), _dataset.labels)
+    return LabelVectors.from_method(caches.get_model(Run(folder)), _dataset.labels, _dataset.train)

@@ -10,17 +10,18 @@ from xcwork_app import caches
 from xcwork_app.sources import Source
 from xcwork_app.views import selection
 
-from xcwork.paths import home
+from xcwork.paths import find_home
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from xcwork.analysis.agreement import Changes
-    from xcwork.analysis.comparison import ComparisonTable, Entry
+    from xcwork.analysis.comparison import Entry
+    from xcwork.analysis.run_table import RunTable
 
 PREDICTIONS = "topk.npz"
-MAX_USUAL_RUNS = 8
+MAX_USUAL_RUNS = 6
 
 
 @dataclass(frozen=True)
@@ -30,18 +31,22 @@ class ComparedRuns:
     folders: tuple[str, ...]
     stamps: tuple[int, ...]
     source: Source
-    home: str
+    find_home: str
     changed: str  # the stamp of the dataset
 
     @classmethod
     def from_runs(cls, runs: list[Run], source: Source) -> ComparedRuns:
         folders = tuple(str(run.folder) for run in runs)
         stamps = tuple(caches.get_stamp(run.folder / "eval") for run in runs)
-        return cls(folders, stamps, source, str(home()), source.stamp())
+        return cls(folders, stamps, source, str(find_home()), source.make_stamp())
 
     @property
     def runs(self) -> list[Run]:
         return [Run(folder) for folder in self.folders]
+
+    def find_run(self, name: str) -> Run:
+        """Return the run with this id."""
+        return next(run for run in self.runs if run.id == name)
 
     @property
     def names(self) -> dict[str, str]:
@@ -78,11 +83,25 @@ def read_entries(chosen: ComparedRuns) -> list[Entry]:
 
 
 @st.cache_resource(max_entries=8, show_spinner="Testing the differences.")
-def make_table(chosen: ComparedRuns, scope: str, published: bool) -> ComparisonTable:
-    """Return metrics and costs of the runs, the best values marked."""
-    from xcwork.analysis.comparison import comparison_table
+def make_table(chosen: ComparedRuns, scope: str) -> RunTable:
+    """Return quality and costs of the runs, the best values marked."""
+    from xcwork.analysis.run_table import make_run_table
 
-    return comparison_table(read_entries(chosen), caches.get_dataset(chosen.source), scope=scope, published=published)
+    return make_run_table(read_entries(chosen), caches.get_dataset(chosen.source), scope=scope)
+
+
+def describe_chance(chosen: ComparedRuns, reference: str) -> str:
+    """Return which differences to the reference at P@1 are more than chance, in one sentence."""
+    if not reference:
+        if len(chosen.folders) == 1:
+            return "Choose a second run to compare."
+        return "Fewer than two of these runs were tested on the dataset as it is now."
+    deltas = compute_differences(chosen, reference)
+    unsure = deltas[(deltas["metric"] == "P@1") & ~deltas["significant"].astype(bool)]["run"].tolist()
+    if not unsure:
+        return "Every difference at P@1 is more than chance."
+    names = unsure[0] if len(unsure) == 1 else f"{len(unsure)} runs"
+    return f"{names} may be as good at P@1."
 
 
 def list_comparable_runs(chosen: ComparedRuns) -> list[str]:
@@ -104,10 +123,10 @@ def compute_differences(chosen: ComparedRuns, reference: str) -> pd.DataFrame:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def find_changes(chosen: ComparedRuns, run: str, reference: str, k: int) -> Changes:
     """Return the documents on which a run and the reference find different labels."""
-    from xcwork.analysis.agreement import fixed_and_broken
+    from xcwork.analysis.agreement import find_better_and_worse
 
     found = {each.id: entry.topk for each, entry in zip(chosen.runs, read_entries(chosen), strict=True)}
     predicted, expected = found[run], found[reference]
     assert predicted is not None  # entries are read with their predictions
     assert expected is not None
-    return fixed_and_broken(predicted, expected, caches.get_dataset(chosen.source), k=k)
+    return find_better_and_worse(predicted, expected, caches.get_dataset(chosen.source), k=k)

@@ -32,6 +32,12 @@ def find_best_run(runs: list[Run]) -> Run | None:
     return max(finished, key=lambda run: caches.get_record(run)["metrics"].get("P@1", 0.0), default=None)
 
 
+def name_run(run: Run) -> str:
+    """Return the name of a run, with its state unless it has finished."""
+    facts = caches.get_record(run)
+    return facts["name"] if facts["state"] == "finished" else f"{facts['name']} · {facts['state']}"
+
+
 def describe_run(run: Run) -> str:
     """Return the name of a run with what matters most: its P@1, or its state."""
     facts = caches.get_record(run)
@@ -41,8 +47,8 @@ def describe_run(run: Run) -> str:
 
 def resolve_dataset() -> None:
     """Take the dataset of the run, or the usual one, where the view names one that is gone; a note says so."""
-    source = get_source()
-    run = next((run for run in caches.list_runs() if run.id == state.view().run), None)
+    source, wanted = get_source(), state.view().run
+    run = next((run for run in caches.list_runs() if run.id == wanted), None)
     owner = None if run is None else caches.get_source(run)
     if run is None or owner is None:
         if _is_gone(source):

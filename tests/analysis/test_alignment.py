@@ -28,7 +28,7 @@ class MatchModel(FittedModel):
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         found = top_k_rows(X @ self.labels.Z.T, self.n_labels)
-        return (found if among is None else found.among(among)).head(k)
+        return (found if among is None else found.keep_labels(among)).head(k)
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         raise NotImplementedError
@@ -42,7 +42,7 @@ class Match(Method):
     model_type = MatchModel
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> MatchModel:
-        return MatchModel(**self._facts(train))
+        return MatchModel(**self._collect_facts(train))
 
 
 @dataclass(kw_only=True, eq=False)

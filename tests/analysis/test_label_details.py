@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.label_details import label_page, label_recall, rank_histogram
+from xcwork.analysis.label_details import compute_label_recall, count_ranks, make_label_page
 from xcwork.core.topk import TopK
-from xcwork.metrics import per_label
+from xcwork.metrics import tabulate_labels
 from xcwork.metrics.ranking import ABSENT
 
 
@@ -23,7 +23,7 @@ def predicted() -> TopK:
 
 
 def test_a_label_page_counts_right(checkerboard, predicted):
-    page = label_page(predicted, checkerboard, "L2", k=2)
+    page = make_label_page(predicted, checkerboard, "L2", k=2)
     assert (page.name, page.train_documents, page.test_documents, page.hits, page.predicted) == ("L2", 12, 3, 0, 0)
     assert (page.recall, page.precision) == (0.0, None)
     assert page.ranks.set_index("rank")["documents"].to_dict() == {"1": 0, "2": 0, "3": 3, "4": 0, "not listed": 0}
@@ -32,20 +32,20 @@ def test_a_label_page_counts_right(checkerboard, predicted):
     assert page.misses["text"][0] == "red square leaf0"
     assert page.confusable["label"].tolist() == ["L1"]
     assert page.sentence == "L2 (torso) has 12 training documents; among the first 2 of 0 of its 3 test documents."
-    found = label_page(predicted, checkerboard, "L0", k=1)
+    found = make_label_page(predicted, checkerboard, "L0", k=1)
     assert (found.recall, found.precision, len(found.misses)) == (100.0, 37.5, 0)
 
 
 def test_a_label_without_test_documents(checkerboard, predicted):
     dataset = replace(checkerboard, test=checkerboard.test.take([6, 7]))
-    page = label_page(TopK(predicted.ids[:2], predicted.scores[:2]), dataset, "L0")
+    page = make_label_page(TopK(predicted.ids[:2], predicted.scores[:2]), dataset, "L0")
     assert page.recall is None
     assert page.sentence.endswith("and no test document.")
 
 
 @given(st.lists(st.one_of(st.integers(1, 130), st.just(ABSENT)), max_size=40), st.integers(1, 120))
 def test_every_rank_falls_into_one_bar(ranks, depth):
-    table = rank_histogram(np.array([r for r in ranks if r <= depth or r == ABSENT], np.int64), depth)
+    table = count_ranks(np.array([r for r in ranks if r <= depth or r == ABSENT], np.int64), depth)
     assert table["documents"].sum() == len([r for r in ranks if r <= depth or r == ABSENT])
     assert table["rank"].iloc[-1] == "not listed"
     assert table["documents"].iloc[-1] == ranks.count(ABSENT)
@@ -58,5 +58,5 @@ def test_recall_agrees_with_the_table_of_labels(jumble):
         np.array([rng.permutation(11)[:6] for _ in range(17)], np.int32),
         np.tile(-np.arange(6, dtype=np.float32), (17, 1)),
     )
-    expected = per_label(topk, jumble, k=3)["recall@3"].to_numpy()
-    assert np.array_equal(label_recall(topk, jumble, k=3), expected, equal_nan=True)
+    expected = tabulate_labels(topk, jumble, k=3)["recall@3"].to_numpy()
+    assert np.array_equal(compute_label_recall(topk, jumble, k=3), expected, equal_nan=True)

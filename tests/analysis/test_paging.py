@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.paging import MAX_ROWS, filter_rows, find_labels, look_up_names, shorten_text, take_page
+from xcwork.analysis.paging import MAX_ROWS_PER_PAGE, filter_rows, find_labels, look_up_names, shorten_text, take_page
 from xcwork.core.labels import LabelSpace
 from xcwork.errors import ConfigError
 
@@ -39,7 +39,7 @@ def test_a_page_never_lies_behind_the_end(rows, start, size):
     assert page.rows["n"].tolist() == list(range(page.start, min(page.start + size, rows)))
 
 
-@pytest.mark.parametrize("size", [0, MAX_ROWS + 1])
+@pytest.mark.parametrize("size", [0, MAX_ROWS_PER_PAGE + 1])
 def test_a_page_is_never_too_large(size):
     with pytest.raises(ConfigError, match="1 to 1000 rows"):
         take_page(TABLE, size=size)

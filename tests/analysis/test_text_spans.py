@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.text_spans import Span, cut_segments, find_spans, highlight_terms, term_weights
+from xcwork.analysis.text_spans import Span, cut_segments, find_spans, highlight_terms, sum_term_weights
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
 from xcwork.text.vectorizer import TextVectorizer
@@ -90,4 +90,4 @@ def test_highlighting_escapes_and_tells_for_from_against_without_colour():
 
 def test_a_term_counts_over_all_label_terms():
     explanation = Explanation.from_parts([Part("a", "x", 0.5), Part("a", "y", -0.2), Part("b", "x", 1.0)], exact=True)
-    assert term_weights(explanation) == pytest.approx({"a": 0.3, "b": 1.0})
+    assert sum_term_weights(explanation) == pytest.approx({"a": 0.3, "b": 1.0})

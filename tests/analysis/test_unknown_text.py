@@ -15,12 +15,12 @@ UNKNOWN = "Zaubertrank und Hexenkessel"
 @pytest.mark.parametrize("name", ["popularity", "one_vs_all", "tfidf", "nearest_documents"])
 def test_the_sentence_fits_what_the_method_does(name: str, checkerboard: Dataset) -> None:
     model = registry.create(name).fit(checkerboard.train)
-    found = model.predict(UNKNOWN, 5).row(0)
+    found = model.predict(UNKNOWN, 5).get_row(0)
     said = describe_unknown_text(model, UNKNOWN, n_suggested=len(found))
     assert said.startswith("No word of this text is known to this run, so ")
     assert ("nothing is suggested" in said) == (not found)
     assert ("these labels do not depend on it" in said) == bool(found)
-    assert model.predict("", 5).row(0) == found, "nothing of the text counts"
+    assert model.predict("", 5).get_row(0) == found, "nothing of the text counts"
 
 
 def test_a_known_text_needs_no_sentence_unless_nothing_is_suggested(checkerboard: Dataset) -> None:

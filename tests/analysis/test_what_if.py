@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from xcwork.analysis.what_if import compare_edit, rank_changes, try_label, why_no_new_labels
+from xcwork.analysis.what_if import compare_edit, compare_ranks, explain_no_new_labels, try_label
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods import registry
@@ -15,13 +15,13 @@ from xcwork.storage.state import read_state
 
 pytestmark = pytest.mark.slow
 
-ZERO_SHOT = [name for name in registry.METHODS if registry.method_class(name).capabilities.zero_shot]
+ZERO_SHOT = [name for name in registry.METHODS if registry.find_method_class(name).capabilities.zero_shot]
 OTHERS = [name for name in registry.METHODS if name not in ZERO_SHOT]
 QUICK = {"siamesexml": {"epochs": 1}}
 
 
 def fitted(name, dataset):
-    known = registry.method_class(name).parameters()
+    known = registry.find_method_class(name).parameters()
     return registry.create(name, **{p: v for p, v in QUICK.get(name, {}).items() if p in known}).fit(dataset.train)
 
 
@@ -70,8 +70,8 @@ def test_words_the_model_does_not_know(checkerboard):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_methods_that_cannot_say_why(name, checkerboard):
-    model = registry.method_class(name)()
-    reason = why_no_new_labels(model)
+    model = registry.find_method_class(name)()
+    reason = explain_no_new_labels(model)
     assert "cannot score a new one" in reason
     with pytest.raises(ConfigError, match="cannot score a new one"):
         try_label(model, "red", "blue")
@@ -79,8 +79,8 @@ def test_methods_that_cannot_say_why(name, checkerboard):
 
 def test_ready_made_features_cannot_read_a_label(jumble):
     model = fitted("tfidf", jumble)
-    assert "ready-made features" in why_no_new_labels(model)
-    assert why_no_new_labels(fitted("popularity", jumble)) is not None
+    assert "ready-made features" in explain_no_new_labels(model)
+    assert explain_no_new_labels(fitted("popularity", jumble)) is not None
 
 
 def test_one_document_and_a_text_are_needed(checkerboard):
@@ -96,7 +96,7 @@ def test_an_edited_text(checkerboard):
     model = fitted("tfidf", checkerboard)
     edit = compare_edit(model, "red square", "black circle", k=4)
     assert edit.changes["state"].tolist() == ["new"] * 4 + ["out"] * 4
-    assert edit.after.named()[0]["label"] == "L1"
+    assert edit.after.to_records()[0]["label"] == "L1"
     assert compare_edit(model, "red square", "red square").sentence == "No rank changed."
     assert edit.sentence == "Of the labels in either list: 4 new, 4 out."
 
@@ -108,10 +108,10 @@ def test_a_test_document_keeps_its_filter_pairs_when_it_is_edited(checkerboard):
     edit = compare_edit(model, document, "black circle", k=4)
     assert first not in edit.before.ids
     assert first not in edit.after.ids
-    expected = model.predict(document.with_texts(["black circle"]), 4)
+    expected = model.predict(document.replace_texts(["black circle"]), 4)
     assert np.array_equal(edit.after.ids, expected.ids)
     assert first not in edit.changes["label_id"].tolist()
-    tried = try_label(model, document.with_texts(["black circle"]), "black circle", k=4)
+    tried = try_label(model, document.replace_texts(["black circle"]), "black circle", k=4)
     assert first not in tried.changes["label_id"].tolist()
     with pytest.raises(DataError, match="one document, got 8"):
         compare_edit(model, test, "black circle")
@@ -120,7 +120,7 @@ def test_a_test_document_keeps_its_filter_pairs_when_it_is_edited(checkerboard):
 def test_ranks_may_lie_below_the_first_k():
     before = TopK(np.array([[0, 1, 2]], np.int32), np.array([[3.0, 2, 1]], np.float32))
     after = TopK(np.array([[2, 0, 1]], np.int32), np.array([[9.0, 3, 2]], np.float32))
-    changes = rank_changes(before, after, k=2)
+    changes = compare_ranks(before, after, k=2)
     assert changes[["label_id", "rank_before", "rank_after", "change", "state"]].to_numpy().tolist() == [
         [2, 3, 1, 2, "new"],
         [0, 1, 2, -1, "down"],

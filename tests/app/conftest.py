@@ -72,7 +72,7 @@ def train(workshop: Path) -> Train:
             shutil.copytree(kept, run.folder, dirs_exist_ok=True)
             return run
         assert worker.main(run.folder) == 0
-        shutil.copytree(run.folder, kept, ignore=shutil.ignore_patterns("notes.md"))
+        shutil.copytree(run.folder, kept, ignore=shutil.ignore_patterns("notes.md", "identity.json"))
         return run
 
     return trained

@@ -47,7 +47,7 @@ def test_an_upload_that_does_not_fit_is_a_sentence(
     open_page, corpus: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(uploads.UploadFolder, "copy", refuse)
-    page = open_page("data", data="fruit.csv", section="upload")
+    page = open_page("data", data="fruit.csv", add="file")
     page.file_uploader[0].set_value([("pets.csv", b"text,labels\na cat,cat\n", "text/csv")]).run()
     assert not page.exception
     assert "No space left on device" in errors(page)
@@ -67,7 +67,7 @@ def test_an_upload_that_does_not_fit_is_a_sentence(
 def test_an_upload_that_cannot_be_read_to_its_end_leaves_nothing(
     open_page, corpus: Path, home: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception, sentence: str | None
 ) -> None:
-    page = open_page("data", data="fruit.csv", section="upload")
+    page = open_page("data", data="fruit.csv", add="file")
     rows = "\n".join(f"a {pet} {i},{pet}" for i in range(9) for pet in ("cat", "dog"))
     page.file_uploader[0].set_value([("pets.csv", f"q,t\n{rows}\n".encode(), "text/csv")]).run()
 

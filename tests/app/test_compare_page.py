@@ -1,19 +1,19 @@
-"""The compare page: the table of the papers, differences, documents fixed and broken, curves, bands, exports."""
+"""The compare page: the table of runs, figures, two runs document by document, exports."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
-from xcwork_app.panels.compare.run_table import render_html
+from streamlit.testing.v1 import AppTest
+from xcwork_app import tokens
 
-from tests.support.pages import Train, choose_row, table
-from xcwork.analysis.agreement import fixed_and_broken
-from xcwork.analysis.comparison import ComparisonTable
+from tests.support.pages import Train, read_component, send_event
+from xcwork.analysis.agreement import find_better_and_worse
+from xcwork.analysis.run_table import make_run_table
 from xcwork.data.load import load_dataset
-from xcwork.export.tables import BOLD, ITALIC
 from xcwork.runs import Run, RunStore
 
 pytestmark = pytest.mark.slow
@@ -30,8 +30,19 @@ def runs(corpus: Path, train: Train) -> list[Run]:
     return made
 
 
-def paper_table(page) -> str:
-    return next(each.proto.body for each in page.get("html") if 'class="runs"' in each.proto.body)
+def read_rows(page: AppTest, key: str = "compare_table") -> list[dict]:
+    return [row for group in read_component(page, key)["groups"] for row in group["rows"]]
+
+
+def read_html(page: AppTest) -> str:
+    shown = "\n".join(each.proto.body for each in page.get("html"))
+    return re.sub(r"<style>.*?</style>", "", shown, flags=re.DOTALL)
+
+
+def read_counts(page: AppTest) -> dict[str, int]:
+    """The documents that are better, mixed, alike and worse, as the page says."""
+    found = re.findall(r"<b>([\d,]+)</b> (?:documents )?(better|mixed|alike|worse)", read_html(page))
+    return {name: int(number.replace(",", "")) for number, name in found}
 
 
 def test_without_results_it_says_what_to_do(open_page, corpus: Path) -> None:
@@ -40,82 +51,123 @@ def test_without_results_it_says_what_to_do(open_page, corpus: Path) -> None:
     assert any("no run with results" in text.value for text in page.markdown)
 
 
-def test_the_table_marks_the_best_and_escapes_names(open_page, runs: list[Run]) -> None:
+def test_the_table_shows_marks_ranges_and_the_best_in_bold(open_page, runs: list[Run]) -> None:
     page = open_page("compare", data="fruit.csv")
-    body = paper_table(page)
-    good, poor = (run.report().metrics for run in runs)
-    assert good["P@1"] > poor["P@1"], "otherwise this test says nothing"
-    assert f"<strong>{good['P@1']:.2f}</strong>" in body
-    assert f"<strong>{poor['P@1']:.2f}</strong>" not in body
-    assert "<script>" not in body
-    assert "waiting" not in body
-    page.segmented_control(key="compare.scope").set_value("unseen").run()
-    assert page.query_params["scope"] == "unseen"
-    assert any("not tested" in caption.value for caption in page.caption)
+    data = read_component(page, "compare_table")
+    columns = [column["id"] for column in data["sortColumns"]]
+    good, poor = read_rows(page)
+    figures = [run.read_report().metrics["P@1"] for run in runs]
+    assert figures[0] > figures[1], "otherwise this test says nothing"
+    at = columns.index("P@1")
+    assert [row["cells"][at]["text"] for row in (good, poor)] == [f"{value:.1f}" for value in figures]
+    assert [row["cells"][at]["is_bold"] for row in (good, poor)] == [True, False]
+    assert data["sortColumns"][columns.index("P@5")]["note"] == "max 20"
+    for row in (good, poor):
+        low, point, high = row["cells"][0]["span"]
+        assert 0 <= low <= point <= high <= 1
+    assert good["name"] == "good <script>alert(1)</script>", "a component sets it as text"
+    assert "<script>" not in read_html(page)
+    assert [row["mark"]["colour"] for row in (good, poor)] == [tokens.get_look(run.number).colour for run in runs]
 
 
-def test_best_equal_and_published_rows_differ_without_colour() -> None:
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        {
-            "run": ["a", "b", "published"],
-            "method": ["m", "n", "<i>paper"],
-            "P@1": [2.0, 1.9, 1.0],
-            "PSP@1": [np.nan] * 3,
-        }
-    )
-    emphasis = np.full(frame.shape, "", object)
-    emphasis[0, 2], emphasis[1, 2] = BOLD, ITALIC
-    body = render_html(ComparisonTable(frame, emphasis, 1, ()))
-    assert "<strong>2.00</strong>" in body
-    assert "<em>1.90</em>" in body
-    assert body.count('<tr class="published first">') == 1
-    assert "&lt;i&gt;paper" in body
-    assert "PSP@1" not in body, "a column without values is left out"
+def test_labels_that_compete_are_chosen(open_page, runs: list[Run]) -> None:
+    page = open_page("compare", data="fruit.csv")
+    page.segmented_control(key="compare.scope").set_value("seen").run()
+    assert page.query_params["scope"] == "seen"
+    seen = [run.read_report().seen["P@1"] for run in runs]
+    columns = [column["id"] for column in read_component(page, "compare_table")["sortColumns"]]
+    shown = [row["cells"][columns.index("P@1")]["text"] for row in read_rows(page)]
+    assert shown == [f"{value:.1f}" for value in seen]
 
 
-def test_differences_to_the_reference(open_page, runs: list[Run]) -> None:
-    page = open_page("compare", data="fruit.csv", reference=runs[1].id)
-    assert page.selectbox(key="compare.reference").value == runs[1].id
-    shown = table(page, "difference", "low", "high")
-    good, poor = (run.report().metrics for run in runs)
-    row = shown[shown["metric"] == "P@1"].iloc[0]
-    assert row["difference"] == pytest.approx(good["P@1"] - poor["P@1"])
-    assert row["low"] <= row["difference"] <= row["high"]
-    page.selectbox(key="compare.reference").set_value(runs[0].id).run()
-    assert page.query_params["reference"] == runs[0].id
-    assert table(page, "difference")["difference"].max() <= 0
+def test_heads_sort_and_rows_choose(open_page, runs: list[Run], corpus: Path, train: Train) -> None:
+    third = train("popularity", None, corpus, "third")
+    page = open_page("compare", data="fruit.csv", reference=runs[0].id)
+    first = [row["id"] for row in read_rows(page)]
+    send_event(page, "compare_table", "P@1", event="sort")
+    assert page.query_params["sort"] == "-P@1"
+    assert [row["id"] for row in read_rows(page)] != first
+    send_event(page, "compare_table", "run", event="sort")
+    assert [row["name"] for row in read_rows(page)] == sorted(row["name"] for row in read_rows(page))
+    again = open_page("compare", **dict(page.query_params))
+    assert [row["id"] for row in read_rows(again)] == [row["id"] for row in read_rows(page)]
+    send_event(page, "compare_table", third.id)
+    assert page.query_params["against"] == third.id
+    assert page.selectbox(key="compare.against").value == third.id
+    send_event(page, "compare_table", runs[0].id)
+    assert page.query_params["against"] == third.id, "a run is not compared with itself"
+    send_event(page, "compare_table", "no such column", event="sort")
+    assert page.query_params["sort"] == "run"
 
 
-def test_documents_fixed_and_broken_open_with_that_run(open_page, runs: list[Run], corpus: Path) -> None:
-    page = open_page("compare", data="fruit.csv", section="changes", reference=runs[1].id, k="1")
-    wanted = fixed_and_broken(runs[0].topk(), runs[1].topk(), load_dataset(corpus), k=1)
-    assert any(wanted.sentence in text.value for text in page.markdown)
-    shown = table(page, "won_labels", "lost_labels")
-    assert wanted.counts["fixed"] >= len(shown[shown["state"] == "fixed"]) > 0
-    choose_row(page, "compare.documents", 0)
+@pytest.mark.parametrize("k", ["1", "3"])
+def test_documents_add_up_and_open_side_by_side(open_page, runs: list[Run], corpus: Path, k: str) -> None:
+    page = open_page("compare", data="fruit.csv", reference=runs[0].id, k=k)
+    data = load_dataset(corpus)
+    wanted = find_better_and_worse(runs[0].read_topk(), runs[1].read_topk(), data, k=int(k))
+    assert read_counts(page) == wanted.counts
+    assert sum(read_counts(page).values()) == len(data.test)
+    if k != "1":
+        return
+    assert wanted.counts["better"] > 0
+    page.button(key="compare_change_better").click().run()
+    rows = read_rows(page, "compare_documents")
+    assert {row["value"] for row in rows} == {"better"}
+    assert len(rows) == wanted.counts["better"]
+    assert rows[0]["below"].startswith("only good <script>alert(1)</script> finds ")
+    page.button(key="compare_change_better").click().run()
+    assert "change" not in page.query_params
+    before = dict(page.query_params)
+    send_event(page, "compare_documents", rows[0]["id"])
     assert page.title[0].value == "Predict"
     assert page.query_params["run"] == runs[0].id
-    assert page.query_params.get("document", "0") == str(shown["document"].iloc[0])
+    assert page.query_params.get("document", "0") == rows[0]["id"]
+    assert page.query_params["predict.view"] == "Other runs"
+    page.button(key="page.back").click().run()
+    assert page.title[0].value == "Compare"
+    assert dict(page.query_params) == before | (
+        {} if "document" not in page.query_params else {"document": rows[0]["id"]}
+    )
 
 
-@pytest.mark.parametrize(("section", "charts"), [("curves", 1), ("by_band", 2), ("metrics", 1)])
-def test_figures_of_several_runs(open_page, runs: list[Run], section: str, charts: int) -> None:
+def test_alike_documents_are_counted_not_listed(open_page, runs: list[Run]) -> None:
+    page = open_page("compare", data="fruit.csv", change="alike", reference=runs[0].id)
+    assert not read_rows(page, "compare_documents")
+    assert "same true labels" in read_component(page, "compare_documents")["empty"]
+
+
+def test_the_difference_says_who_is_better(open_page, runs: list[Run]) -> None:
+    page = open_page("compare", data="fruit.csv", reference=runs[0].id)
+    figures = [run.read_report().metrics["P@1"] for run in runs]
+    told = next(each.value for each in page.caption if each.value.startswith("P@1"))
+    assert f"+{figures[0] - figures[1]:.1f}" in told.replace("\\", "")
+    page.selectbox(key="compare.reference").set_value(runs[1].id).run()
+    told = next(each.value for each in page.caption if each.value.startswith("P@1"))
+    assert f"−{figures[0] - figures[1]:.1f}" in told.replace("\\", "")
+
+
+@pytest.mark.parametrize("section", ["", "differences", "curves", "frequency"])
+def test_figures_of_several_runs(open_page, runs: list[Run], section: str) -> None:
     page = open_page("compare", data="fruit.csv", section=section)
-    assert len(page.get("plotly_chart")) == charts
+    (chart,) = page.get("plotly_chart")
+    assert all(tokens.get_palette().pick_run(run.number) in chart.proto.spec for run in runs[-1:])
     if section == "curves":
-        page.segmented_control(key="compare.curve").set_value("hit").run()
-        assert {"run", "k", "hit"} <= set(table(page, "hit").columns)
+        page.segmented_control(key="compare.curve").set_value("Any hit").run()
+        page.segmented_control(key="compare.length").set_value("all").run()
+        assert '"type":"log"' in page.get("plotly_chart")[0].proto.spec
+    if section == "differences":
+        page.segmented_control(key="compare.metric").set_value("PSP@5").run()
+        assert "PSP@5" in page.get("plotly_chart")[0].proto.spec
 
 
 def test_a_single_run_has_nothing_to_differ_from(open_page, runs: list[Run]) -> None:
     page = open_page("compare", data="fruit.csv", runs=runs[0].id)
     assert page.multiselect(key="compare.runs").value == [runs[0].id]
-    assert any("two or more runs" in text.value for text in page.markdown)
+    assert any("Choose a second run to compare." in text.value.replace("\\", "") for text in page.caption)
+    assert len(read_rows(page)) == 1
     page.multiselect(key="compare.runs").set_value([run.id for run in runs]).run()
     assert set(page.query_params["runs"].split(",")) == {run.id for run in runs}
-    assert len(page.get("plotly_chart")) == 1
+    assert read_counts(page)
 
 
 def test_no_run_at_all_is_a_choice(open_page, runs: list[Run]) -> None:
@@ -130,16 +182,25 @@ def test_no_run_at_all_is_a_choice(open_page, runs: list[Run]) -> None:
     assert again.query_params["runs"] == runs[1].id
 
 
-def test_published_results_stand_below(open_page, home: Path, train: Train) -> None:
+def test_runs_on_other_data_are_not_comparable(open_page, runs: list[Run], corpus: Path, train: Train) -> None:
+    train("popularity", None, corpus, "third")
+    facts = runs[1].config["dataset"]
+    runs[1].complete_config(dataset=facts | {"fingerprint": "another"})
+    page = open_page("compare", data="fruit.csv")
+    second = read_component(page, "compare_table")["groups"][1]
+    assert second["title"] == "Not comparable"
+    assert [row["id"] for row in second["rows"]] == [runs[1].id]
+    assert runs[1].id not in page.selectbox(key="compare.against").options
+    assert not any(cell["is_bold"] for cell in second["rows"][0]["cells"])
+
+
+def test_published_results_are_offered_where_they_are_known(open_page, home: Path, train: Train) -> None:
     name = "bibtex"
     rows = "".join(f"{word} {i},{word}\n" for i in range(20) for word in ("apple", "pear"))
     (home / "data" / f"{name}.csv").write_text(f"text,labels\n{rows}")
     train("popularity", None, home / "data" / f"{name}.csv")
     page = open_page("compare", data=f"{name}.csv")
-    assert 'class="published first"' in paper_table(page)
-    assert "PD-Sparse" in paper_table(page)
-    page.toggle(key="compare.published").set_value(False).run()
-    assert "PD-Sparse" not in paper_table(page)
+    assert any("PD-Sparse" in each.value.to_string() for each in page.dataframe)
 
 
 def test_a_run_that_lost_its_results_is_left_out(open_page, runs: list[Run]) -> None:
@@ -147,9 +208,20 @@ def test_a_run_that_lost_its_results_is_left_out(open_page, runs: list[Run]) -> 
     shutil.rmtree(runs[1].folder / "eval")
     page.run()
     assert not page.exception
-    assert "poor" not in paper_table(page)
+    assert [row["id"] for row in read_rows(page)] == [runs[0].id]
     (runs[0].folder / "eval" / "topk.npz").unlink()
     page.run()
     assert not page.exception
     assert "good" in page.warning[0].value
     assert any("no run with results" in text.value for text in page.markdown)
+
+
+def test_the_shown_digits_are_those_of_the_exports(open_page, runs: list[Run], corpus: Path) -> None:
+    from xcwork.analysis.comparison import make_entries
+
+    page = open_page("compare", data="fruit.csv")
+    table = make_run_table(make_entries(runs), load_dataset(corpus))
+    lines = table.to_csv().splitlines()[1:]
+    for row, line in zip(read_rows(page), lines, strict=True):
+        for cell in row["cells"][1:]:
+            assert cell["text"] in line

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 import pytest
-from streamlit.testing.v1 import AppTest
-from xcwork_app import state
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.testing.v1 import AppTest, local_script_runner
 
-from tests.support.pages import Train, choose_row, table
+from tests.support.pages import Train, read_component, send_event, table
 from xcwork.runs import Run, RunStore
 
 if TYPE_CHECKING:
@@ -28,13 +29,10 @@ def run(corpus: Path, train: Train) -> Run:
 @pytest.mark.parametrize(
     ("page", "key", "value"),
     [
-        ("data", "data.way", "generate"),
         ("labs", "labs.lab", "rank"),
-        ("predict", "predict.view", "runs"),
-        ("errors", "errors.section", "missed"),
+        ("errors", "errors.section", "documents"),
         ("compare", "compare.section", "curves"),
-        ("data", "data.part", "test"),
-        ("errors", "errors.documents.state", "any"),
+        ("errors", "errors.bands", "shots"),
     ],
 )
 def test_a_choice_goes_into_the_address_and_comes_back(open_page, run: Run, page: str, key: str, value: str) -> None:
@@ -52,22 +50,29 @@ def test_a_choice_goes_into_the_address_and_comes_back(open_page, run: Run, page
 
 
 def test_a_search_of_documents_goes_into_the_address(open_page, run: Run) -> None:
-    page = open_page("predict", data="fruit.csv", run=run.id)
-    page.text_input(key="predict.search").set_value("plum").run()
-    assert page.query_params["predict.search"] in ("plum", ["plum"])
     again = open_page("predict", data="fruit.csv", run=run.id, **{"predict.search": "plum"})
     assert again.text_input(key="predict.search").value == "plum"
 
 
 def test_searches_and_own_texts_are_shared(open_page, run: Run) -> None:
-    page = open_page("data", data="fruit.csv", **{"data.search": "plum number"})
+    asked = {"data.view": "Documents", "data.part": "test", "data.search": "plum number"}
+    page = open_page("data", data="fruit.csv", **asked)
+    assert page.segmented_control(key="data.view").value == "Documents"
+    assert page.segmented_control(key="data.part").value == "test"
     assert all(text.startswith("plum") for text in table(page, "text", "labels")["text"])
-    page = open_page("predict", data="fruit.csv", run=run.id, **{"predict.where": "own", "predict.text": "a pear"})
-    assert page.text_area(key="predict.text").value == "a pear"
-    assert page.dataframe[0].value["label"][0] == "pear"
-    page.text_area(key="predict.text").set_value("plum " * 1000)
-    page.button(key="predict.submit").click().run()
+    page = open_page("predict", data="fruit.csv", run=run.id, **{"predict.where": "My text", "predict.text": "a pear"})
+    assert read_component(page, "predict_text_editor")["text"] == "a pear"
+    assert read_component(page, "predict_labels")["groups"][0]["rows"][0]["id"] == "pear"
+    page = send_event(page, "predict_text_editor", "plum " * 1000, event="edited")
     assert "predict.text" not in page.query_params, "a longer address would be cut off on its way"
+
+
+def test_a_link_opens_a_bound_search(open_page, run: Run) -> None:
+    page = open_page("errors", data="fruit.csv", run=run.id, outcome="found", **{"errors.search": "plum"})
+    assert page.text_input(key="errors.search").value == "plum"
+    assert page.query_params["errors.search"] in ("plum", ["plum"])
+    rows = read_component(page, "errors_rows")["groups"][0]["rows"]
+    assert [row["name"] for row in rows] == ["plum"]
 
 
 def test_another_page_forgets_them(open_page, run: Run) -> None:
@@ -90,20 +95,18 @@ def go_back(page: AppTest, address: dict[str, str], monkeypatch: pytest.MonkeyPa
     page.query_params.clear()
     page.query_params.update(address)
     with monkeypatch.context() as patch:
-        patch.setattr(state, "is_history_navigation", lambda: True)
+        patch.setattr(local_script_runner, "RerunData", partial(RerunData, is_history_navigation=True))
         page.run()
     assert not page.exception
     return page
 
 
 def test_an_address_that_cannot_be_opens_the_usual_view(open_page, run: Run) -> None:
-    wrong = {"errors.documents.state": "<b>", "errors.documents.order": "sideways", "errors.none": "1"}
-    page = open_page("errors", data="fruit.csv", run=run.id, **wrong)
+    wrong = {"errors.suspicious": "<b>", "outcome": "sideways", "errors.none": "1"}
+    page = open_page("errors", data="fruit.csv", run=run.id, section="suspicious", **wrong)
     assert not page.error
-    assert page.selectbox(key="errors.documents.state").value == "missed"
-    assert page.selectbox(key="errors.documents.order").value == "worst"
-    assert "There is no state “<b>”; the usual choice is shown instead." in note(page)
-    assert "There is no order “sideways”" in note(page)
+    assert page.segmented_control(key="errors.suspicious").value == "Likely missing"
+    assert "There is no outcome “sideways”; “missed” is shown instead." in note(page)
 
 
 @pytest.mark.parametrize(
@@ -114,37 +117,36 @@ def test_an_address_that_cannot_be_opens_the_usual_view(open_page, run: Run) -> 
         ("predict", "document", "first", "There is no document “first”; 0 is shown instead."),
         ("predict", "document", "9" * 5000, "There is no document “999"),
         ("predict", "label", "no such label", "There is no label with “no such label” in its name."),
-        ("predict", "section", "nowhere", "There is no section “nowhere”; “Why this label” is shown instead."),
+        ("predict", "family", "nowhere", "There is no family of reasons “nowhere” here; all are shown."),
+        ("predict", "word", "zzyzx", "The word “zzyzx” is no reason for this label; none is open."),
         ("predict", "k", "1000", "There is no list length “1000”; 100 is shown instead."),
-        ("errors", "label", "no such label", "There is no label with “no such label” in its name."),
+        ("errors", "label", "no such label", "There is no label “no such label”; the first one is shown instead."),
+        ("errors", "outcome", "101-200", "There is no outcome “101-200”; “missed” is shown instead."),
         ("errors", "band", "none", "There is no band “none”; “all bands” is shown instead."),
         ("errors", "bands", "size", "There is no definition of bands “size”; “by count” is shown instead."),
-        ("train", "method", "magic", "There is no method “magic”; zestxml is shown instead."),
+        ("train", "method", "magic", "There is no method “magic”; ZestXML is shown instead."),
         ("compare", "runs", "gone,lost", "Not among the runs with results here: “gone”, “lost”; the best ones"),
         ("compare", "reference", "gone", "There is no reference “gone”; "),
         ("compare", "against", "gone", "There is no other run “gone”; "),
-        ("compare", "scope", "some", "There is no choice of labels “some”; “All labels” is shown instead."),
-        ("compare", "compare.states", "fixed,lost", "There is no set of states “fixed,lost”"),
-        ("label_map", "section", "structure", "There is no section “structure”; “Map” is shown instead."),
-        ("label_map", "layout", "tree", "There is no layout “tree”; “PCA” is shown instead."),
-        ("label_map", "colour", "blue", "There is no colour “blue”; “Band” is shown instead."),
+        ("compare", "scope", "some", "There is no choice of labels “some”; “All” is shown instead."),
+        ("compare", "change", "lost", "There is no kind of document “lost”; “all” is shown instead."),
+        ("compare", "sort", "colour", "There is no column to sort by “colour”; P@1 is shown instead."),
+        ("label_map", "layout", "tree", "There is no layout “tree”; “Neighbourhood map” is shown instead."),
+        ("label_map", "colour", "blue", "There is no colour “blue”; “Found” is shown instead."),
+        ("label_map", "region", "nowhere", "There is no region “nowhere” on this map."),
+        ("label_map", "lasso", "0,0;1", "There is no lasso “0,0;1” on this map."),
+        ("label_map", "label", "no such label", "There is no label with “no such label” in its name."),
     ],
 )
 def test_what_an_address_asks_for_in_vain_is_said_in_one_line(
     open_page, run: Run, corpus: Path, train: Train, page_name: str, field: str, text: str, sentence: str
 ) -> None:
     train("popularity", {}, corpus, "by count")
-    section = {
-        ("errors", "label"): "label",
-        ("compare", "against"): "changes",
-        ("compare", "compare.states"): "changes",
-    }
-    given = {"data": "fruit.csv", "run": run.id, "section": section.get((page_name, field), ""), field: text}
-    page = open_page(page_name, **{name: value for name, value in given.items() if value})
+    page = open_page(page_name, **({"data": "fruit.csv", "run": run.id} | {field: text}))
     assert not page.error
     assert note(page).startswith(sentence)
     assert page.query_params.get(field) != text, "the address names what is shown"
-    page.toggle(key="shell.guided").set_value(True).run()
+    page.button(key="shell.lesson").click().run()
     assert note(page) == "", "it stays until somebody chooses something"
 
 
@@ -185,88 +187,112 @@ def test_the_address_names_what_is_shown_by_default(open_page, corpus: Path, run
     assert open_page("errors", data="fruit.csv").query_params == {"data": "fruit.csv", "run": run.id}
 
 
-def test_a_link_opens_documents_fixed_and_broken_as_they_were(open_page, corpus: Path, run: Run, train: Train) -> None:
+def test_a_link_opens_better_and_worse_documents_as_they_were(open_page, corpus: Path, run: Run, train: Train) -> None:
     runs = [run, *(train(method, {}, corpus, method) for method in ("popularity", "nearest_documents"))]
-    page = open_page("compare", data="fruit.csv", section="changes")
+    page = open_page("compare", data="fruit.csv", section="curves", k="1")
     page.selectbox(key="compare.reference").set_value(runs[1].id).run()
     usual = page.selectbox(key="compare.against").value
     other = next(each.id for each in runs if each.id not in (usual, runs[1].id))
     page.selectbox(key="compare.against").set_value(other).run()
-    page.button_group(key="compare.states").set_value(["mixed"]).run()
+    page.button(key="compare_change_worse").click().run()
     again = open_page("compare", **page.query_params)
     assert again.selectbox(key="compare.reference").value == runs[1].id
     assert again.selectbox(key="compare.against").value == other
-    assert again.button_group(key="compare.states").value == ["mixed"]
+    assert again.query_params["change"] == "worse"
     assert dict(again.query_params) == dict(page.query_params)
 
 
 def test_back_restores_choices_searches_and_filters(open_page, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page("errors", data="fruit.csv", run=run.id)
     first = dict(page.query_params)
-    page.selectbox(key="errors.documents.state").set_value("any").run()
-    page.text_input(key="errors.documents.search").set_value("plum").run()
+    page.selectbox(key="errors.bands").set_value("shots").run()
+    page.button(key="errors_all_found").click().run()
     second = dict(page.query_params)
-    assert second == first | {"errors.documents.state": "any", "errors.documents.search": "plum"}
-    page.segmented_control(key="errors.section").set_value("missed").run()
-    assert page.query_params["section"] == "missed"
+    assert second == first | {"bands": "shots", "outcome": "found"}
+    page.segmented_control(key="errors.section").set_value("documents").run()
+    assert page.query_params["section"] == "documents"
     go_back(page, second, monkeypatch)
-    assert page.text_input(key="errors.documents.search").value == "plum"
+    assert page.segmented_control(key="errors.section").value == "labels"
+    assert page.button(key="errors_chip_outcome")
     go_back(page, first, monkeypatch)
-    assert page.segmented_control(key="errors.section").value == "documents"
-    assert page.text_input(key="errors.documents.search").value == ""
-    assert page.selectbox(key="errors.documents.state").value == "missed"
+    assert page.selectbox(key="errors.bands").value == "count"
     assert dict(page.query_params) == first
     go_back(page, second, monkeypatch)
-    assert page.selectbox(key="errors.documents.state").value == "any"
+    assert page.selectbox(key="errors.bands").value == "shots"
 
 
 def test_back_to_where_a_row_was_chosen_shows_the_list_as_it_was(
     open_page, corpus: Path, train: Train, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poor = train("popularity", {}, corpus, "by count")
-    page = open_page("errors", data="fruit.csv", run=poor.id, k="1", section="missed")
-    page.text_input(key="errors.missed.search").set_value("plum").run()
+    page = open_page("errors", data="fruit.csv", run=poor.id, k="1", outcome="missed")
+    rows = read_component(page, "errors_rows")["groups"][0]["rows"]
+    send_event(page, "errors_rows", rows[-1]["id"])
     before = dict(page.query_params)
-    choose_row(page, "errors.missed", 0)
+    page.button(key="errors.why_not").click().run()
     assert page.title[0].value == "Predict"
     opened = dict(page.query_params)
-    assert opened["label"] == "plum"
+    assert opened["label"] == rows[-1]["name"]
     assert "section" not in opened
     page.switch_page("app_pages/errors.py")
-    go_back(page, opened, monkeypatch)  # the entry that Streamlit leaves behind: the new address at the old page
-    assert page.text_input(key="errors.missed.search").value == "plum"
+    go_back(page, before, monkeypatch)
+    assert read_component(page, "errors_rows")["selected"] == rows[-1]["id"]
     assert dict(page.query_params) == before
 
 
 def test_a_choice_counts_although_the_browser_still_has_the_address_before(open_page, run: Run) -> None:
     page = open_page("errors", data="fruit.csv", run=run.id, k="3")
     before = dict(page.query_params)
-    page.number_input(key="errors.k").set_value(4).run()
+    page.segmented_control(key="errors.k").set_value(10).run()
     page.query_params.clear()
     page.query_params.update(before)  # on its way, but not there yet when the next choice is made
-    page.selectbox(key="errors.documents.order").set_value("number").run()
-    assert page.number_input(key="errors.k").value == 4
-    assert page.query_params["k"] == "4"
+    page.selectbox(key="errors.bands").set_value("shots").run()
+    assert page.segmented_control(key="errors.k").value == 10
+    assert page.query_params["k"] == "10"
+
+
+def test_a_widget_that_lags_behind_back_is_no_choice(
+    open_page, corpus: Path, run: Run, train: Train, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poor = train("popularity", {}, corpus, "by count")
+    page = open_page("errors", data="fruit.csv", run=poor.id)
+    page.selectbox(key="shell.run").set_value(poor.id)  # what the browser still shows when Forward was pressed
+    go_back(page, dict(page.query_params) | {"run": run.id}, monkeypatch)
+    page.selectbox(key="shell.run").set_value(poor.id)
+    go_back(page, dict(page.query_params) | {"run": run.id, "k": "3"}, monkeypatch)
+    assert page.query_params["run"] == run.id
+    assert page.selectbox(key="shell.run").value == run.id
 
 
 def test_a_text_too_long_for_the_address_survives_back(open_page, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = open_page("predict", data="fruit.csv", run=run.id, **{"predict.where": "own", "predict.text": "a pear"})
-    page.text_area(key="predict.text").set_value("plum " * 1000)
-    page.button(key="predict.submit").click().run()
+    page = open_page("predict", data="fruit.csv", run=run.id, **{"predict.where": "My text", "predict.text": "a pear"})
+    page = send_event(page, "predict_text_editor", "plum " * 1000, event="edited")
     go_back(page, dict(page.query_params), monkeypatch)
-    assert page.text_area(key="predict.text").value == "plum " * 1000
+    assert read_component(page, "predict_text_editor")["text"] == "plum " * 1000
 
 
 def test_links_of_the_menu_say_all_that_their_pages_will(open_page, corpus: Path, run: Run, train: Train) -> None:
     train("popularity", {}, corpus, "by count")
-    page = open_page("errors", data="fruit.csv", **{"section": "missed", "errors.missed.search": "plum"})
+    page = open_page("errors", data="fruit.csv", section="documents", outcome="found")
     for name in ("compare", "predict", "errors"):
         target = next(link.query_string for link in menu_of(page) if link.page == name)
         page.query_params.clear()
         page.query_params.update(dict(parse_qsl(target)))
         page.switch_page(f"app_pages/{name}.py").run()
         assert dict(page.query_params) == dict(parse_qsl(target)), "nothing is left to write: one step in the history"
-    assert page.text_input(key="errors.missed.search").value == "plum", "a page is found as it was left"
+    assert page.segmented_control(key="errors.section").value == "documents", "a page is found as it was left"
+
+
+def test_a_chosen_run_stays_chosen_on_other_pages(open_page, corpus: Path, run: Run, train: Train) -> None:
+    poor = train("popularity", {}, corpus, "by count")
+    page = open_page("data", data="fruit.csv", run=poor.id)
+    for name in ("errors", "predict"):
+        target = next(link.query_string for link in menu_of(page) if link.page == name)
+        page.query_params.clear()
+        page.query_params.update(dict(parse_qsl(target)))
+        page.switch_page(f"app_pages/{name}.py").run()
+        assert page.selectbox(key="shell.run").value == poor.id
+        assert page.query_params["run"] == poor.id
 
 
 def menu_of(page: AppTest) -> list[PageLink]:
@@ -275,25 +301,116 @@ def menu_of(page: AppTest) -> list[PageLink]:
 
 def test_a_page_that_ends_early_has_its_address_and_its_note(open_page, corpus: Path) -> None:
     waiting = RunStore().create("gated", None, corpus, name="waiting")
-    page = open_page("errors", run=waiting.id, section="missed", k="many")
+    page = open_page("errors", run=waiting.id, section="pairs", k="many")
     assert any("is queued and has no results" in text.value for text in page.markdown)
-    assert page.query_params == {"data": "fruit.csv", "run": waiting.id, "section": "missed"}
+    assert page.query_params == {"data": "fruit.csv", "run": waiting.id, "section": "pairs"}
     assert note(page) == "There is no list length “many”; 5 is shown instead."
 
 
-def script_with_a_choice_that_shrinks() -> None:
+def script_with_bound_widgets() -> None:
     import streamlit as st
     from xcwork_app import state
 
-    trees = st.session_state.get("trees", 9)
-    state.link("label_map.tree", 1, range(1, trees + 1))
-    st.number_input("Tree", 1, trees, key="label_map.tree")
+    state.open_page("labs")
+    options = ["worst", "best"]
+    st.segmented_control("Order", options, default="worst", required=True, key="labs.order", bind="query-params")
+    st.number_input("Size", 1, 9, 3, key="labs.size", bind="query-params")
+    st.pills("States", ["a", "b", "c"], selection_mode="multi", key="labs.states", bind="query-params")
+    st.text_area("Text", key="labs.text", bind=state.choose_binding("labs.text"), persist_state="session")
+    st.button("Next", on_click=lambda: state.update(document=state.view().document + 1))
+    for sentence in state.list_notes():
+        st.warning(sentence)
+    state.share()
 
 
-def test_a_linked_widget_returns_to_usual_when_its_value_is_no_longer_offered() -> None:
-    page = AppTest.from_function(script_with_a_choice_that_shrinks, default_timeout=60).run()
-    page.number_input(key="label_map.tree").set_value(7).run()
-    page.session_state["trees"] = 3
+def open_script(**address: object) -> AppTest:
+    page = AppTest.from_function(script_with_bound_widgets, default_timeout=60)
+    page.query_params.update(address)
     page.run()
     assert not page.exception
-    assert page.number_input(key="label_map.tree").value == 1
+    return page
+
+
+def test_bound_widgets_follow_the_address_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_script(**{"labs.size": "7", "labs.states": ["a", "c"]})
+    assert page.number_input(key="labs.size").value == 7
+    assert page.pills(key="labs.states").value == ["a", "c"]
+    assert not page.warning
+    page.button[0].click().run()
+    assert page.query_params["document"] == "1"
+    assert page.query_params["labs.size"] == "7", "what widgets are bound to is left alone"
+    go_back(page, {"data": "pyseealso", "labs.order": "best"}, monkeypatch)
+    assert page.segmented_control(key="labs.order").value == "best"
+    assert page.number_input(key="labs.size").value == 3
+    assert page.pills(key="labs.states").value == []
+    assert "document" not in page.query_params
+
+
+def script_of_two_pages() -> None:
+    import streamlit as st
+    from xcwork_app import state
+
+    def show_labs() -> None:
+        st.number_input("Size", 1, 9, 3, key="labs.size", bind="query-params")
+        st.text_area("Text", key="labs.text", bind=state.choose_binding("labs.text"), persist_state="session")
+
+    def show_home() -> None:
+        for name, value in (("five", 5), ("usual", None)):
+            if st.button(name):
+                state.set_widget("labs.size", value)
+                st.switch_page(pages["labs"], query_params=state.get_address_of("labs"))
+        if st.button("text"):
+            state.set_widget("labs.text", "plum " * 1000)
+            st.switch_page(pages["labs"], query_params=state.get_address_of("labs"))
+        if st.button("back"):
+            st.switch_page(pages["labs"], query_params=state.get_address_of("labs"))
+
+    pages = {"home": st.Page(show_home, url_path="home", default=True), "labs": st.Page(show_labs, url_path="labs")}
+    page = st.navigation(list(pages.values()))
+    state.open_page(page.url_path or "home")
+    if page.url_path == "labs" and st.sidebar.button("home"):
+        st.switch_page(pages["home"], query_params=state.get_address_of("home"))
+    page.run()
+    state.share()
+
+
+def press(page: AppTest, *labels: str) -> AppTest:
+    for label in labels:
+        next(button for button in page.button if button.label == label).click().run()
+        assert not page.exception
+    return page
+
+
+def test_a_widget_of_another_page_opens_with_what_it_is_given_or_as_it_was_left() -> None:
+    page = press(AppTest.from_function(script_of_two_pages, default_timeout=60).run(), "five")
+    assert page.number_input(key="labs.size").value == 5
+    assert page.query_params["labs.size"] in ("5", ["5"])
+    page.query_params["labs.size"] = "7"  # the browser does that
+    page.number_input(key="labs.size").set_value(7).run()
+    assert "labs.size" not in press(page, "home").query_params
+    assert press(page, "back").number_input(key="labs.size").value == 7
+    assert press(page, "home", "usual").number_input(key="labs.size").value == 3
+    assert "labs.size" not in page.query_params
+    assert press(page, "home", "text").text_area(key="labs.text").value == "plum " * 1000
+    assert "labs.text" not in page.query_params
+
+
+def test_what_a_bound_widget_cannot_show_is_said_once() -> None:
+    page = open_script(**{"labs.order": "sideways", "labs.size": "99", "labs.states": ["a", "x"]})
+    assert [each.value for each in page.warning] == [
+        "There is no order “sideways”; the usual choice is shown instead.",
+        "There is no size “99”; the usual choice is shown instead.",
+        "There is no set of states “a, x”; the usual choice is shown instead.",
+    ]
+    page.button[0].click().run()
+    assert not page.warning, "somebody went on from there"
+    assert not open_script(**{"labs.order": "worst", "labs.size": "3"}).warning
+
+
+def test_a_bound_text_too_long_for_the_address_stays_with_the_session() -> None:
+    page = open_script(**{"labs.text": "short"})
+    assert page.text_area(key="labs.text").value == "short"
+    page.text_area(key="labs.text").set_value("plum " * 1000).run()
+    page.run()
+    assert page.text_area(key="labs.text").value == "plum " * 1000
+    assert "labs.text" not in page.query_params

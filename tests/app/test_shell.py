@@ -1,4 +1,4 @@
-"""What surrounds the pages: menu, side bar, address, guided rail, errors as sentences."""
+"""What surrounds the pages: menu, side bar, header, address, lesson, errors as sentences."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 from xcwork_app import navigation, state, widgets
-from xcwork_app.panels.shared import guide
+from xcwork_app.panels.shared import lesson as lessons
 from xcwork_app.sources import Source
 
+from tests.support.pages import read_component
 from xcwork.runs import Run, RunStore
 
 
@@ -25,12 +26,12 @@ def test_every_page_is_short() -> None:
 
 
 def test_a_view_survives_the_address() -> None:
-    view = state.View(data="my file.csv?text_column=a", run="r-1", document=7, k=3, guided=True)
+    view = state.View(data="my file.csv?text_column=a", run="r-1", document=7, k=3, lesson=True)
     assert state.from_query(state.to_query(view)) == view
     assert state.to_query(state.View()) == {}
 
 
-@pytest.mark.parametrize("bad", [{"k": "many"}, {"document": "-1"}, {"guided": "²"}, {"unknown": "1"}])
+@pytest.mark.parametrize("bad", [{"k": "many"}, {"document": "-1"}, {"lesson": "²"}, {"unknown": "1"}])
 def test_an_address_that_cannot_be_is_a_default_view(bad: dict[str, str]) -> None:
     assert state.from_query(bad) == state.View()
     assert state.from_query({"k": "1000"}).k == 100
@@ -59,9 +60,9 @@ def test_a_link_opens_the_same_view(open_page, finished: Run) -> None:
     page = open_page("train", data="fruit.csv", run=finished.id, method="popularity")
     assert page.selectbox(key="shell.data").value == "fruit.csv"
     assert page.selectbox(key="shell.run").value == finished.id
-    assert page.session_state["train.method"] == "popularity"
-    page.toggle(key="shell.guided").set_value(True).run()
-    assert page.query_params["guided"] == "1"
+    assert read_component(page, "train_methods")["selected"] == "popularity"
+    page.button(key="shell.lesson").click().run()
+    assert page.query_params["lesson"] == "1"
     assert page.query_params["run"] == finished.id
 
 
@@ -72,20 +73,20 @@ def test_another_dataset_means_another_run(open_page, finished: Run) -> None:
     assert page.selectbox(key="shell.no_run").disabled
 
 
-def test_the_guided_mode_explains_and_checks_answers(open_page) -> None:
-    page = open_page("home", guided="1")
-    lesson = guide.read_lesson((guide.FOLDER / "home.md").read_text())
-    question = page.radio(key="guide.home.answer")
+def test_a_lesson_explains_and_checks_answers(open_page) -> None:
+    page = open_page("home", lesson="1")
+    lesson = lessons.read_lesson((lessons.FOLDER / "home.md").read_text())
+    question = page.radio(key="lesson.home.answer")
     assert question.options == list(lesson.answers)
     question.set_value(next(answer for answer in lesson.answers if answer != lesson.right)).run()
     assert page.warning[0].value.startswith("Not quite")
-    page.radio(key="guide.home.answer").set_value(lesson.right).run()
+    page.radio(key="lesson.home.answer").set_value(lesson.right).run()
     assert lesson.reason in page.success[0].value
 
 
-@pytest.mark.parametrize("file", sorted(guide.FOLDER.glob("*.md")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted(lessons.FOLDER.glob("*.md")), ids=lambda file: file.stem)
 def test_every_lesson_has_its_parts(file: Path) -> None:
-    lesson = guide.read_lesson(file.read_text())
+    lesson = lessons.read_lesson(file.read_text())
     assert lesson.title
     assert "$" in lesson.text
     assert lesson.question.endswith("?")
@@ -96,7 +97,7 @@ def test_every_lesson_has_its_parts(file: Path) -> None:
 
 
 def test_text_from_outside_is_never_markdown() -> None:
-    assert widgets.plain("a *b* [c](d) <e> $f$\n:red[g]") == r"a \*b\* \[c\]\(d\) \<e\> \$f\$ \:red\[g\]"
+    assert widgets.escape_text("a *b* [c](d) <e> $f$\n:red[g]") == r"a \*b\* \[c\]\(d\) \<e\> \$f\$ \:red\[g\]"
 
 
 def script_with_errors() -> None:
@@ -154,20 +155,13 @@ def test_durations_for_people(value: float | None, text: str) -> None:
     assert widgets.format_seconds(value) == text
 
 
-def test_estimated_durations_for_people() -> None:
-    assert [widgets.format_estimate(value) for value in (0.0, 0.9, 130.0)] == [
-        "under a second",
-        "under a second",
-        "about 2 minutes",
-    ]
-
-
 def test_a_damaged_run_does_not_hide_the_others(open_page, corpus: Path) -> None:
     store = RunStore()
     damaged, other = (store.create("gated", None, corpus, name=name) for name in ("damaged", "sound"))
     (damaged.folder / "config.json").write_text("{")
     page = open_page("home", data="fruit.csv")
-    assert set(page.dataframe[0].value["run"]) == {"sound", "damaged"}
+    groups = read_component(page, "home_run_list")["groups"]
+    assert {row["name"] for group in groups for row in group["rows"]} == {"sound", "damaged"}
     assert page.selectbox(key="shell.run").options == [f"{other.name} · queued"]
 
 
@@ -176,10 +170,12 @@ def script_of_a_later_page() -> None:
 
     import streamlit as st
     from xcwork_app import caches, widgets
+    from xcwork_app.page_header import show_page_header
     from xcwork_app.panels.shared.finished_run import require_finished_run
 
     with suppress(widgets.PageEnd):
-        run = require_finished_run("Later")
+        show_page_header("papers")
+        run = require_finished_run()
         st.title(run.name)
         assert caches.get_model(run) is caches.get_model(run)
         st.caption(type(caches.get_model(run)).__name__)
@@ -190,7 +186,7 @@ def test_a_page_gets_its_run_and_model(finished: Run) -> None:
     page.query_params["data"] = "fruit.csv"
     page.run()
     assert not page.exception
-    assert (page.title[0].value, page.caption[0].value) == ("done <b>", "Gated")
+    assert (page.title[1].value, page.caption[0].value) == ("done <b>", "Gated")
 
 
 @pytest.mark.parametrize("state", ["none", "queued"])
@@ -200,9 +196,9 @@ def test_a_page_without_a_finished_run_says_what_to_do(corpus: Path, state: str)
     if state == "queued":
         page.query_params["run"] = RunStore().create("gated", None, corpus).id
     page.run()
-    assert page.title[0].value == "Later"
+    assert page.title[0].value == "Papers"
     expected = "is queued and has no results" if state == "queued" else "There is no finished run"
-    assert expected in page.markdown[0].value
+    assert expected in page.markdown[1].value
 
 
 @pytest.mark.slow

@@ -1,59 +1,95 @@
-"""Errors, Compare and Label map in a real browser: lasso, report, from a row to its document, hostile labels."""
+"""Errors and Compare in a real browser: no scrolling, filters, from a row to its document, report, hostile labels."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tests.support.dashboard import tick_row
+import pytest
+
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Page
 
 
-def drag_around(page: Page, chart: Locator) -> None:
-    """A lasso around everything in the chart."""
-    box = chart.locator(".nsewdrag").first.bounding_box()
-    left, top = box["x"] + 4, box["y"] + 4
-    right, bottom = box["x"] + box["width"] - 4, box["y"] + box["height"] - 4
-    page.mouse.move(left, top)
-    page.mouse.down()
-    for x, y in ((right, top), (right, bottom), (left, bottom), (left, top)):
-        page.mouse.move(x, y, steps=8)
-    page.mouse.up()
+SMALL = {"width": 1280, "height": 720}
 
 
-def test_a_lasso_shows_labels_and_documents_that_miss_them(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
+def test_a_part_filters_and_why_not_opens_the_document(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
-    page.goto(f"{dashboard}/label_map?data=fruit.csv&run={runs['one_vs_all'].id}&k=1")
-    chart = page.get_by_test_id("stPlotlyChart")
-    expect(chart).to_be_visible()
-    expect(chart.locator(".nsewdrag").first).to_be_visible()
-    chart.scroll_into_view_if_needed()
-    drag_around(page, chart)
-    expect(page.get_by_text("5 labels, missed")).to_be_visible()
-    expect(page.get_by_role("heading", name="Documents that miss them")).to_be_visible()
-    assert page.evaluate("window.hit") is None
-
-
-def test_a_row_opens_its_document(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
-    from playwright.sync_api import expect
-
-    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1&section=missed")
-    expect(page.get_by_role("heading", name="Errors")).to_be_visible()
-    hint = page.get_by_text("Choose a row to see on the Predict page")
-    expect(hint).to_be_visible()
-    table = page.get_by_test_id("stDataFrame").filter(visible=True).last
-    expect(table).to_be_visible()
-    tick_row(table, 2)
-    expect(page.get_by_role("heading", name="Predict")).to_be_visible()
-    assert "document=" in page.url
+    page.set_viewport_size(SMALL)
+    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1")
+    rows = page.get_by_role("listbox", name="Labels")
+    expect(rows.get_by_role("option").first).to_be_visible()
+    expect(page.get_by_role("button", name="Why not?")).to_be_visible()
+    page.locator(".st-key-errors_all_outranked button").first.click()
+    page.wait_for_url(re.compile("outcome=outranked"))
+    expect(page.locator(".st-key-errors_chip_outcome button").first).to_be_visible()
+    rows.get_by_role("option").nth(1).click()
+    page.wait_for_url(re.compile("label="))
+    listed = page.url
+    page.get_by_role("button", name="Why not?").first.click()
+    expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
     assert "label=" in page.url
     page.go_back()
-    expect(page.get_by_role("heading", name="Errors")).to_be_visible()
+    expect(page.get_by_role("heading", name="Errors", level=1)).to_be_visible()
+    page.wait_for_url(listed)
+
+
+@pytest.mark.parametrize("section", ["labels", "documents", "pairs", "suspicious"])
+def test_list_and_detail_end_above_the_lower_edge(
+    page: Page, dashboard: str, runs: dict[str, Run], section: str
+) -> None:
+    from playwright.sync_api import expect
+
+    page.set_viewport_size(SMALL)
+    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1&section={section}")
+    ways = page.locator(".st-key-errors_ways").first
+    expect(ways).to_be_visible()
+    expect(page.get_by_role("listbox").first).to_be_visible()
+    for name in ("errors_detail", "errors_list", "errors_ways"):
+        box = page.locator(f".st-key-{name}").first.bounding_box()
+        assert box["y"] + box["height"] <= SMALL["height"], name
+    main = page.get_by_test_id("stMain")
+    assert main.evaluate("element => element.scrollHeight <= element.clientHeight + 1")
+
+
+def test_compare_fits_sorts_and_opens_a_document(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
+    from playwright.sync_api import expect
+
+    page.set_viewport_size(SMALL)
+    page.goto(f"{dashboard}/compare?data=fruit.csv&k=1&reference={runs['popularity'].id}")
+    table = page.get_by_role("listbox", name="Runs")
+    expect(table.get_by_role("option")).to_have_count(3)
+    expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
+    main = page.get_by_test_id("stMain")
+    expect(page.locator(".st-key-compare_foot").first).to_be_in_viewport()
+    assert main.evaluate("element => element.scrollHeight <= element.clientHeight + 1")
+    assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
+    page.get_by_role("button", name="ms per").first.click()
+    page.wait_for_url(re.compile("sort=ms"))
+    documents = page.get_by_role("listbox", name="Documents")
+    documents.get_by_role("option").first.click()
+    expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
+    page.locator(".st-key-page_header").get_by_role("button", name="Compare").first.click()
+    expect(page.get_by_role("heading", name="Compare", level=1)).to_be_visible()
+    page.wait_for_url(re.compile("sort=ms"))
+
+
+def test_a_run_has_one_colour_in_table_and_side_bar(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{dashboard}/compare?data=fruit.csv&run={runs['tfidf'].id}")
+    row = page.get_by_role("listbox", name="Runs").get_by_role("option").filter(has_text="tfidf").first
+    expect(row).to_be_visible()
+    mark = page.get_by_test_id("stSidebar").locator("[data-mark]").first
+    expect(mark).to_be_visible()
+    colour = "element => getComputedStyle(element).borderTopColor"
+    assert row.locator(".mark").first.evaluate(colour) == mark.evaluate(colour)
 
 
 def test_a_report_downloads_and_opens_offline(page: Page, dashboard: str, runs: dict[str, Run], tmp_path: Path) -> None:
@@ -62,25 +98,26 @@ def test_a_report_downloads_and_opens_offline(page: Page, dashboard: str, runs: 
     for name in ("errors", "compare"):
         page.goto(f"{dashboard}/{name}?data=fruit.csv&run={runs['one_vs_all'].id}")
         with page.expect_download() as download:
-            page.get_by_role("button", name="HTML report").click()
+            page.get_by_role("button", name="Report").click()
         file = tmp_path / download.value.suggested_filename
         download.value.save_as(file)
         page.goto("about:blank")  # the dashboard may still be asking for a font, which is no fault of the report
         page.context.set_offline(True)
         page.goto(file.as_uri())
         expect(page.get_by_role("heading", level=1)).to_contain_text("xcwork report")
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
+        page.get_by_text("How far down the list").click()
+        expect(page.locator("svg").first).to_be_visible()
+        assert page.evaluate("document.scripts.length") == 0
         assert page.evaluate("window.hit") is None
         page.context.set_offline(False)
 
 
 def test_tables_export_as_markdown_and_latex(page: Page, dashboard: str, runs: dict[str, Run], tmp_path: Path) -> None:
     page.goto(f"{dashboard}/compare?data=fruit.csv")
-    for label, sign in (("CSV", "run,method"), ("Markdown", "| run |"), ("LaTeX", r"\toprule")):
+    page.get_by_role("button", name="CSV, LaTeX, Markdown").first.click()
+    for suffix, sign in (("csv", "run,method"), ("md", "| run |"), ("tex", r"\toprule")):
         with page.expect_download() as download:
-            page.get_by_role("button", name=label, exact=True).or_(
-                page.get_by_role("button", name=f"download {label}")
-            ).first.click()
+            page.locator(f".st-key-compare-export-{suffix} button").first.click()
         file = tmp_path / download.value.suggested_filename
         download.value.save_as(file)
         assert sign in file.read_text()
@@ -90,8 +127,7 @@ def test_hostile_labels_stay_text(page: Page, dashboard: str, runs: dict[str, Ru
     from playwright.sync_api import expect
 
     hostile = f"data=fruit.csv&run={runs['one_vs_all'].id}&label={quote('<script>hit()')}"
-    for name in ("errors?section=label&", "errors?section=hints&", "label_map?", "predict?"):
+    for name in ("errors?outcome=found&", "errors?section=documents&outcome=found&", "compare?", "predict?"):
         page.goto(f"{dashboard}/{name}{hostile}")
         expect(page.get_by_text("hit()").filter(visible=True).first).to_be_visible()
-        expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
         assert page.evaluate("window.hit") is None

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
-from tests.support.dashboard import tick_row
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
@@ -42,83 +41,112 @@ def select(page: Page, label: str, option: str) -> None:
     page.get_by_role("option", name=re.compile(re.escape(option))).click()
 
 
-def other_run(page: Page) -> Locator:
-    """The select box of the run whose documents are compared with those of the reference."""
-    return page.get_by_test_id("stSelectbox").filter(has_text=re.compile("^Run")).last
-
-
 def test_back_and_forward_follow_every_choice(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
     page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1")
-    expect(chosen(page, "Documents")).to_be_visible()
-    press(page, "Missed labels")
-    wait_for(page, section="missed")
-    press(page, "Label hints")
-    wait_for(page, section="hints")
-    page.go_back()
-    expect(chosen(page, "Missed labels")).to_be_visible()
-    expect(page.get_by_text("Choose a row to see on the Predict page")).to_be_visible()
-    assert address(page)["section"] == "missed"
+    expect(chosen(page, "Labels")).to_be_visible()
+    press(page, "Documents")
+    wait_for(page, section="documents")
+    press(page, "Suspicious")
+    wait_for(page, section="suspicious")
     page.go_back()
     expect(chosen(page, "Documents")).to_be_visible()
+    expect(page.get_by_role("listbox", name="Documents").first).to_be_visible()
+    assert address(page)["section"] == "documents"
+    page.go_back()
+    expect(chosen(page, "Labels")).to_be_visible()
     assert "section" not in address(page)
     page.go_forward()
-    expect(chosen(page, "Missed labels")).to_be_visible()
+    expect(chosen(page, "Documents")).to_be_visible()
     page.go_forward()
-    expect(chosen(page, "Label hints")).to_be_visible()
+    expect(chosen(page, "Suspicious")).to_be_visible()
 
 
-def test_back_and_forward_follow_the_run_and_searches(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
+def test_back_and_forward_follow_the_run_and_the_list_length(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
     first, second = runs["popularity"], runs["tfidf"]
-    page.goto(f"{dashboard}/errors?data=fruit.csv&run={first.id}&errors.documents.search=plum")
-    search = page.get_by_role("textbox", name="Search")
-    expect(search).to_have_value("plum")
-    expect(page.get_by_text("Which labels popularity")).to_be_visible()
+    page.goto(f"{dashboard}/errors?data=fruit.csv&run={first.id}&errors.search=plum")
+    expect(page.get_by_role("textbox", name="Find")).to_have_value("plum")
+    expect(box(page, "Run")).to_have_value(first.name)
     select(page, "Run", "tfidf")
-    expect(page.get_by_text("Which labels tfidf")).to_be_visible()
+    expect(box(page, "Run")).to_have_value(second.name)
     wait_for(page, run=second.id)
-    search.fill("pear")
-    search.press("Enter")
-    wait_for(page, **{"errors.documents.search": "pear"})
+    press(page, "1")
+    wait_for(page, k="1")
     page.go_back()
-    expect(search).to_have_value("plum")
-    expect(page.get_by_text("Which labels tfidf")).to_be_visible()
+    expect(chosen(page, "5")).to_be_visible()
+    expect(box(page, "Run")).to_have_value(second.name)
     page.go_back()
-    expect(page.get_by_text("Which labels popularity")).to_be_visible()
+    expect(box(page, "Run")).to_have_value(first.name)
     page.go_forward()
     page.go_forward()
-    expect(search).to_have_value("pear")
-    expect(page.get_by_text("Which labels tfidf")).to_be_visible()
+    expect(chosen(page, "1")).to_be_visible()
+    expect(box(page, "Run")).to_have_value(second.name)
 
 
 def test_back_and_forward_lead_across_pages(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
     page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1")
-    expect(chosen(page, "Documents")).to_be_visible()
-    press(page, "Missed labels")
-    wait_for(page, section="missed")
+    expect(chosen(page, "Labels")).to_be_visible()
+    press(page, "Documents")
+    wait_for(page, section="documents")
     page.get_by_role("link", name="Compare", exact=True).click()
     expect(page.get_by_role("heading", name="Compare")).to_be_visible()
-    expect(chosen(page, "Differences")).to_be_visible()
+    expect(chosen(page, "Quality and time")).to_be_visible()
     press(page, "Curves")
     wait_for(page, section="curves")
     page.get_by_role("link", name="Errors", exact=True).click()
-    expect(chosen(page, "Missed labels")).to_be_visible()
+    expect(chosen(page, "Documents")).to_be_visible()
     page.go_back()
     expect(chosen(page, "Curves")).to_be_visible()
     page.go_back()
-    expect(chosen(page, "Differences")).to_be_visible()
+    expect(chosen(page, "Quality and time")).to_be_visible()
     page.go_back()
-    expect(chosen(page, "Missed labels")).to_be_visible()
+    expect(chosen(page, "Documents")).to_be_visible()
     expect(page.get_by_role("heading", name="Errors")).to_be_visible()
     for _ in range(3):
         page.go_forward()
-    expect(chosen(page, "Missed labels")).to_be_visible()
+    expect(chosen(page, "Documents")).to_be_visible()
     assert urlsplit(page.url).path == "/errors"
+
+
+def test_back_and_forward_follow_widgets_that_are_bound_to_the_address(page: Page, dashboard: str) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{dashboard}/labs?data=fruit.csv&section=rank")
+    units = page.get_by_role("slider", name="Units of the layer")
+    expect(units).to_have_value("2")
+    page.wait_for_function("window.xcworkWatchesHistory")
+    before = page.evaluate("history.length")
+    units.press("ArrowRight")
+    wait_for(page, **{"labs.units": "3"})
+    sentence = page.locator(".st-key-lab_sentence")
+    expect(sentence).to_contain_text("3 units with a bias")
+    page.get_by_text("With a bias", exact=True).click()
+    wait_for(page, **{"labs.units": "3", "labs.bias": "false"})
+    expect(sentence).to_contain_text("3 units without a bias")
+    assert page.evaluate("history.length") == before + 2, "one step for each choice"
+    page.get_by_role("link", name="Train", exact=True).click()
+    expect(page.get_by_role("heading", name="Train")).to_be_visible()
+    assert not any(name.startswith("labs.") for name in address(page))
+    page.get_by_role("link", name="Labs", exact=True).click()
+    expect(units).to_have_value("3")
+    wait_for(page, **{"labs.units": "3", "labs.bias": "false"})
+    assert page.evaluate("history.length") == before + 4
+    page.go_back()
+    expect(page.get_by_role("heading", name="Train")).to_be_visible()
+    page.go_back()
+    expect(units).to_have_value("3")
+    page.go_back()
+    expect(page.get_by_role("switch", name="With a bias")).to_be_checked()
+    page.go_back()
+    expect(units).to_have_value("2")
+    assert not any(name.startswith("labs.") for name in address(page)), "what is usual needs no place in the address"
+    page.go_forward()
+    expect(units).to_have_value("3")
 
 
 def test_back_from_a_document_returns_to_the_list_it_was_chosen_in(
@@ -126,28 +154,23 @@ def test_back_from_a_document_returns_to_the_list_it_was_chosen_in(
 ) -> None:
     from playwright.sync_api import expect
 
-    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1&section=missed")
-    search = page.get_by_role("textbox", name="Search")
-    search.fill("plum")
-    search.press("Enter")
-    wait_for(page, **{"errors.missed.search": "plum"})
-    # Exact, because the sentence begins with the number of rows as long as the list is not yet filtered.
-    sentence = "Choose a row to see on the Predict page the evidence for the missed label."
-    hint = page.get_by_text(sentence, exact=True)
-    expect(hint).to_be_visible()
-    tick_row(page.get_by_test_id("stDataFrame").filter(visible=True).last, 1)
-    expect(page.get_by_role("heading", name="Predict")).to_be_visible()
-    wait_for(page, label="plum")
+    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1&outcome=outranked")
+    rows = page.get_by_role("listbox", name="Labels").get_by_role("option")
+    expect(rows.first).to_be_visible()
+    rows.filter(has_text="plum").or_(rows.filter(has_text="pear")).first.click()
+    wait_for(page, outcome="outranked")
+    page.wait_for_url(re.compile("label="))
+    listed = address(page)
+    page.get_by_role("button", name="Why not?").first.click()
+    expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
+    wait_for(page, label=listed["label"])
     opened = address(page)
     page.go_back()
-    expect(hint).to_be_visible()
-    expect(search).to_have_value("plum")
-    wait_for(page, section="missed", **{"errors.missed.search": "plum"})
-    assert "label" not in address(page)
+    expect(rows.first).to_be_visible()
+    wait_for(page, **listed)
     page.go_forward()
-    expect(page.get_by_role("heading", name="Predict")).to_be_visible()
-    expect(page.get_by_role("spinbutton", name=re.compile("Number"))).to_have_value(opened.get("document", "0"))
-    assert address(page) == opened
+    expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
+    wait_for(page, **opened)
 
 
 def test_the_address_names_the_run_that_is_shown_by_default(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
@@ -157,40 +180,39 @@ def test_the_address_names_the_run_that_is_shown_by_default(page: Page, dashboar
     expect(page.get_by_role("heading", name="Predict")).to_be_visible()
     page.wait_for_url(re.compile("run="))
     shown = next(run for run in runs.values() if run.id == address(page)["run"])
-    expect(page.get_by_text(f"What {shown.name} suggests")).to_be_visible()
+    expect(box(page, "Run")).to_have_value(shown.name)
     page.reload()
-    expect(page.get_by_text(f"What {shown.name} suggests")).to_be_visible()
+    expect(box(page, "Run")).to_have_value(shown.name)
     assert address(page)["run"] == shown.id
 
 
-def test_a_link_to_documents_fixed_and_broken_opens_them(
+def test_a_link_to_better_and_worse_documents_opens_them(
     page: Page, browser: Browser, dashboard: str, runs: dict[str, Run]
 ) -> None:
     from playwright.sync_api import expect
 
-    page.goto(f"{dashboard}/compare?data=fruit.csv")
-    expect(chosen(page, "Differences")).to_be_visible()
-    press(page, "Documents fixed and broken")
-    wait_for(page, section="changes")
+    page.goto(f"{dashboard}/compare?data=fruit.csv&k=1")
+    expect(chosen(page, "Quality and time")).to_be_visible()
+    press(page, "Curves")
+    wait_for(page, section="curves")
     select(page, "Reference", "popularity")
     wait_for(page, reference=runs["popularity"].id)
-    other_run(page).get_by_role("combobox").click()
-    page.get_by_role("option", name=re.compile("one_vs_all")).click()
+    page.get_by_role("listbox", name="Runs").get_by_role("option").filter(has_text="one_vs_all").first.click()
     wait_for(page, against=runs["one_vs_all"].id)
-    page.get_by_role("button", name="mixed").click()
-    wait_for(page, **{"compare.states": "fixed,broken,mixed"})
-    sentence = page.get_by_text("Against popularity")
-    expect(sentence).to_be_visible()
-    shown, link = sentence.inner_text(), page.url
+    page.locator(".st-key-compare_change_worse button").first.click()
+    wait_for(page, change="worse")
+    counts = page.locator(".compare-counts").first
+    expect(counts).to_be_visible()
+    shown, link = counts.inner_text(), page.url
     assert set(address(page)["runs"].split(",")) == {run.id for run in runs.values()}
     page.reload()
-    expect(page.get_by_text(shown)).to_be_visible()
+    expect(page.locator(".compare-counts").first).to_have_text(shown.replace("\n", ""))
     assert page.url == link
     somebody_else = browser.new_context()
     other = somebody_else.new_page()
     other.goto(link)
-    expect(other.get_by_text(shown)).to_be_visible()
-    expect(other_run(other).get_by_role("combobox")).to_have_value(re.compile("one_vs_all"))
+    expect(other.locator(".compare-counts").first).to_have_text(shown.replace("\n", ""))
+    expect(box(other, "Against")).to_have_value(re.compile("one_vs_all"))
     assert other.url == link
     somebody_else.close()
 
@@ -201,10 +223,8 @@ def test_quick_choices_are_not_undone_by_an_address_that_is_still_on_its_way(
     from playwright.sync_api import expect
 
     page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=3")
-    length = page.get_by_role("spinbutton", name="First k labels")
-    expect(length).to_have_value("3")
-    more = page.get_by_test_id("stNumberInputStepUp").first
-    for _ in range(4):
-        more.click(no_wait_after=True)
-    wait_for(page, k="7")
-    expect(length).to_have_value("7")
+    expect(chosen(page, "3")).to_be_visible()
+    for length in ("5", "10", "1", "10"):
+        page.get_by_role("radio", name=length, exact=True).click(no_wait_after=True)
+    wait_for(page, k="10")
+    expect(chosen(page, "10")).to_be_visible()

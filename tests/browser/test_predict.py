@@ -1,68 +1,196 @@
-"""Predict in a real browser: with the keyboard alone, and a label that did not exist before."""
+"""Predict in a real browser: all of it in a small window, with the keyboard alone, while a text is typed."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xcwork.runs import Run
+import pytest
+
+from xcwork.runs import Run, RunStore, worker
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Locator, Page
 
+SMALL = {"width": 1280, "height": 720}
+SCRIPT = "<script>window.hit = 1</script><img src=x onerror='window.hit=1'>"
+LONG = "y" * 300
 FOCUSED = """() => {
-    const at = document.activeElement;
+    let at = document.activeElement;
+    while (at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
     const lines = (at.getAttribute("aria-label") || at.innerText || "").trim().split("\\n");
-    return lines[lines.length - 1];  // the name of an icon comes first
+    return lines[lines.length - 1];
 }"""
-ORDER = ("A test document", "Search", "Number, of", "Another", "Edit this text", "Labels listed", "Why this label")
 
 
-def tab_to(page: Page, wanted: str, most: int = 40) -> None:
-    """Press Tab until something called `wanted` has the focus."""
+@pytest.fixture(scope="module")
+def strange(home: Path) -> Run:
+    """A run whose documents are long and whose labels look like scripts, formulas and walls of letters."""
+    words = [f"word{at}" for at in range(150)]
+    names = [SCRIPT, "=cmd()", "*bold* _text_", LONG, "深さ優先探索", "package.module.sub.a_long_name_of_a_function"]
+    lines = []
+    for at in range(60):
+        text = " ".join(words[(7 * at + step * (at % 5 + 1)) % 150] for step in range(120))
+        name = names[at % len(names)].replace('"', '""')
+        lines.append(f'"topic{at % len(names)} {text}","{name}"')
+    file = home / "data" / "strange.csv"
+    file.write_text("\n".join(["text,labels", *lines]) + "\n", encoding="utf-8")
+    run = RunStore(home).create("one_vs_all", None, file, name="strange")
+    assert worker.main(run.folder) == 0
+    return run
+
+
+@pytest.fixture(params=["light", "dark"])
+def small_page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport=SMALL, color_scheme=request.param)
+    context.set_default_timeout(60_000)
+    yield context.new_page()
+    context.close()
+
+
+def get_bottom(element: Locator) -> float:
+    box = element.bounding_box()
+    assert box is not None
+    return box["y"] + box["height"]
+
+
+def open_strange(page: Page, dashboard: str, run: Run, **query: str) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{dashboard}/predict?data=strange.csv&run={run.id}" + "".join(f"&{k}={v}" for k, v in query.items()))
+    expect(page.get_by_role("listbox", name="Labels").get_by_role("option").first).to_be_visible()
+
+
+def test_all_of_it_is_above_the_lower_edge_of_a_small_window(small_page: Page, dashboard: str, strange: Run) -> None:
+    from playwright.sync_api import expect
+
+    page = small_page
+    open_strange(page, dashboard, strange)
+    heading = page.get_by_role("heading", name=re.compile("^Why "))
+    expect(heading).to_be_visible()
+    for key in ("predict_text", "predict_labels", "predict_why"):
+        expect(page.locator(f".st-key-{key}")).to_be_visible()
+        # The frame finds its height after it is drawn.
+        page.wait_for_function(f"document.querySelector('.st-key-{key}').getBoundingClientRect().bottom <= 720.5")
+    families = page.get_by_role("group", name="Families of reasons").get_by_role("button")
+    assert families.count() >= 2
+    assert all(get_bottom(row) <= 720 for row in [heading, *families.all()])
+    main = page.get_by_test_id("stMain")
+    assert main.evaluate("e => e.scrollHeight <= e.clientHeight && e.scrollWidth <= e.clientWidth")
+    widths = "e => [...e.querySelectorAll('.name, .above')].every(x => x.scrollWidth <= x.clientWidth + 1)"
+    assert page.get_by_role("listbox", name="Labels").evaluate(widths), "no name is cut"
+    assert page.evaluate("window.hit") is None
+    for view in ("Other runs", "New label", "What if"):
+        page.get_by_test_id("stButtonGroup").get_by_text(view, exact=True).click()
+        expect(page.locator(".st-key-predict_card")).to_be_visible()
+        page.wait_for_function("document.querySelector('.st-key-predict_why').getBoundingClientRect().bottom <= 720.5")
+
+
+def test_larger_type_for_a_lecture_needs_no_sideways_scrolling(page: Page, dashboard: str, strange: Run) -> None:
+    from playwright.sync_api import expect
+
+    page.set_viewport_size(SMALL)
+    open_strange(page, dashboard, strange, lecture="1")
+    expect(page.locator("html")).to_have_css("font-size", "18px")
+    expect(page.get_by_role("heading", name=re.compile("^Why "))).to_be_visible()
+    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth <= e.clientWidth")
+    page.wait_for_function("document.querySelector('.st-key-predict_why').getBoundingClientRect().bottom <= 720.5")
+
+
+def test_a_long_label_is_shown_as_it_is(page: Page, dashboard: str, strange: Run) -> None:
+    from playwright.sync_api import expect
+
+    open_strange(page, dashboard, strange)
+    page.get_by_role("option", name=re.compile("y{50}")).click()
+    expect(page.get_by_role("heading", name=f"Why {LONG}?")).to_be_visible()
+    page.get_by_role("option", name=re.compile("window.hit")).click()
+    expect(page.get_by_role("heading", name=re.compile("Why .*window.hit"))).to_be_visible()
+    assert page.evaluate("window.hit") is None
+
+
+def test_one_selection_drives_all_three(page: Page, dashboard: str, strange: Run) -> None:
+    from playwright.sync_api import expect
+
+    open_strange(page, dashboard, strange)
+    page.get_by_role("option", name=re.compile("a_long_name")).click()
+    expect(page.get_by_role("heading", name="Why a_long_name_of_a_function?")).to_be_visible()
+    page.get_by_role("group", name="Families of reasons").get_by_role("button", name=re.compile("Memorised")).click()
+    page.wait_for_url("**family=memorised*")
+    word = page.get_by_role("group", name="Memorised for this label").get_by_role("button").first
+    word.click()
+    page.wait_for_url("**word=*")
+    expect(word).to_have_attribute("aria-expanded", "true")
+    link = page.url
+    mark = page.locator(".st-key-predict_text mark[aria-pressed=true]").first
+    expect(mark).to_be_visible()
+    mark.click()
+    page.wait_for_url(lambda url: "word=" not in url)
+    expect(word).to_have_attribute("aria-expanded", "false")
+    page.goto(link)
+    expect(page.get_by_role("heading", name="Why a_long_name_of_a_function?")).to_be_visible()
+    expect(page.locator(".st-key-predict_text mark[aria-pressed=true]").first).to_be_visible()
+
+
+def press_until(page: Page, key: str, wanted: str, most: int = 60) -> None:
+    """Press a key until something called `wanted` has the focus."""
     passed = []
     for _ in range(most):
-        page.keyboard.press("Tab")
+        page.keyboard.press(key)
         passed.append(page.evaluate(FOCUSED))
         if passed[-1].startswith(wanted):
             return
-    raise AssertionError(f"{wanted!r} cannot be reached; Tab goes to {passed}")
+    raise AssertionError(f"{wanted!r} cannot be reached; {key} goes to {passed}")
 
 
-def test_the_keyboard_suffices(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
-    """Tab follows the eye; Enter presses, searches and submits."""
+def test_the_keyboard_suffices(page: Page, dashboard: str, strange: Run) -> None:
+    """Tab follows the eye; ↑ ↓ choose a label, Enter a family; j and k are the next and the previous document."""
     from playwright.sync_api import expect
 
-    page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}&section=new")
-    new = page.get_by_role("textbox", name="A label that does not exist yet")
-    expect(new).to_be_visible()
+    open_strange(page, dashboard, strange)
+    first = page.get_by_role("option").first.inner_text()
     page.get_by_role("link", name="Predict", exact=True).focus()
-    for wanted in ORDER:
-        tab_to(page, wanted)
-    tab_to(page, "A label that does not exist yet")
-    page.keyboard.type("number of apples")
+    for wanted in ("Test documents", "Number", "Next document", "Random document", "Search", "Edit", "Labels"):
+        press_until(page, "Tab", wanted)
+    page.keyboard.press("ArrowDown")
+    page.wait_for_url("**label=*")
+    expect(page.get_by_role("option").nth(1)).to_have_attribute("aria-selected", "true")
+    assert page.get_by_role("option").first.inner_text() == first
+    press_until(page, "Tab", "Why")
+    page.get_by_role("group", name="Families of reasons").get_by_role("button").first.focus()
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("number of apples comes 2nd")).to_be_visible()
-    expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
-    assert "predict.new_label=number+of+apples" in page.url
-
-    page.get_by_role("link", name="Predict", exact=True).focus()
-    tab_to(page, "Another")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**document=*")
+    page.wait_for_url("**family=*")
+    page.keyboard.press("j")
+    page.wait_for_url("**document=1*")
+    expect(page.get_by_role("spinbutton", name="Number")).to_have_value("2")
+    page.keyboard.press("k")
+    page.wait_for_url(lambda url: "document=1" not in url)
 
 
-def test_a_text_that_was_not_sent_stays_while_somebody_looks_elsewhere(
-    page: Page, dashboard: str, runs: dict[str, Run]
-) -> None:
+def test_labels_and_marks_follow_what_is_typed(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
-    page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}&predict.where=own")
-    box = page.get_by_role("textbox", name="Text")
-    box.fill("a plum that nobody has sent")
-    page.get_by_text("A test document").click()
-    expect(page.get_by_role("button", name="Another")).to_be_visible()
-    page.get_by_text("Your own text").click()
-    expect(box).to_have_value("a plum that nobody has sent")
+    page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}")
+    page.get_by_text("My text", exact=True).click()
+    expect(page.get_by_text("No text yet.")).to_be_visible()
+    box = page.get_by_role("textbox", name="Your text")
+    box.click()
+    page.keyboard.type("a plum that j and k wrote")
+    expect(page.get_by_role("option", name=re.compile("plum"))).to_be_visible()
+    expect(page.locator(".st-key-predict_text mark.strong", has_text="plum")).to_have_count(1)
+    page.wait_for_url("**predict.text=a+plum*")
+    assert box.input_value() == "a plum that j and k wrote", "letters are text there, not shortcuts"
+    box.fill("深さ 😀 <b>zzyzx</b>")
+    expect(page.get_by_text("No word of this text is known to this run, so nothing is suggested.")).to_be_visible()
+    page.get_by_text("Test documents", exact=True).click()
+    expect(page.get_by_role("button", name="Next document")).to_be_visible()
+    page.get_by_text("My text", exact=True).click()
+    expect(box).to_have_value("深さ 😀 <b>zzyzx</b>")
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_role("button", name="Try an example").click()
+    expect(page.get_by_role("option").first).to_be_visible()
 
 
 def test_a_pasted_text_beyond_the_limit_stays_and_the_limit_is_said(
@@ -70,12 +198,40 @@ def test_a_pasted_text_beyond_the_limit_stays_and_the_limit_is_said(
 ) -> None:
     from playwright.sync_api import expect
 
-    page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}&predict.where=own")
-    box = page.get_by_role("textbox", name="Text")
-    box.fill("plum " * 40_001)
-    page.get_by_role("button", name="Predict", exact=True).click()
-    expect(page.get_by_text("200,005 characters, and 200,000 are the limit")).to_be_visible()
-    assert len(box.input_value()) == 200_005
+    page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}&predict.where=My+text")
+    box = page.get_by_role("textbox", name="Your text")
+    box.fill("plum " * 200_000)  # a megabyte
+    expect(page.get_by_text("1,000,000 characters, and 200,000 are the limit")).to_be_visible()
+    assert len(box.input_value()) == 1_000_000
     box.fill("plum " * 40_000)
-    page.get_by_role("button", name="Predict", exact=True).click()
-    expect(page.get_by_role("region", name="suggested labels, best first")).to_be_visible()
+    expect(page.get_by_role("option", name=re.compile("plum"))).to_be_visible()
+
+
+def test_a_label_that_did_not_exist_before(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}&predict.view=New+label")
+    page.get_by_role("textbox", name="A label that does not exist yet").fill("number of apples")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("number of apples comes 2nd")).to_be_visible()
+    page.wait_for_url("**predict.new_label=number+of+apples*")
+    expect(page.get_by_role("heading", name="Why number of apples?")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Memorised"))).to_have_count(0)
+
+
+def test_an_edited_document_can_be_shared_and_taken_back(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}&document=3")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    box = page.get_by_role("textbox", name="Your text")
+    expect(box).to_have_value(re.compile(r"number \d+"))
+    page.get_by_text("What if", exact=True).click()
+    box.fill("plum plum pear")
+    expect(page.get_by_text("Before and after")).to_be_visible()
+    page.wait_for_url("**predict.text=plum*")
+    page.goto(page.url)
+    expect(page.get_by_text("Before and after")).to_be_visible()
+    expect(page.get_by_text("Edited from document 4")).to_be_visible()
+    page.get_by_role("button", name="Back to the original").click()
+    expect(box).to_have_value(re.compile(r"number \d+"))

@@ -19,9 +19,9 @@ def test_an_empty_home_shows_where_to_begin(page: Page, tmp_path: Path) -> None:
 
     with dashboard_over(tmp_path) as address:
         page.goto(address)
-        expect(page.get_by_role("heading", name="xcwork", exact=True)).to_be_visible()
-        expect(page.get_by_text("No runs yet")).to_be_visible()
-        expect(page.get_by_text("threads")).to_be_visible()
+        expect(page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
+        expect(page.get_by_role("button", name="Train BM25, it takes a second")).to_be_visible()
+        expect(page.get_by_role("button", name="Load my documents")).to_be_visible()
         expect(page.get_by_role("link", name="Data", exact=True)).to_be_visible()
         page.close()
 
@@ -36,18 +36,21 @@ def test_the_server_listens_on_the_loopback_address_only(dashboard: str) -> None
 
 
 def test_the_keyboard_reaches_and_changes_what_matters(page: Page, dashboard: str) -> None:
-    """Tab to the guided switch and press it; the rail appears and its question can be answered with the keyboard."""
+    """Tab to the lesson and open it; its question is answered with the keyboard, and Esc closes it."""
     from playwright.sync_api import expect
 
     page.goto(dashboard)
-    switch = page.get_by_role("switch", name="Guided mode").or_(page.get_by_role("checkbox", name="Guided mode"))
-    expect(page.get_by_text("Guided mode")).to_be_visible()
+    button = page.get_by_role("button", name="Lesson for this page")
+    expect(button).to_be_visible()
     for _ in range(30):
         page.keyboard.press("Tab")
-        if switch.evaluate("element => element === document.activeElement"):
+        if button.evaluate("element => element === document.activeElement"):
             break
-    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
     expect(page.get_by_text("Check yourself")).to_be_visible()
     page.get_by_role("radio", name="40 %").focus()
     page.keyboard.press("Space")
     expect(page.get_by_text("Right.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("Check yourself")).to_be_hidden()
+    page.wait_for_url(lambda url: "lesson" not in url)

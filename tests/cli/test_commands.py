@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import pty
@@ -16,13 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from typer.testing import CliRunner
 
-from xcwork.cli import app
-from xcwork.cli.documents import BATCH_SIZE
+from tests.support.commands import write_table, xcwork, xcwork_json
 from xcwork.core.dataset import compute_first_fingerprint
 from xcwork.data.load import load_dataset
 from xcwork.runs import RunStore
+from xcwork.runs.document_files import DOCUMENTS_PER_BATCH
 
 RED = "red \x1b[31mwine"  # a label that would colour the terminal
 LABELS = ("solar power", "wind turbine", "rice cooking", "bread baking", RED)
@@ -33,22 +31,6 @@ class Workbench(NamedTuple):
     data: Path
     tfidf: dict[str, Any]
     popularity: dict[str, Any]
-
-
-def xcwork(*arguments: object) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
-    return done.exit_code, done.stdout, done.stderr
-
-
-def xcwork_json(*arguments: object) -> dict[str, Any]:
-    code, out, err = xcwork(*arguments, "--json")
-    assert code == 0, err
-    return json.loads(out)
-
-
-def write_table(path: Path, rows: list[tuple[str, str]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("text", "labels"), *rows])
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +147,8 @@ def test_the_same_answers_go_to_an_output_file(workbench: Workbench, documents: 
 # The command line in a process that is killed in the middle of writing its third batch.
 KILLED_WHILE_WRITING = """
 import io, os, signal
-from xcwork.cli import main, resumable_output
+from xcwork.cli import main
+from xcwork.runs import resumable_output
 
 class Dying(io.FileIO):
     writes = 0
@@ -194,7 +177,7 @@ def test_a_killed_prediction_is_continued_with_every_line_once(workbench: Workbe
     assert not output.read_bytes().endswith(b"\n")
     found = xcwork_json(*arguments, output)
     assert found["documents"] == 1000
-    assert 2 * BATCH_SIZE < found["continued_from"] < 3 * BATCH_SIZE
+    assert 2 * DOCUMENTS_PER_BATCH < found["continued_from"] < 3 * DOCUMENTS_PER_BATCH
     assert xcwork_json(*arguments, whole)["continued_from"] == 0
     assert output.read_bytes() == whole.read_bytes()
 
@@ -338,6 +321,26 @@ def test_datasets_lists_built_in_ones_and_those_of_the_home(workbench: Workbench
     assert "topics" in xcwork("datasets")[1]
 
 
+def test_describe_explains_what_each_format_sees(workbench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "cooking.txt").write_text("__label__red plum\n__label__blue sky\n")
+    found = xcwork_json("describe", tmp_path / "cooking.txt", "--explain")
+    assert found["chosen"] == "fasttext"
+    assert "whose first line is '__label__red plum'" in found["content"]
+    assert next(each["format"] for each in found["formats"] if each["is_match"]) == "fasttext"
+    (tmp_path / "notes.md").write_text("nothing")
+    code, shown = xcwork("describe", tmp_path / "notes.md", "--explain")[:2]
+    assert code == 0
+    assert "no format reads it" in shown
+
+
+def test_a_corpus_exported_for_annif_reads_back(workbench: Workbench, tmp_path: Path) -> None:
+    found = xcwork_json("export", "topics", tmp_path / "annif", "--format", "annif", "--language", "fi")
+    assert found["files"] == ["subjects.tsv", "subjects.ttl", "test.tsv", "train.tsv"]
+    before, after = xcwork_json("describe", "topics"), xcwork_json("describe", tmp_path / "annif")
+    for count in ("n_train", "n_test", "n_labels"):
+        assert after[count] == before[count]
+
+
 @pytest.mark.parametrize("form", ["xc", "splits"])
 def test_an_exported_dataset_reads_back(workbench: Workbench, tmp_path: Path, form: str) -> None:
     folder = tmp_path / form
@@ -359,6 +362,13 @@ def test_methods_are_listed_and_one_shows_its_parameters(workbench: Workbench) -
     assert (seed["default"], seed["low"], seed["type"]) == (0, 0, "int")
     assert "at least 0" in xcwork("methods", "popularity")[1]
     assert "choose one of" in xcwork("methods", "nonsense")[2]
+
+
+def test_a_method_shows_its_presets_and_what_ours_adds() -> None:
+    presets = {entry["name"]: entry for entry in xcwork_json("methods", "siamesexml")["presets"]}
+    assert list(presets) == ["default", "quick", "paper"]
+    assert presets["paper"]["ours_adds"] == "words, votes, learned weights"
+    assert "ours adds: words, votes, learned weights" in " ".join(xcwork("methods", "siamesexml")[1].split())
 
 
 def test_bad_data_is_one_line_with_file_and_line(tmp_path: Path) -> None:
@@ -393,3 +403,20 @@ def test_a_bar_on_the_terminal_leaves_the_output_alone(workbench: Workbench, doc
     os.close(screen)
     assert len(json.loads(done.stdout)["documents"]) == 600
     assert b"predicting" in b"".join(drawn)
+
+
+def test_papers_lists_claims_and_a_study_runs() -> None:
+    found = xcwork_json("papers", "--paper", "eagle", "--verdict", "contradicted", "--find", "theorem 4")
+    assert found["counts"]["contradicted"] == len(found["claims"]) == 2
+    shown = xcwork("papers", "--verdict", "not-checkable", "--find", "Ads-31M")[1]
+    assert "3 claims: 3 not checkable" in shown
+    assert "no claim is like this" in xcwork("papers", "--find", "perpetual motion")[1]
+    assert "choose one of" in xcwork("papers", "--paper", "parabel")[2]
+
+
+def test_a_study_says_whether_a_theorem_holds() -> None:
+    found = xcwork_json("study", "multihead-theorem-4")
+    assert (found["holds"], found["study"]) == (False, "multihead-theorem-4")
+    assert "does not hold: " in xcwork("study", "multihead-theorem-4")[1]
+    assert "multihead-theorem-4" in xcwork_json("study")["studies"]
+    assert "choose one of" in xcwork("study", "nonsense")[2]

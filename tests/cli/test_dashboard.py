@@ -74,6 +74,7 @@ def test_every_method_gets_a_demo_run_once(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("XCWORK_HOME", str(tmp_path))
     monkeypatch.setattr(names, "METHODS", {"first": "", "second": "", "third": "", "fourth": ""})
     monkeypatch.setattr(demo, "read_data", lambda *_: None)
+    monkeypatch.setattr(demo, "DEMO_METHODS", ("first", "second", "third", "fourth"))
     events: list[tuple[str, str]] = []
 
     def run(method: str, state: str, data: str = "pyseealso") -> SimpleNamespace:
@@ -99,10 +100,14 @@ def test_every_method_gets_a_demo_run_once(monkeypatch: pytest.MonkeyPatch, tmp_
     assert events == [("resume", "second-lost"), ("launch", "fourth-new")]
 
 
-def test_quick_demo_runs_come_first() -> None:
+def test_demo_runs_are_worth_looking_at_and_fast_ones_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody who has just opened the dashboard should not wait for the slowest method."""
-    placed = sorted(["bm25", "zestxml", "label_tree", "eagle", "tfidf"], key=demo._place)
-    assert placed == ["tfidf", "zestxml", "label_tree", "bm25", "eagle"]
+    placed = demo.list_demo_trainings(["siamesexml", "zestxml", "deep_miml", "label_tree", "eagle", "tfidf"])
+    assert [method for method, preset in placed if not preset] == ["tfidf", "label_tree", "zestxml", "siamesexml"]
+    settings = {"Default": {"seed": 0}, demo.PAPER_PRESET: {"seed": 1}}
+    monkeypatch.setattr("xcwork.methods.presets.list_presets", lambda method: settings)
+    placed = demo.list_demo_trainings(["tfidf", "zestxml"])
+    assert placed == [("tfidf", ""), ("zestxml", ""), ("zestxml", demo.PAPER_PRESET)]
 
 
 @pytest.fixture

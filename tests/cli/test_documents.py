@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xcwork.cli.documents import BATCH_SIZE, Document, count_documents, document_batches, read_documents
-from xcwork.cli.resumable_output import ContinuedFile
 from xcwork.errors import ConfigError, DataError
+from xcwork.runs.document_files import DOCUMENTS_PER_BATCH, Document, count_documents, read_batches, read_documents
+from xcwork.runs.resumable_output import ContinuedFile
 
 
 def test_a_text_file_is_one_document_a_line(tmp_path: Path) -> None:
@@ -63,15 +63,15 @@ def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
         count_documents(tmp_path / "absent.txt")
 
 
-@pytest.mark.parametrize("first", [0, 1, BATCH_SIZE, BATCH_SIZE + 3])
+@pytest.mark.parametrize("first", [0, 1, DOCUMENTS_PER_BATCH, DOCUMENTS_PER_BATCH + 3])
 def test_batches_go_on_from_any_document(tmp_path: Path, first: int) -> None:
-    total = 2 * BATCH_SIZE + 5
+    total = 2 * DOCUMENTS_PER_BATCH + 5
     file = tmp_path / "docs.txt"
     file.write_text("".join(f"document {i}\n" for i in range(total)))
     assert count_documents(file) == total
-    batches = list(document_batches(file, first))
+    batches = list(read_batches(file, first))
     assert [document.number for batch in batches for document in batch] == list(range(first, total))
-    assert max(map(len, batches)) <= BATCH_SIZE
+    assert max(map(len, batches)) <= DOCUMENTS_PER_BATCH
 
 
 def _records(start: int, stop: int) -> list[dict[str, object]]:

@@ -17,15 +17,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from xcwork.cli.arguments import Home, Json
-from xcwork.cli.errors import INTERRUPTED, USER_ERROR, Commands, Ended
-from xcwork.cli.output import print_result, to_json
+from xcwork.cli.errors import INTERRUPTED_CODE, USER_ERROR_CODE, Commands, Ended
+from xcwork.cli.output import print_result
 from xcwork.errors import ConfigError, DataError
+from xcwork.export.json_text import to_json
 from xcwork.options import parse_pairs
 
 ENDINGS = {
     "data": DataError("label 7 is \x1b[31mred", file="a.txt", line=3, remedy="look\nthere"),
     "ended": Ended("the run failed", run="r1", state="failed"),
-    "stopped": Ended("interrupted: the run is cancelled", code=INTERRUPTED, run="r1"),
+    "stopped": Ended("interrupted: the run is cancelled", code=INTERRUPTED_CODE, run="r1"),
     "ctrl-c": KeyboardInterrupt(),
     "disk": OSError(28, "No space left on device", "out.jsonl"),
     "memory": MemoryError(),
@@ -55,12 +56,12 @@ def run(*arguments: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("how", "code", "sentence"),
     [
-        ("data", USER_ERROR, "xcwork: a.txt, line 3: label 7 is \\x1b[31mred; look there"),
-        ("ended", USER_ERROR, "xcwork: the run failed"),
-        ("stopped", INTERRUPTED, "xcwork: interrupted: the run is cancelled"),
-        ("ctrl-c", INTERRUPTED, "xcwork: interrupted"),
-        ("disk", USER_ERROR, "xcwork: out.jsonl: No space left on device"),
-        ("memory", USER_ERROR, "xcwork: there is not enough memory"),
+        ("data", USER_ERROR_CODE, "xcwork: a.txt, line 3: label 7 is \\x1b[31mred; look there"),
+        ("ended", USER_ERROR_CODE, "xcwork: the run failed"),
+        ("stopped", INTERRUPTED_CODE, "xcwork: interrupted: the run is cancelled"),
+        ("ctrl-c", INTERRUPTED_CODE, "xcwork: interrupted"),
+        ("disk", USER_ERROR_CODE, "xcwork: out.jsonl: No space left on device"),
+        ("memory", USER_ERROR_CODE, "xcwork: there is not enough memory"),
     ],
 )
 def test_an_ending_is_one_line_and_one_document(how: str, code: int, sentence: str) -> None:
@@ -91,7 +92,7 @@ def test_facts_of_the_end_join_the_document() -> None:
 )
 def test_wrong_usage_is_one_line_too(arguments: tuple[str, ...]) -> None:
     code, out, err = run(*arguments)
-    assert (code, out) == (USER_ERROR, "")
+    assert (code, out) == (USER_ERROR_CODE, "")
     assert len(err.splitlines()) == 1
     if arguments:
         assert set(json.loads(run(*arguments, "--json")[1])) == {"error"}
@@ -111,7 +112,7 @@ def test_a_result_is_text_or_one_document() -> None:
 def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     code, _, err = run("--home", str(tmp_path / "file"), "end", "well")
-    assert code == USER_ERROR
+    assert code == USER_ERROR_CODE
     assert "takes a folder" in err
 
 

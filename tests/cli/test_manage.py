@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from xcwork.cli import app
 from xcwork.runs import Run, RunStore, worker
-from xcwork.runs.status import Status, now, write_status
+from xcwork.runs.status import Status, format_now, write_status
 
 
 def xcwork(*arguments: str, answer: str = "") -> tuple[int, str, str]:
@@ -94,7 +94,7 @@ def test_names_change_and_everything_stays_together(run: Run) -> None:
     ids=" ".join,
 )
 def test_what_is_running_is_one_sentence_and_exit_code_2(run: Run, home: Path, verb: tuple[str, ...]) -> None:
-    write_status(run.folder, Status(state="running", updated=now()))
+    write_status(run.folder, Status(state="running", updated=format_now()))
     code, out, err = xcwork(*verb)
     assert (code, out) == (2, "")
     assert len(err.splitlines()) == 1

@@ -128,7 +128,7 @@ def test_ctrl_c_cancels_and_resume_goes_on(home: Path, data: Path, gate: Path) -
     code, out, err = xcwork("resume", run.id[:15], "--json")
     assert code == 0, err
     assert (json.loads(out)["state"], json.loads(out)["attempt"]) == ("finished", 2)
-    steps = [event for event in run.events() if event["phase"] == "climbing" and "loss" in event]
+    steps = [event for event in run.read_events() if event["phase"] == "climbing" and "loss" in event]
     assert len(steps) == 4  # over both attempts: none was lost, none was done twice
 
 
@@ -189,3 +189,14 @@ def test_a_request_that_cannot_work_leaves_no_run(
     assert len(err.splitlines()) == 1
     assert says in err
     assert RunStore(home).list() == []
+
+
+def test_a_preset_is_trained_and_stored(home: Path, data: Path) -> None:
+    code, out, err = xcwork("train", "label_tree", "--data", data, "--preset", "paper", "--set", "trees=1", "--json")
+    assert code == 0, err
+    assert json.loads(out)["preset"] == "paper"
+    config = only_run(home).config
+    assert (config["preset"], config["params"]["max_passes"], config["params"]["trees"]) == ("paper", 20, 1)
+    assert "Preset: paper" in (only_run(home).folder / "model" / "README.md").read_text("utf-8")
+    code, _, err = xcwork("train", "label_tree", "--data", data, "--preset", "brisk")
+    assert (code, "it has default, quick, paper" in err) == (2, True)

@@ -33,5 +33,5 @@ def scheduler() -> Iterator[str]:
 
 @pytest.fixture
 def on_cluster(scheduler: str) -> Iterator[cluster.Cluster]:
-    with cluster.using(scheduler) as connected:
+    with cluster.use_cluster(scheduler) as connected:
         yield connected

@@ -10,10 +10,10 @@ import pytest
 
 import xcwork
 from xcwork.compute import cluster
-from xcwork.compute.parallel import at_once, block_map
+from xcwork.compute.parallel import block_map, count_parallel_blocks
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.progress import Callback, listening
+from xcwork.progress import Callback, listen
 
 pytestmark = pytest.mark.slow
 
@@ -76,9 +76,9 @@ def test_an_error_of_a_block_is_the_error_of_the_caller(on_cluster) -> None:
 
 
 def test_outside_of_the_block_work_stays_here(scheduler) -> None:
-    with cluster.using(scheduler):
-        assert at_once() == 2
-    assert at_once() == 1
+    with cluster.use_cluster(scheduler):
+        assert count_parallel_blocks() == 2
+    assert count_parallel_blocks() == 1
     assert {worker for _, worker in block_map(sum_up_to, Numbers(3), range(3), "adding")} == {os.getpid()}
 
 
@@ -113,7 +113,7 @@ class StopAt(Callback):
 
 def test_a_cancelled_training_goes_on_without_the_cluster(topics, on_cluster, small_blocks, tmp_path) -> None:
     checkpoint = Checkpoint(tmp_path)
-    with listening([StopAt()]), pytest.raises(Cancelled):
+    with listen([StopAt()]), pytest.raises(Cancelled):
         xcwork.create("one_vs_all").fit(topics.train, checkpoint=checkpoint)
     assert len(checkpoint.restore()["states"]["classifiers"]["numbers"]) == 3 * 5
     token = cluster._current.set(None)
@@ -138,7 +138,7 @@ def test_a_cancelled_training_goes_on_without_the_cluster(topics, on_cluster, sm
 )
 def test_a_wrong_address_is_one_sentence(address, sentence) -> None:
     with pytest.raises(ConfigError, match=sentence):
-        cluster.check(address)
+        cluster.check_address(address)
 
 
 def test_nobody_at_the_address_is_one_sentence() -> None:
@@ -146,7 +146,7 @@ def test_nobody_at_the_address_is_one_sentence() -> None:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
         with pytest.raises(ConfigError, match=r"no cluster answers at tcp://127\.0\.0\.1:\d+ .*; give tcp://HOST:PORT"):
-            cluster.check(address)
+            cluster.check_address(address)
 
 
 def test_a_run_trains_on_the_cluster_of_its_configuration(scheduler, home, monkeypatch) -> None:
@@ -163,7 +163,7 @@ def test_a_run_trains_on_the_cluster_of_its_configuration(scheduler, home, monke
     monkeypatch.setenv("XCWORK_CLUSTER", scheduler)  # as the dashboard gets it
     run = RunStore().create("one_vs_all", {}, "synthetic:n_documents=100,n_labels=20,n_topics=2")
     assert run.config["cluster"] == scheduler
-    assert worker.main(run.folder) == 0, run.log(20)
+    assert worker.main(run.folder) == 0, run.read_log(20)
     assert phases == [f"training classifiers at {scheduler}"]
     assert run.state == "finished"
 
@@ -200,7 +200,7 @@ def test_the_address_in_a_run_folder_alone_connects_to_nothing(home, monkeypatch
     monkeypatch.setattr(jobs, "_start_worker", lambda run, status: started.append(run.config["cluster"]))
     monkeypatch.delenv("XCWORK_CLUSTER", raising=False)
     run = RunStore().create("popularity", {}, "synthetic", cluster="tcp://stranger:8786")
-    with pytest.raises(RunError, match="--cluster tcp://stranger:8786` goes on there, and --cluster '' here"):
+    with pytest.raises(RunError, match="--cluster tcp://stranger:8786` resumes there"):
         jobs.resume(run)
     assert started == []
     jobs.resume(run, cluster="")

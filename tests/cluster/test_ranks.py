@@ -80,7 +80,7 @@ def test_one_process_goes_on_from_the_checkpoint_of_two_ranks(of_ranks: Path) ->
 
 def test_shards_cover_every_row_once() -> None:
     for n_rows, size in ((37, 2), (100, 7), (5, 5)):
-        bounds = [Shard(Group(rank, size), n_rows).bounds(rank) for rank in range(size)]
+        bounds = [Shard(Group(rank, size), n_rows).compute_bounds(rank) for rank in range(size)]
         assert [row for first, stop in bounds for row in range(first, stop)] == list(range(n_rows))
     with pytest.raises(ConfigError, match="3 labels cannot be shared by 4 ranks"):
         Shard(Group(0, 4), 3)
@@ -90,10 +90,10 @@ def test_a_run_with_two_ranks_ends_with_an_ordinary_model(home: Path) -> None:
     source, params = "synthetic:n_documents=200,n_labels=37,n_topics=5,seed=1", dict(rank_script.SMALL)
     run = RunStore().create("flat", params, source, ranks=2)
     status = jobs.wait(jobs.launch(run), timeout=280)
-    assert status.state == "finished", run.log(40)
-    model, ours = run.model(), trained("flat, many labels", data().train)
+    assert status.state == "finished", run.read_log(40)
+    model, ours = run.load_model(), trained("flat, many labels", data().train)
     np.testing.assert_allclose(model.label_embeddings(), ours.label_embeddings(), atol=2e-4)
-    assert run.report().metrics["P@1"] > 0
+    assert run.read_report().metrics["P@1"] > 0
 
 
 def test_methods_that_cannot_share_their_labels_say_which_can(home: Path) -> None:

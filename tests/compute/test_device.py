@@ -12,35 +12,35 @@ from xcwork.errors import ConfigError
 def test_auto_takes_an_accelerator_before_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert device.resolve("auto").type == "cpu"
+    assert device.resolve_device("auto").type == "cpu"
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert device.resolve("auto").type == "mps"
+    assert device.resolve_device("auto").type == "mps"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert device.resolve("auto").type == "cuda"
+    assert device.resolve_device("auto").type == "cuda"
 
 
 def test_a_missing_device_is_refused_with_what_to_use_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ConfigError, match="'cuda' is not available on this machine; use 'auto' or 'cpu'"):
-        device.resolve("cuda")
+        device.resolve_device("cuda")
 
 
 def test_an_unknown_device_is_refused_with_the_choices() -> None:
     with pytest.raises(ConfigError, match="one of auto, cpu, cuda, mps, got 'tpu'"):
-        device.resolve("tpu")
+        device.resolve_device("tpu")
 
 
 def test_the_line_for_people_names_the_threads_of_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert device.describe() == f"CPU, {torch.get_num_threads()} threads"
+    assert device.describe_device() == f"CPU, {torch.get_num_threads()} threads"
 
 
 def test_a_glance_needs_no_torch_where_there_is_no_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device.platform, "system", lambda: "Linux")
     monkeypatch.setattr(device.Path, "exists", lambda _: False)
     monkeypatch.setattr(device.subprocess, "run", lambda *_, **__: pytest.fail("nobody has to be asked"))
-    assert device.glance().startswith("CPU, ")
+    assert device.describe_device_without_torch().startswith("CPU, ")
 
 
 def test_a_glance_asks_another_process_about_an_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,19 +48,19 @@ def test_a_glance_asks_another_process_about_an_accelerator(monkeypatch: pytest.
     monkeypatch.setattr(device.platform, "machine", lambda: "arm64")
     answer = type("Answer", (), {"stdout": "Apple GPU (MPS)\n"})
     monkeypatch.setattr(device.subprocess, "run", lambda *_, **__: answer)
-    assert device.glance() == "Apple GPU (MPS)"
+    assert device.describe_device_without_torch() == "Apple GPU (MPS)"
 
 
 def test_many_sessions_may_ask_for_one_thread_at_once():
     usual = torch.get_num_threads()
-    first, second = device.one_thread(), device.one_thread()
+    first, second = device.use_one_thread(), device.use_one_thread()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
     assert torch.get_num_threads() == 1
     second.__exit__(None, None, None)
     assert torch.get_num_threads() == usual
-    with device.threads_for(1000):
+    with device.limit_threads(1000):
         assert torch.get_num_threads() == usual
-    with device.threads_for(1):
+    with device.limit_threads(1):
         assert torch.get_num_threads() == 1

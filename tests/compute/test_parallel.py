@@ -8,7 +8,7 @@ import pytest
 
 from xcwork.compute.parallel import parallel_map
 from xcwork.errors import Cancelled
-from xcwork.progress import Callback, listening
+from xcwork.progress import Callback, listen
 
 
 class Recorder(Callback):
@@ -28,14 +28,14 @@ def test_results_come_in_the_order_of_the_items(n_jobs: int) -> None:
 
 def test_every_item_is_a_step_with_a_known_total() -> None:
     recorder = Recorder()
-    with listening([recorder]):
+    with listen([recorder]):
         parallel_map(str, [1, 2, 3], "printing", n_jobs=2)
     assert recorder.steps == [("printing", done, 3) for done in range(4)]
 
 
 def test_a_callback_stops_the_work() -> None:
     recorder = Recorder(stop_at=2)
-    with listening([recorder]), pytest.raises(Cancelled, match="stopped during counting"):
+    with listen([recorder]), pytest.raises(Cancelled, match="stopped during counting"):
         parallel_map(str, range(1000), "counting", n_jobs=1)
     assert recorder.steps[-1][1] == 2
 

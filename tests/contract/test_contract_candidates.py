@@ -19,7 +19,7 @@ from xcwork.methods.base import Method
 
 N_LABELS, N_SEEN, N_FEATURES = 1500, 1480, 250
 SMALL = {  # networks that are as small as the question allows
-    "deep_miml": {"epochs": 1, "width": 8, "concepts": 2},
+    "deep_miml": {"epochs": 1, "min_steps": 0, "width": 8, "concepts": 2},
     "siamesexml": {"epochs": 1, "classifier_epochs": 1, "dimension": 16},
 }
 
@@ -53,11 +53,11 @@ def test_the_answer_is_the_full_ranking_without_the_other_labels(name: str) -> N
     full = method.predict(X, k=N_LABELS)
     anywhere = np.unique(np.random.default_rng(5).integers(N_LABELS, size=60))
     for document in range(X.shape[0]):
-        ranking = full.row(document)
+        ranking = full.get_row(document)
         last = [label for label, _ in ranking[-40:]]  # beyond the first thousand, where a method ranks so many
         for among, k in ((last, 5), (anywhere.tolist(), 60)):
             expected = [(label, score) for label, score in ranking if label in among][:k]
-            found = method.predict(X[[document]], k=k, among=among).row(0)
+            found = method.predict(X[[document]], k=k, among=among).get_row(0)
             assert {label for label, _ in found} <= set(among)
             assert [score for _, score in found] == pytest.approx([score for _, score in expected], rel=1e-5, abs=1e-6)
             own = [dict(ranking)[label] for label, _ in found]  # equal scores may change places by rounding

@@ -18,13 +18,48 @@ def shown(explanation) -> float:
 def test_parts_add_up_to_the_score_that_predict_gives(on_jumble, jumble):
     best = on_jumble.predict(jumble.test.X, k=11)
     for document in range(len(jumble.test)):
-        for label, score in best.row(document):
+        for label, score in best.get_row(document):
             explanation = on_jumble.explain(jumble.test.X[[document]], label)
             assert shown(explanation) == pytest.approx(score, rel=1e-4, abs=1e-5)
             assert explanation.label == jumble.labels.names[label]
             if explanation.exact:
                 total = sum(part.value for part in explanation)
                 assert total == pytest.approx(explanation.score, rel=1e-5, abs=1e-6)
+
+
+def test_families_words_and_pairs_add_up_and_ten_bars_tell_nearly_all(on_jumble, jumble):
+    for document in range(0, len(jumble.test), 4):
+        for label, _ in on_jumble.predict(jumble.test.X, k=3).get_row(document):
+            explanation = on_jumble.explain(jumble.test.X[[document]], label)
+            grouped = explanation.group()
+            assert sum(bar.units for bar in grouped.families) == grouped.units
+            assert sum(bar.value for bar in grouped.families) == pytest.approx(explanation.score, rel=1e-4, abs=1e-5)
+            assert sum(bar.n_parts for bar in grouped.families) == len(explanation.parts)
+            assert grouped.find("not explained") is None
+            for bar in grouped.families:
+                assert sum(group.units for group in bar.groups) == bar.units
+                assert len(bar.groups) <= 10
+                assert bar.measure_cover() >= 0.85
+
+
+def test_every_part_has_a_family_of_its_kind(name, on_checkerboard):
+    families = {str(part.family) for part in on_checkerboard.explain("red square", "L0")}
+    expected = {
+        "bm25": {"words in common"},
+        "deep_miml": {"starting point", "memorised for this label"},
+        "label_tree": {"starting point", "tree path"},
+        "landmarks": {"starting point", "neighbours", "memorised for this label"},
+        "nearest_documents": {"neighbours"},
+        "one_vs_all": {"starting point", "memorised for this label"},
+        "popularity": {"starting point"},
+        "tfidf": {"words in common"},
+    }
+    multihead = {"starting point", "heads"}
+    everything = {"starting point", "words in common", "learned pairs", "memorised for this label", "neighbours"}
+    expected["eagle"] = expected["label_tree"]  # which it trains
+    allowed = expected.get(name, multihead if name in ("flat", "mhc", "mhp", "mhs") else everything)
+    assert families
+    assert families <= allowed
 
 
 def test_exactness_is_what_the_capabilities_promise(on_checkerboard, checkerboard):
@@ -84,7 +119,7 @@ def test_labels_are_added_by_text_or_refused_with_a_sentence(name, checkerboard,
     before = method.predict("red square", k=4)
     assert method.add_labels(["green triangle", "green"], names=["triangles", "greens"]).tolist() == [9, 10]
     best = method.predict("green triangle", k=2)
-    assert [entry["label"] for entry in best.named()] == ["triangles", "greens"]
+    assert [entry["label"] for entry in best.to_records()] == ["triangles", "greens"]
     same(method.predict("red square", k=4), before)
     assert method.explain("green triangle", "triangles").score == pytest.approx(
         method.explain("green triangle", 9).score

@@ -104,6 +104,21 @@ def test_training_data_without_rows_is_refused(name, jumble):
         create(name).fit(jumble.train.take([]))
 
 
+def test_training_data_without_any_label_is_refused_where_labels_teach(name, jumble):
+    bare = replace(jumble.train, Y=sparse.csr_array(jumble.train.Y.shape, dtype=np.float32))
+    method = create(name)
+    if method.learns_from_labels:
+        with pytest.raises(DataError, match="no training document has a label"):
+            method.fit(bare)
+        assert not hasattr(method, "model_")
+    else:
+        assert len(method.fit(bare).predict(bare, k=1)) == len(bare)
+
+
+def test_only_methods_that_count_or_compare_do_without_labels(name):
+    assert create(name).learns_from_labels == (name not in INSTANT)
+
+
 def test_label_text_is_asked_for_where_it_is_needed(name, jumble):
     bare = replace(jumble.train, labels=replace(jumble.labels, Z=None, texts=None, features=None))
     if create(name).capabilities.needs_label_text:

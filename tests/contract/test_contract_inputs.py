@@ -14,7 +14,7 @@ from tests.support.brief_training import briefly
 from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
-from xcwork.storage.mapped_arrays import mapping_of
+from xcwork.storage.mapped_arrays import find_mapping
 
 Same = Callable[[TopK, TopK], None]
 Change = Callable[[sparse.csr_array], sparse.csr_array]
@@ -58,7 +58,7 @@ def ask_everything(name: str, train: Split, test: Split) -> list[TopK]:
     for document in range(3):
         method.explain(test.X[[document]], 0)
     method.label_embeddings()
-    method.diagnostics(test)
+    method.diagnose(test)
     return found
 
 
@@ -70,7 +70,7 @@ def other_form(request: pytest.FixtureRequest, jumble: Dataset, tmp_path: Path) 
     if request.param == "mapped":
         jumble.save(tmp_path / "jumble")
         stored = Dataset.load(tmp_path / "jumble", mapped=True)
-        assert mapping_of(stored.labels.Z.data) is not None
+        assert find_mapping(stored.labels.Z.data) is not None
         return stored
     if request.param == "writeable and unordered":
         return change_matrices(jumble, scramble)

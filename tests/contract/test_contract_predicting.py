@@ -30,10 +30,10 @@ def test_unseen_labels_are_found_by_zero_shot_methods_and_never_listed_by_others
     best = on_checkerboard.predict(checkerboard.test, k=9)
     if on_checkerboard.capabilities.zero_shot:
         assert best.ids[6:, 0].tolist() == [8, 8]
-        assert [label for label, _ in on_checkerboard.predict("violet star", k=3, among=[8]).row(0)] == [8]
+        assert [label for label, _ in on_checkerboard.predict("violet star", k=3, among=[8]).get_row(0)] == [8]
     else:
         assert 8 not in best.ids
-        assert on_checkerboard.predict("violet star", k=3, among=[8]).row(0) == []
+        assert on_checkerboard.predict("violet star", k=3, among=[8]).get_row(0) == []
 
 
 def test_a_batch_is_its_documents_one_by_one(on_jumble, jumble, same):
@@ -88,8 +88,8 @@ def test_among_restricts_the_candidates_and_changes_no_score(on_jumble, jumble):
     allowed = np.array([1, 2, 4, 7, 8])
     full, restricted = on_jumble.predict(jumble.test.X, k=11), on_jumble.predict(jumble.test.X, k=5, among=allowed)
     for document in range(len(jumble.test)):
-        expected = {label: score for label, score in full.row(document) if label in allowed}
-        found = dict(restricted.row(document))
+        expected = {label: score for label, score in full.get_row(document) if label in allowed}
+        found = dict(restricted.get_row(document))
         assert set(found) <= set(allowed.tolist())
         assert set(found) >= set(expected)
         for label, score in expected.items():
@@ -104,8 +104,8 @@ def test_filter_pairs_never_appear_and_others_move_up(on_jumble, jumble):
     filtered, free = on_jumble.predict(jumble.test, k=4), on_jumble.predict(jumble.test.X, k=11)
     forbidden = {(0, 0), (0, 1), (0, 2), (4, 3), (16, 10)}
     for document in range(len(jumble.test)):
-        expected = [label for label, _ in free.row(document) if (document, label) not in forbidden]
-        assert [label for label, _ in filtered.row(document)] == expected[:4]
+        expected = [label for label, _ in free.get_row(document) if (document, label) not in forbidden]
+        assert [label for label, _ in filtered.get_row(document)] == expected[:4]
 
 
 def test_split_sparse_dense_and_text_are_the_same_question(on_checkerboard, checkerboard, same):
@@ -116,7 +116,7 @@ def test_split_sparse_dense_and_text_are_the_same_question(on_checkerboard, chec
         same(on_checkerboard.predict(documents, k=5), expected)
     one = on_checkerboard.predict(split.texts[0], k=5)
     assert one.ids.tolist() == [expected.ids[0].tolist()]
-    assert one.named()[0]["label"] == checkerboard.labels.names[expected.ids[0, 0]]
+    assert one.to_records()[0]["label"] == checkerboard.labels.names[expected.ids[0, 0]]
 
 
 def test_documents_of_another_width_are_refused(on_jumble):

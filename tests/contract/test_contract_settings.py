@@ -88,7 +88,7 @@ def params_of(setting: Setting, files: Path) -> dict[str, object]:
 
 def answers(model: Method, split: Split) -> Answers:
     """All predictions, and explanations: of the best label, of an empty document, of a label never trained."""
-    best, X = model.predict(split, k=11), model.matrix_of(split)
+    best, X = model.predict(split, k=11), model.read_matrix(split)
     return best, [model.explain(X[[row]], label) for row, label in ((0, best.ids[0, 0]), (2, 1), (4, 9))]
 
 

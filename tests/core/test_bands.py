@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xcwork.core.bands import Bands, absolute_bands, decile_bands, share_bands, shot_bands
+from xcwork.core.bands import Bands, make_absolute_bands, make_decile_bands, make_share_bands, make_shot_bands
 from xcwork.errors import ConfigError
 
 
 def names(bands: Bands) -> list[str]:
-    return bands.names_of(np.arange(len(bands.of_label))).tolist()
+    return bands.find_names(np.arange(len(bands.of_label))).tolist()
 
 
 def test_absolute_cut_points():
-    assert names(absolute_bands(np.array([0, 1, 5, 6, 50, 51]))) == [
+    assert names(make_absolute_bands(np.array([0, 1, 5, 6, 50, 51]))) == [
         "zero-shot",
         "tail",
         "tail",
@@ -22,7 +22,7 @@ def test_absolute_cut_points():
         "torso",
         "head",
     ]
-    assert names(absolute_bands(np.array([0, 1, 2, 3, 4]), tail=1, torso=3)) == [
+    assert names(make_absolute_bands(np.array([0, 1, 2, 3, 4]), tail=1, torso=3)) == [
         "zero-shot",
         "tail",
         "torso",
@@ -32,20 +32,27 @@ def test_absolute_cut_points():
 
 
 def test_shot_cut_points():
-    assert names(shot_bands(np.array([0, 1, 3, 4]))) == ["zero-shot", "few-shot", "few-shot", "many-shot"]
+    assert names(make_shot_bands(np.array([0, 1, 3, 4]))) == ["zero-shot", "few-shot", "few-shot", "many-shot"]
 
 
 def test_shares_of_training_positives():
     # 12 positives: the 6 alone passes the first third, the two labels of 2 start at 1/2, the rest at 5/6.
-    assert names(share_bands(np.array([2, 6, 0, 1, 2, 1]))) == ["torso", "head", "zero-shot", "tail", "torso", "tail"]
+    assert names(make_share_bands(np.array([2, 6, 0, 1, 2, 1]))) == [
+        "torso",
+        "head",
+        "zero-shot",
+        "tail",
+        "torso",
+        "tail",
+    ]
 
 
 def test_labels_of_equal_frequency_share_a_band():
-    assert names(share_bands(np.full(9, 4))) == ["head"] * 9
+    assert names(make_share_bands(np.full(9, 4))) == ["head"] * 9
 
 
 def test_deciles_go_from_frequent_to_rare():
-    bands = decile_bands(np.array([*range(1, 101), 0]))
+    bands = make_decile_bands(np.array([*range(1, 101), 0]))
     assert bands.names[0] == "decile 1"
     assert np.all(np.diff(bands.of_label[:100]) <= 0)
     assert bands.of_label[99] == 0
@@ -55,17 +62,17 @@ def test_deciles_go_from_frequent_to_rare():
 
 
 def test_no_training_positives_at_all():
-    assert names(share_bands(np.zeros(3, int))) == ["zero-shot"] * 3
+    assert names(make_share_bands(np.zeros(3, int))) == ["zero-shot"] * 3
 
 
 @pytest.mark.parametrize("cuts", [(0.5, 0.5), (0.0, 0.5), (0.9, 0.1), (0.5,)])
 def test_bad_cut_points_are_refused(cuts):
     with pytest.raises(ConfigError, match="cut points"):
-        share_bands(np.array([1, 2]), cuts=cuts)
+        make_share_bands(np.array([1, 2]), cuts=cuts)
 
 
 def test_bad_absolute_cut_points_are_refused():
     with pytest.raises(ConfigError, match="tail < torso"):
-        absolute_bands(np.array([1]), tail=5, torso=5)
+        make_absolute_bands(np.array([1]), tail=5, torso=5)
     with pytest.raises(ConfigError, match="few-shot"):
-        shot_bands(np.array([1]), few=0)
+        make_shot_bands(np.array([1]), few=0)

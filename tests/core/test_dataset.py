@@ -32,19 +32,19 @@ def small_split(n_documents: int = 6, n_labels: int = 4) -> Split:
 
 def test_other_texts_change_the_features_and_nothing_else(checkerboard: Dataset) -> None:
     document = replace(checkerboard.test, filter_pairs=np.array([[1, 3]])).take([1])
-    edited = document.with_texts(["black circle"])
+    edited = document.replace_texts(["black circle"])
     assert edited.texts == ["black circle"]
     np.testing.assert_array_equal(edited.X.toarray(), document.features.transform(["black circle"]).toarray())
     np.testing.assert_array_equal(edited.Y.toarray(), document.Y.toarray())
     assert edited.filter_pairs.tolist() == [[0, 3]]
     with pytest.raises(DataError, match="ready-made features"):
-        small_split().with_texts(["a"] * 6)
+        small_split().replace_texts(["a"] * 6)
 
 
 def test_the_filtered_labels_of_a_document() -> None:
     split = small_split()
-    assert [sorted(split.filtered_labels(row).tolist()) for row in range(3)] == [[1], [], [0, 3]]
-    assert replace(split, filter_pairs=None).filtered_labels(0).tolist() == []
+    assert [sorted(split.list_filtered_labels(row).tolist()) for row in range(3)] == [[1], [], [0, 3]]
+    assert replace(split, filter_pairs=None).list_filtered_labels(0).tolist() == []
 
 
 @given(rows=st.lists(st.integers(0, 5), max_size=12))
@@ -134,21 +134,21 @@ def test_parts_that_do_not_fit_are_refused() -> None:
 
 def test_labels_are_found_by_id_name_and_uid() -> None:
     labels = small_split().labels
-    assert labels.id_of(2) == labels.id_of("label 2") == labels.id_of("u2") == labels.id_of(np.int32(2)) == 2
+    assert labels.find_id(2) == labels.find_id("label 2") == labels.find_id("u2") == labels.find_id(np.int32(2)) == 2
     for wrong in (4, -1, "label 9"):
         with pytest.raises(DataError, match="there is no label"):
-            labels.id_of(wrong)
+            labels.find_id(wrong)
 
 
 def test_an_ambiguous_label_name_is_refused_with_the_ids() -> None:
     labels = LabelSpace(["Mercury", "Venus", "Mercury"])
     with pytest.raises(DataError, match=r"2 labels are called 'Mercury'; give one of the ids \[0, 2\]"):
-        labels.id_of("Mercury")
+        labels.find_id("Mercury")
 
 
 def test_new_labels_come_after_the_others() -> None:
     labels = small_split().labels.extend(["new"], ["a new text"], sparse.csr_array(np.ones((1, 3), np.float32)))
-    assert (len(labels), labels.id_of("new"), labels.texts[4], labels.parents[4]) == (5, 4, "a new text", [])
+    assert (len(labels), labels.find_id("new"), labels.texts[4], labels.parents[4]) == (5, 4, "a new text", [])
     assert labels.Z.shape == (5, 3)
     with pytest.raises(DataError, match="no text"):
         LabelSpace(["a"]).extend(["b"], ["b"], labels.Z[:1])

@@ -60,7 +60,7 @@ def test_documents_and_labels_share_their_terms():
     labels, features = dataset.labels, dataset.features
     assert labels.features is features
     assert labels.Z.shape == (5, features.size)
-    assert [features.name(column) for column in labels.Z[[0]].indices] == ["wine"]
+    assert [features.get_name(column) for column in labels.Z[[0]].indices] == ["wine"]
     np.testing.assert_allclose(np.sqrt(labels.Z.multiply(labels.Z).sum(axis=1))[:3], 1, rtol=1e-6)
     # idf knows the training documents alone: "zzz" is in none of the three.
     assert features.vectorizer.idf[features.names.index("zzz")] == pytest.approx(np.log(4) + 1)

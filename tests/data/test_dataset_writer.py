@@ -37,7 +37,7 @@ def test_what_is_written_by_blocks_comes_back_mapped(dataset: Dataset, tmp_path:
     for ours, theirs in ((found.train, dataset.train), (found.test, dataset.test)):
         for name in ("X", "Y"):
             matrix = getattr(ours, name)
-            assert mapped_arrays.mapping_of(matrix.data) is not None
+            assert mapped_arrays.find_mapping(matrix.data) is not None
             assert not matrix.data.flags.writeable
             np.testing.assert_array_equal(matrix.toarray(), getattr(theirs, name).toarray())
     assert found.labels.names == dataset.labels.names
@@ -47,10 +47,10 @@ def test_what_is_written_by_blocks_comes_back_mapped(dataset: Dataset, tmp_path:
 
 def test_a_large_folder_is_mapped_by_itself(dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = written(dataset, tmp_path / "big")
-    assert mapped_arrays.mapping_of(load_dataset(folder, home=tmp_path).train.X.data) is None
-    assert mapped_arrays.mapping_of(load_dataset(folder, home=tmp_path, mapped=True).train.X.data) is not None
+    assert mapped_arrays.find_mapping(load_dataset(folder, home=tmp_path).train.X.data) is None
+    assert mapped_arrays.find_mapping(load_dataset(folder, home=tmp_path, mapped=True).train.X.data) is not None
     monkeypatch.setattr("xcwork.core.dataset.MIN_MAPPED_BYTES", 1000)
-    assert mapped_arrays.mapping_of(load_dataset(folder, home=tmp_path).train.X.data) is not None
+    assert mapped_arrays.find_mapping(load_dataset(folder, home=tmp_path).train.X.data) is not None
 
 
 @pytest.mark.parametrize("method", ["flat", "mhs", "mhp"])
@@ -66,9 +66,9 @@ def test_a_method_that_streams_learns_the_same(method: str, dataset: Dataset, tm
 def test_released_pages_are_read_again(dataset: Dataset, tmp_path: Path) -> None:
     X = Dataset.load(written(dataset, tmp_path / "big"), mapped=True).train.X
     before = X[3:9].toarray()
-    mapped_arrays.release(X)
+    mapped_arrays.release_pages(X)
     np.testing.assert_array_equal(X[3:9].toarray(), before)
-    mapped_arrays.release(dataset.train.X)  # in memory: nothing happens
+    mapped_arrays.release_pages(dataset.train.X)  # in memory: nothing happens
     assert dataset.train.X.nnz
 
 

@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 
 from xcwork.core.dataset import Dataset
-from xcwork.data.group_recipes import measure_groups, regroup
+from xcwork.data.group_recipes import measure_groups, regroup_dataset
 from xcwork.data.load import load_dataset
 from xcwork.errors import ConfigError
 
 
 def test_recipes_group_the_training_split_only(checkerboard: Dataset) -> None:
-    grouped = regroup(checkerboard, "random:size=3,seed=1")
+    grouped = regroup_dataset(checkerboard, "random:size=3,seed=1")
     facts = measure_groups(grouped.train)
     assert (facts.groups, facts.members) == (9, 3.0)
     assert grouped.test is checkerboard.test
     assert (grouped.train.Y != checkerboard.train.Y).nnz == 0
-    aggregated = regroup(checkerboard, "random:size=3,seed=1,aggregate=true")
+    aggregated = regroup_dataset(checkerboard, "random:size=3,seed=1,aggregate=true")
     assert aggregated.train.Y.nnz == pytest.approx(facts.dilution * checkerboard.train.Y.nnz)
-    assert len(set(regroup(checkerboard, "clusters:depth=2,noise=0.5").train.groups)) == 4
+    assert len(set(regroup_dataset(checkerboard, "clusters:depth=2,noise=0.5").train.groups)) == 4
 
 
 def test_a_document_alone_is_not_diluted(checkerboard: Dataset) -> None:
@@ -40,7 +40,7 @@ def test_a_document_alone_is_not_diluted(checkerboard: Dataset) -> None:
 )
 def test_a_recipe_that_cannot_be_is_a_sentence(checkerboard: Dataset, recipe: str, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
-        regroup(checkerboard, recipe)
+        regroup_dataset(checkerboard, recipe)
 
 
 def test_groups_are_an_option_of_every_source() -> None:

@@ -111,9 +111,9 @@ def test_names_are_resolved_from_near_to_far(handmade):
 
 
 def test_label_text_is_name_words_and_summary(handmade):
-    text = handmade.labels.texts[handmade.labels.id_of("numpy.mean")]
+    text = handmade.labels.texts[handmade.labels.find_id("numpy.mean")]
     assert text == "numpy.mean\nnumpy mean\nThe mean of values."
-    text = handmade.labels.texts[handmade.labels.id_of("scipy.b.only_here")]
+    text = handmade.labels.texts[handmade.labels.find_id("scipy.b.only_here")]
     assert text == "scipy.b.only_here\nscipy b only here\nSummary of scipy.b.only_here."
 
 
@@ -158,8 +158,8 @@ def small_package(tmp_path, monkeypatch) -> None:
 
 def test_the_walk_finds_public_objects_under_canonical_names(small_package):
     walk = docstrings._Walk()
-    walk.package("smallpackage")
-    found = {entry["name"]: entry for entry in walk.entries()}
+    walk.add_package("smallpackage")
+    found = {entry["name"]: entry for entry in walk.list_entries()}
     assert {name: entry["doc"] for name, entry in found.items()} == {
         "smallpackage.shown": "Doc of shown, kept.",  # no memory address
         "smallpackage.Thing": "A thing.",

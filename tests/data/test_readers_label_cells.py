@@ -24,7 +24,7 @@ NAMES = [["Action", "Adventure"], ["Action"], [], ["Drama, Western"]]
 
 
 def split(cells: list[object], separator: str | None = None, label_field: str | None = None) -> LabelCells:
-    table = RecordTable(Path("films.csv"), {"genres": cells}, list(range(2, len(cells) + 2)))
+    table = RecordTable.from_columns(Path("films.csv"), {"genres": cells}, list(range(2, len(cells) + 2)))
     return split_labels([table], "genres", separator, label_field)
 
 

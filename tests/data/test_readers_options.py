@@ -63,10 +63,17 @@ def test_json_lines_label_names_and_arff_in_a_wide_encoding(tmp_path: Path, enco
     assert load_dataset(tmp_path / "x.arff", home=tmp_path, encoding=encoding).labels.names == ["thé"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+def test_a_byte_order_mark_tells_the_encoding(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "notes.csv"
+    file.write_bytes(csv_text().encode(encoding))
+    assert load_dataset(file, home=tmp_path).labels.names == sorted(LABELS)
+
+
 def test_a_file_in_another_encoding_than_said_is_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "notes.csv"
-    file.write_bytes(csv_text().encode("utf-16"))
-    with pytest.raises(DataError, match=r"line 1: .*begins like UTF-16: say encoding='utf-16'"):
+    file.write_bytes(csv_text().encode("latin-1", "replace"))
+    with pytest.raises(DataError, match=r"line 2: .*is not utf-8.*encoding='latin-1'"):
         load_dataset(file, home=tmp_path)
     file.write_bytes(csv_text().encode("utf-16") + b"\x00")
     with pytest.raises(DataError, match=r"not utf-16 from this line on.*save the file as UTF-8"):
@@ -75,7 +82,7 @@ def test_a_file_in_another_encoding_than_said_is_a_sentence(tmp_path: Path) -> N
 
 @needs_shared_data("formats/doccano")
 def test_the_utf_16_file_of_doccano(tmp_path: Path) -> None:
-    dataset = load_dataset(SHARED_DATA / "formats" / "doccano" / "example.utf16.csv", home=tmp_path, encoding="utf-16")
+    dataset = load_dataset(SHARED_DATA / "formats" / "doccano" / "example.utf16.csv", home=tmp_path)
     assert sorted(dataset.train.texts + dataset.test.texts) == ["AAA", "BBB", "CCC"]
     assert dataset.labels.names == ["Negative", "Positive"]
 

@@ -1,76 +1,90 @@
-"""The examples of data/README.md load as it says."""
+"""Declarations of formats: data/README.md is made from them, their examples load, and their options exist."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.support.paths import ROOT
 from xcwork.core.dataset import Dataset
-from xcwork.data.load import load_dataset
-from xcwork.data.readers import FORMATS
+from xcwork.data.load import load_dataset, resolve_source
+from xcwork.data.readers import FORMATS, get_format_name, import_reader, list_options
 
-README = (ROOT / "data" / "README.md").read_text()
+README = (ROOT / "data" / "README.md").read_text("utf-8")
 
 
-def examples(section: str) -> list[str]:
-    """The code blocks of a section."""
-    text = re.split(r"^## ", README, flags=re.MULTILINE)
-    (found,) = [part for part in text if part.startswith(f"{section}\n")]
+def find_blocks(section: str) -> list[str]:
+    """Return the code blocks of a section."""
+    (found,) = [part for part in re.split(r"^## ", README, flags=re.MULTILINE) if part.startswith(f"{section}\n")]
     return re.findall(r"^```\w*\n(.*?)^```", found, flags=re.MULTILINE | re.DOTALL)
 
 
-def load(folder: Path, **files: str) -> Dataset:
+def load_files(folder: Path, files: dict[str, str]) -> Dataset:
+    folder.mkdir(exist_ok=True)
     for name, content in files.items():
-        (folder / name.replace("__", "-").replace("_dot_", ".")).write_text(content)
+        (folder / name).write_text(content, "utf-8")
     return load_dataset(folder, home=folder / "home")
 
 
-def labels_of(dataset: Dataset) -> list[str]:
-    return sorted(dataset.labels.names)
+def test_the_readme_is_what_the_readers_declare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import format_docs
+
+    assert format_docs.fill_readme(README) == README, "run: python scripts/format_docs.py"
+    for name in FORMATS:
+        assert f"<!-- format: {name} -->" in README, f"data/README.md has no section {name}"
 
 
-def test_every_format_has_a_section():
-    for form in FORMATS:
-        assert examples(form), form
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_reader_declares_its_name_and_every_option(name: str) -> None:
+    declared = import_reader(name).FORMAT
+    assert declared.name == name
+    assert set(declared.options) == set(list_options(import_reader(name)))
+    assert declared.files
 
 
-def test_tables(tmp_path):
-    csv, json_lines, labels = examples("table")
-    for name, content in (("a", {"recipes_dot_csv": csv}), ("b", {"recipes_dot_jsonl": json_lines})):
-        (tmp_path / name).mkdir()
-        dataset = load(tmp_path / name, **content)
-        assert labels_of(dataset) == ["baking", "meat", "oven", "sweet"]
-        assert sorted(dataset.train.texts + dataset.test.texts)[0] == "Chewy cookies\nSoft sugar, butter"
-    (tmp_path / "c").mkdir()
-    dataset = load(tmp_path / "c", train_dot_jsonl=json_lines, test_dot_jsonl=json_lines, labels_dot_jsonl=labels)
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_example_of_a_format_loads_in_that_format(name: str, tmp_path: Path) -> None:
+    declared = import_reader(name).FORMAT
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for file, content in declared.example.items():
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text(content, "utf-8")
+    if declared.example_code:
+        environment = os.environ | {"XCWORK_HOME": str(tmp_path / "home")}
+        subprocess.run([sys.executable, "-c", declared.example_code], cwd=folder, env=environment, check=True)
+    path = folder / "small" if (folder / "small").is_dir() else folder
+    source = resolve_source(path, home=tmp_path / "home")
+    assert get_format_name(source.reader) == name
+    dataset = source.load()
+    assert dataset.train.Y.nnz
+    assert len(dataset.train) + len(dataset.test) >= 2
+
+
+def test_other_examples_of_tables(tmp_path: Path) -> None:
+    _, json_lines, labels = find_blocks("table")
+    dataset = load_files(tmp_path / "one", {"recipes.jsonl": json_lines})
+    assert sorted(dataset.labels.names) == ["baking", "meat", "oven", "sweet"]
+    assert sorted(dataset.train.texts + dataset.test.texts)[0] == "Chewy cookies\nSoft sugar, butter"
+    files = {"train.jsonl": json_lines, "test.jsonl": json_lines, "labels.jsonl": labels}
+    dataset = load_files(tmp_path / "three", files)
     assert dataset.labels.names[0] == "Baking"
     assert "pastry" in dataset.labels.texts[0]
 
 
-def test_sparse_text(tmp_path):
-    (xc,) = examples("xc")
-    X, Y, pairs = examples("splits")
-    (Z,) = examples("zestxml")
-    for name in "abcd":
-        (tmp_path / name).mkdir()
-    assert load(tmp_path / "a", train_dot_txt=xc, test_dot_txt=xc).train.Y.nnz == 3
-    files = {f"{part}_X_{kind}_dot_txt": text for part in ("trn", "tst") for kind, text in (("Xf", X), ("Y", Y))}
-    dataset = load(tmp_path / "b", **files, filter_labels_test_dot_txt=pairs)
-    assert dataset.train.X.shape == (2, 3)
+def test_the_example_of_filter_pairs(tmp_path: Path) -> None:
+    X, Y, pairs = find_blocks("splits")
+    files = {f"{split}_X_{kind}.txt": text for split in ("trn", "tst") for kind, text in (("Xf", X), ("Y", Y))}
+    dataset = load_files(tmp_path / "data", files | {"filter_labels_test.txt": pairs})
     assert dataset.test.filter_pairs.tolist() == [[0, 1], [1, 0]]
-    assert load(tmp_path / "c", **files, Y_Yf_dot_txt=Z).labels.Z.shape == (2, 4)
-    assert labels_of(load(tmp_path / "d", train_dot_svm=examples("svmlight")[0])) == ["3", "7"]
 
 
-def test_lf_json(tmp_path):
-    documents, labels = examples("lf_json")
-    assert labels_of(load(tmp_path, trn_dot_json=documents, lbl_dot_json=labels)) == ["Tea", "Wine"]
-
-
-def test_arff(tmp_path):
-    arff, xml, bags = examples("mulan")
-    (tmp_path / "bags").mkdir()
-    assert labels_of(load(tmp_path, tags__train_dot_arff=arff, tags_dot_xml=xml)) == ["TAG_blue", "TAG_red"]
-    dataset = load(tmp_path / "bags", bags_dot_arff=bags)
+def test_the_example_of_bags(tmp_path: Path) -> None:
+    dataset = load_files(tmp_path / "bags", {"bags.arff": find_blocks("mulan")[-1]})
     assert sorted(dataset.train.groups + dataset.test.groups) == ["bag1", "bag1", "bag2"]

@@ -138,7 +138,9 @@ def test_a_column_that_promises_one_label_keeps_names_whole(column):
 
 
 def read_column(*cells: str) -> LabelCells:
-    return split_labels([RecordTable(Path("x.csv"), {"labels": list(cells)}, list(range(2, len(cells) + 2)))], "labels")
+    return split_labels(
+        [RecordTable.from_columns(Path("x.csv"), {"labels": list(cells)}, list(range(2, len(cells) + 2)))], "labels"
+    )
 
 
 def test_a_doubtful_split_is_said():

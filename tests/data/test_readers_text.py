@@ -145,15 +145,15 @@ def test_a_cell_can_be_one_label(tmp_path):
 
 def test_explicit_separator_and_columns(tmp_path):
     rows = [["a question", "x/y, z", "left"], ["another one", "y", "right"]]
-    table(tmp_path / "q.tsv", ["question", "topics", "side"], rows, delimiter="\t")
+    table(tmp_path / "q.tsv", ["question", "areas", "side"], rows, delimiter="\t")
     with pytest.raises(DataError, match=r"no text column was found.*text_column"):
         load(tmp_path / "q.tsv")
     with pytest.raises(DataError, match=r"no labels column was found.*labels_column"):
         load(tmp_path / "q.tsv", text_column="question")
-    dataset = load(tmp_path / "q.tsv", text_column="question,side", labels_column="topics", separator="/")
+    dataset = load(tmp_path / "q.tsv", text_column="question,side", labels_column="areas", separator="/")
     assert dataset.labels.names == ["x", "y", "y, z"]
     assert sorted(dataset.train.texts + dataset.test.texts) == ["a question\nleft", "another one\nright"]
-    error = refusal(tmp_path / "q.tsv", text_column="answer", labels_column="topics")
+    error = refusal(tmp_path / "q.tsv", text_column="answer", labels_column="areas")
     assert "there is no column 'answer'" in str(error)
     assert error.line == 1
 
@@ -219,7 +219,7 @@ def test_label_file_with_one_name_a_line(tmp_path):
         ('{"text": "a", "labels": ["x"]}\n{"text": "b", "labels": [{}]}\n', 2, "no field that looks like a name"),
         ('{"text": "a", "labels": ["x"]}\n{"text": "b", "lab', 2, "not JSON"),
         ('{"text": "a", "labels": ["x"]}\n[1, 2]\n', 2, "not an object"),
-        ('{"text": ["a"], "labels": ["x"]}\n{"text": "b", "labels": []}\n', 1, "text is expected"),
+        ('{"text": [1], "labels": ["x"]}\n{"text": "b", "labels": []}\n', 1, "text is expected"),
         ('{"content": "a"}\n', 1, "no labels column"),
         ("\n\n", 1, "no records"),
     ],

@@ -45,7 +45,7 @@ def test_predictions_show_names_and_bars():
     assert "1 documents" not in html
     negative = TopK(np.array([[1, 0]], np.int32), np.float32([[-1.0, -2.0]]))
     assert widths(negative._repr_html_()) == pytest.approx([markup.BAR_WIDTH_EM, 0])
-    assert "0 documents" in TopK.empty(0, 5)._repr_html_()
+    assert "0 documents" in TopK.make_empty(0, 5)._repr_html_()
 
 
 def test_explanations_show_their_parts():
@@ -53,10 +53,9 @@ def test_explanations_show_their_parts():
     explanation = Explanation.from_parts(parts, exact=True, label=HOSTILE, predicted=0.2, link="sigmoid")
     html = explanation._repr_html_()
     assert "<script>" not in html
-    assert "(15 smaller parts)" in html
-    assert "shown as 0.2000 (sigmoid)" in html
-    assert "learned pair" in html
-    assert len(widths(html)) == 15
+    assert "30 parts add up exactly to 15.0, shown as 0.2000 (sigmoid)" in html
+    assert "Memorised for this label" in html
+    assert 5 <= len(widths(html)) <= 10, "the strongest words have a bar each, the others share some"
 
 
 def test_reports_and_datasets_show_themselves(checkerboard):

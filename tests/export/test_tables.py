@@ -11,36 +11,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.export.tables import BOLD, ITALIC, safe_csv, to_latex, to_markdown
+from xcwork.export.tables import BOLD, ITALIC, render_csv, to_latex, to_markdown
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", '=HYPERLINK("x")'])
 def test_formulas_become_text(cell):
-    rows = list(csv.reader(io.StringIO(safe_csv(pd.DataFrame({"label": [cell]})), newline="")))
+    rows = list(csv.reader(io.StringIO(render_csv(pd.DataFrame({"label": [cell]})), newline="")))
     assert rows == [["label"], ["'" + cell]]
 
 
 @pytest.mark.parametrize("ending", ["\r", "\r\n", "\n"])
 def test_a_line_break_inside_a_cell_starts_no_new_row(ending):
-    text = safe_csv(pd.DataFrame({"label": [f"x{ending}=1"], "row": [0]}))
+    text = render_csv(pd.DataFrame({"label": [f"x{ending}=1"], "row": [0]}))
     assert list(csv.reader(io.StringIO(text, newline=""))) == [["label", "row"], ["x\n=1", "0"]]
 
 
 def test_numbers_and_ordinary_text_stay_as_they_are():
     frame = pd.DataFrame({"value": [-1.5, 2.0], "count": [-1, 1], "label": ["a-b", "c=d"], "nothing": [None, "x"]})
-    assert safe_csv(frame) == "value,count,label,nothing\n-1.5,-1,a-b,\n2.0,1,c=d,x\n"
+    assert render_csv(frame) == "value,count,label,nothing\n-1.5,-1,a-b,\n2.0,1,c=d,x\n"
 
 
 def test_headers_categories_and_repeated_names_are_covered():
     frame = pd.DataFrame([["=a", "=b"]], columns=["=x", "=x"])
     frame.insert(2, "kind", pd.Categorical(["=c"]))
-    assert safe_csv(frame) == "'=x,'=x,kind\n'=a,'=b,'=c\n"
+    assert render_csv(frame) == "'=x,'=x,kind\n'=a,'=b,'=c\n"
 
 
 @given(st.lists(st.text(alphabet=st.characters(blacklist_categories=["Cs"], blacklist_characters="\0")), min_size=1))
 def test_no_cell_ever_starts_a_formula(cells):
     frame = pd.DataFrame({"label": cells, "row": range(len(cells))})
-    read = list(csv.reader(io.StringIO(safe_csv(frame), newline="")))[1:]
+    read = list(csv.reader(io.StringIO(render_csv(frame), newline="")))[1:]
     assert len(read) == len(cells)
     for (found, _), cell in zip(read, cells, strict=True):
         assert found in (plain := cell.replace("\r\n", "\n").replace("\r", "\n"), "'" + plain)
@@ -49,7 +49,7 @@ def test_no_cell_ever_starts_a_formula(cells):
 
 def test_the_frame_itself_is_not_changed():
     frame = pd.DataFrame({"label": ["=1"]})
-    safe_csv(frame)
+    render_csv(frame)
     assert frame["label"].tolist() == ["=1"]
 
 

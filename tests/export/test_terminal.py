@@ -13,7 +13,7 @@ from rich.console import Console
 from xcwork.export import terminal
 from xcwork.export.terminal import ProgressBar, render_table
 from xcwork.export.text import clean_text
-from xcwork.progress import listening, report, track
+from xcwork.progress import listen, report, track
 
 OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -62,7 +62,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_bar_away_from_a_terminal_writes_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], clock: list[float]
 ) -> None:
-    with ProgressBar() as bar, listening([bar]):
+    with ProgressBar() as bar, listen([bar]):
         for _ in track(range(6), "long [phase]"):
             report("long [phase]", loss=0.5)
             clock[0] += 4
@@ -76,7 +76,7 @@ def test_a_bar_away_from_a_terminal_writes_a_line_now_and_then(
 def test_a_bar_on_a_terminal_names_phase_count_and_values(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     monkeypatch.setattr(terminal, "open_messages", lambda: Console(file=screen, force_terminal=True, width=120))
-    with ProgressBar() as bar, listening([bar]):
+    with ProgressBar() as bar, listen([bar]):
         for step in track(range(4), "fitting [x]"):
             report("fitting [x]", loss=0.25)
             if step == 2:

@@ -15,10 +15,11 @@ import pytest
 from safetensors import SafetensorError
 
 from xcwork.cli import app, dashboard
-from xcwork.cli.resumable_output import ContinuedFile
 from xcwork.errors import ConfigError
 from xcwork.runs import Run, status, worker
 from xcwork.runs import reporter as reporter_module
+from xcwork.runs.outcome import explain_error
+from xcwork.runs.resumable_output import ContinuedFile
 from xcwork.storage import atomic
 from xcwork.storage.state import read_state, write_state
 
@@ -95,7 +96,7 @@ def test_a_finished_run_has_no_checkpoint_left(store, corpus, monkeypatch):
     assert run.state == "failed"
     assert "Read-only file system" in run.status.message
     assert (run.folder / "checkpoint").is_dir()
-    status.write_status(run.folder, run.next_attempt(run.status))
+    status.write_status(run.folder, run.make_next_attempt(run.status))
     assert worker.main(run.folder) == 0
     assert run.state == "finished"
     assert not (run.folder / "checkpoint").exists()
@@ -146,7 +147,7 @@ def test_a_signal_after_the_work_does_not_lose_the_run(run, monkeypatch):
     ],
 )
 def test_every_way_to_run_out_of_memory_gets_the_same_words(error):
-    assert worker._explain_error(error).startswith("there was not enough memory (")
+    assert explain_error(error).startswith("there was not enough memory (")
 
 
 def test_a_replaced_folder_is_never_missing(tmp_path, monkeypatch):

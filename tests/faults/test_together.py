@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def answers(run) -> tuple:
-    return run.report().metrics, run.topk().ids.tolist(), run.topk().scores.tolist()
+    return run.read_report().metrics, run.read_topk().ids.tolist(), run.read_topk().scores.tolist()
 
 
 def test_one_of_many_workers_gets_the_run(store, corpus, together):
@@ -36,7 +36,7 @@ def test_one_of_many_launches_starts_a_worker(store, corpus, together):
         if refusal != "launched"
     )
     assert jobs.wait(run).state == "finished"
-    assert run.log().count("attempt 1, method") == 1
+    assert run.read_log().count("attempt 1, method") == 1
 
 
 def test_resuming_and_cancelling_at_once_leaves_a_run_that_can_be_finished(store, corpus, together):

@@ -12,12 +12,21 @@ RESTART = 0.8
 
 
 def walk(Y: sparse.csr_array, k: int, steps: int, seed: int = 0) -> TopK:
-    carriers = sparse.csr_array(Y.T)
-    walkers = np.flatnonzero(np.diff(carriers.indptr))
+    documents_of = sparse.csr_array(Y.T)
+    walkers = np.flatnonzero(np.diff(documents_of.indptr))
     random = np.random.default_rng(seed).integers(1, 2**63, len(walkers), dtype=np.uint64)
-    best = TopK.empty(len(walkers), k)
+    best = TopK.make_empty(len(walkers), k)
     find_most_visited(
-        carriers.indices, carriers.indptr, Y.indices, Y.indptr, walkers, random, steps, RESTART, best.ids, best.scores
+        documents_of.indices,
+        documents_of.indptr,
+        Y.indices,
+        Y.indptr,
+        walkers,
+        random,
+        steps,
+        RESTART,
+        best.ids,
+        best.scores,
     )
     return best
 

@@ -31,13 +31,13 @@ def test_dense_rows(matrix, k):
     best = top_k_rows(matrix, k)
     assert best.ids.shape == (len(matrix), min(k, matrix.shape[1]))
     expected = sorted_rows(matrix, matrix > -np.inf, k)
-    assert [best.row(i) for i in range(len(matrix))] == expected
+    assert [best.get_row(i) for i in range(len(matrix))] == expected
 
 
 @given(small, st.integers(1, 12))
 def test_sparse_rows_count_explicit_entries_only(matrix, k):
     best = top_k_rows(sparse.csr_array(matrix), k)
-    assert [best.row(i) for i in range(len(matrix))] == sorted_rows(matrix, matrix != 0, k)
+    assert [best.get_row(i) for i in range(len(matrix))] == sorted_rows(matrix, matrix != 0, k)
 
 
 def test_explicit_zeros_compete_and_nan_does_not():
@@ -62,7 +62,7 @@ def test_products_without_forming_them(data, k, with_start, restricted):
     if among is not None:
         candidates = candidates & np.isin(np.arange(columns), among)
     expected = sorted_rows(np.where(np.isnan(scores), 0, scores), candidates, k)
-    assert [best.row(i) for i in range(rows)] == expected
+    assert [best.get_row(i) for i in range(rows)] == expected
 
 
 def test_a_product_over_more_rows_than_a_chunk():

@@ -28,7 +28,7 @@ def random_tree(rng: np.random.Generator) -> Forest:
     shape = TreeShape.from_root(rng.permutation(N_LABELS - 1), split_level)  # the last label is in no tree
     classifiers = []
     for node in range(shape.n_nodes):
-        width = len(shape.targets[shape.slots(node)])
+        width = len(shape.targets[shape.find_slots(node)])
         features = np.sort(rng.choice(N_FEATURES, rng.integers(0, N_FEATURES), replace=False)).astype(np.int32)
         weights = rng.standard_normal((len(features), width)) * (rng.random((len(features), width)) < 0.6)
         bias = rng.standard_normal(width).astype(np.float32) / 2
@@ -75,7 +75,7 @@ def test_the_best_labels_are_those_of_the_plain_search(beam, power, n_trees):
                 total[label] += value / n_trees
                 met.add(label)
         expected = sorted(met, key=lambda label: (-total[label], label))[:6]
-        found = best.row(document)
+        found = best.get_row(document)
         assert len(found) == len(expected)
         np.testing.assert_allclose([score for _, score in found], total[expected], rtol=1e-4, atol=1e-7)
         np.testing.assert_allclose([total[label] for label, _ in found], total[expected], rtol=1e-4, atol=1e-7)
@@ -106,7 +106,7 @@ def test_the_classifier_of_a_slot_is_found_again():
     forest = Forest.from_trees(trees)
     for tree, before in zip(trees, (0, trees[0].n_slots), strict=True):
         for slot in range(tree.n_slots):
-            for part, expected in zip(forest.classifier(before + slot), tree.classifier(slot), strict=True):
+            for part, expected in zip(forest.find_classifier(before + slot), tree.find_classifier(slot), strict=True):
                 np.testing.assert_array_equal(part, expected)
 
 
@@ -116,8 +116,8 @@ def test_weights_along_a_path_are_those_of_its_classifiers():
     terms = rng.permutation(N_FEATURES).astype(np.int32)
     for label in range(N_LABELS):
         for slot in np.flatnonzero(forest.targets == ~label).tolist():
-            path = forest.path_to(slot)
+            path = forest.find_path(slot)
             expected = np.zeros((len(path), N_FEATURES))
-            for step, (features, weights) in enumerate(map(forest.classifier, path)):
+            for step, (features, weights) in enumerate(map(forest.find_classifier, path)):
                 expected[step, features] = weights
             np.testing.assert_array_equal(collect_path_weights(forest.trees, np.array(path), terms), expected[:, terms])

@@ -31,7 +31,7 @@ class DeclaredModel(FittedModel):
         scores = np.tile(np.arange(self.n_labels, dtype=np.float32), (X.shape[0], 1))
         order = np.argsort(-scores, axis=1).astype(np.int32)
         found = TopK(order, np.take_along_axis(scores, order, axis=1))
-        return (found if among is None else found.among(among)).head(k)
+        return (found if among is None else found.keep_labels(among)).head(k)
 
     def explain(self, x, label):
         return Explanation.from_parts([], exact=True, score=label)
@@ -52,7 +52,7 @@ class Declared(Method):
     model_type = DeclaredModel
 
     def _fit(self, train, checkpoint):
-        return DeclaredModel(**self._facts(train))
+        return DeclaredModel(**self._collect_facts(train))
 
 
 class TestParameters:
@@ -232,7 +232,9 @@ def test_a_training_that_diverges_is_an_error_and_no_model(jumble, wrong, shape)
         """Learns numbers that are not finite."""
 
         def _fit(self, train, checkpoint):
-            return DeclaredModel(**self._facts(train), learned=shape(np.array([[abs(wrong), wrong]], np.float32)))
+            return DeclaredModel(
+                **self._collect_facts(train), learned=shape(np.array([[abs(wrong), wrong]], np.float32))
+            )
 
     method = Diverging()
     with pytest.raises(ConfigError, match=r"the training of Diverging diverged: learned .*not finite; use a smaller"):
@@ -286,7 +288,7 @@ def test_an_explanation_is_exact_if_it_adds_up_to_what_is_predicted(jumble, expl
         """Predicts 5 for label 5, whatever it says about it."""
 
         def _fit(self, train, checkpoint):
-            return ClaimingModel(**self._facts(train))
+            return ClaimingModel(**self._collect_facts(train))
 
     class ClaimingModel(DeclaredModel):
         def explain(self, x, label):

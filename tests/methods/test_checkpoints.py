@@ -28,13 +28,13 @@ def rows(*values: float) -> sparse.csr_array:
 
 def test_a_state_comes_back(jumble, tmp_path):
     progress = TrainingProgress(Checkpoint(tmp_path), jumble.train, PARAMS)
-    assert progress.state("first") is None
+    assert progress.get_state("first") is None
     progress.update("first", lambda: {"value": 3})
     progress.update("second", lambda: {"value": np.arange(2)})
     progress.save()
     again = TrainingProgress(Checkpoint(tmp_path), jumble.train, PARAMS)
-    assert again.state("first") == {"value": 3}
-    np.testing.assert_array_equal(again.state("second")["value"], [0, 1])
+    assert again.get_state("first") == {"value": 3}
+    np.testing.assert_array_equal(again.get_state("second")["value"], [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_a_state_of_another_training_does_not(jumble, tmp_path, changed):
     else:
         Z = sparse.csr_array(np.ones((train.n_labels, 3), np.float32))
         train = replace(train, labels=replace(train.labels, Z=Z))
-    assert TrainingProgress(Checkpoint(tmp_path), train, params).state("first") is None
+    assert TrainingProgress(Checkpoint(tmp_path), train, params).get_state("first") is None
 
 
 def test_without_a_checkpoint_nothing_is_kept(jumble):
     progress = TrainingProgress(None, jumble.train, PARAMS)
     progress.update("first", lambda: pytest.fail("nobody asked for this state"))
     progress.save()
-    assert progress.state("first") is None
+    assert progress.get_state("first") is None
 
 
 def test_saving_takes_a_twentieth_of_the_time_at_most(jumble, tmp_path, clock, monkeypatch):
@@ -81,7 +81,7 @@ def test_saving_takes_a_twentieth_of_the_time_at_most(jumble, tmp_path, clock, m
         progress.update("first", lambda: {"value": 3})
         clock[0] += 1.0
     assert saved[0] == 100.0
-    assert (np.diff(saved) > checkpoints.SAVE_INTERVAL).all()
+    assert (np.diff(saved) > checkpoints.MIN_SAVING_TIMES_BETWEEN_SAVES).all()
     assert len(saved) == 5
 
 

@@ -15,23 +15,31 @@ from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.data.groups import aggregate_labels, collect_groups, draw_random_groups
-from xcwork.errors import Cancelled, DataError
+from xcwork.errors import Cancelled
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.deep_miml.method import DeepMIML
 from xcwork.methods.deep_miml.network import (
     NO_INSTANCE,
+    BagLoss,
     MIMLWeights,
     compute_instance_logits,
-    compute_log_mask,
-    compute_log_probabilities,
-    compute_loss,
+    compute_mask,
     pool_bags,
 )
-from xcwork.methods.deep_miml.training import has_one_label_each
+from xcwork.methods.deep_miml.training import BagTrainingSettings, estimate_prior, has_one_label_each
+from xcwork.methods.model import Params
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
 
-QUICK = {"width": 32, "concepts": 2, "dropout": 0.0, "epochs": 15, "batch_size": 8, "learning_rate": 0.01}
+QUICK = {
+    "width": 32,
+    "concepts": 2,
+    "dropout": 0.0,
+    "epochs": 15,
+    "min_steps": 0,
+    "batch_size": 8,
+    "learning_rate": 0.01,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -71,59 +79,139 @@ def test_instance_logits_are_the_best_concept_of_a_two_layer_network():
             assert found[instance, label].item() == pytest.approx(expected, rel=1e-5)
 
 
+def make_loss(**changes: object) -> BagLoss:
+    usual = {
+        "pooled": "logits",
+        "pooling": "max",
+        "targets": "labels",
+        "is_exclusive": False,
+        "tau": 0.0,
+        "masks_absent": False,
+    }
+    return BagLoss(**usual | changes)
+
+
+BAGS = torch.tensor([[0, 1, 4], [3, 2, NO_INSTANCE]])
+
+
 def test_the_mask_is_a_softmax_over_instances_with_column_means_of_one():
-    affinity = torch.tensor([[[0.9, 0.1], [0.3, 0.1]], [[0.5, -0.5], [-torch.inf, -torch.inf]]])
-    mask = compute_log_mask(affinity, tau=2.0).exp()
-    expected = 2 / (1 + np.exp(2 * (0.3 - 0.9)))
-    assert mask[0, 0, 0].item() == pytest.approx(expected, rel=1e-6)
+    affinity = torch.tensor([[0.9, 0.1], [0.3, 0.1], [0.5, -0.5]])
+    bags = torch.tensor([[0, 1], [2, NO_INSTANCE]])
+    mask = compute_mask(affinity, bags, tau=2.0)
+    assert mask[0, 0, 0].item() == pytest.approx(2 / (1 + np.exp(2 * (0.3 - 0.9))), rel=1e-6)
     np.testing.assert_allclose(mask[0].mean(dim=0), [1, 1], rtol=1e-6)
     np.testing.assert_allclose(mask[1, 0], [1, 1], rtol=1e-6)  # a bag of one is left as it is
-    np.testing.assert_allclose(compute_log_mask(affinity, tau=0.0)[0].exp(), np.ones((2, 2)), rtol=1e-6)
+    np.testing.assert_allclose(compute_mask(affinity, bags, tau=0.0)[0], np.ones((2, 2)), rtol=1e-6)
 
 
-def test_without_tau_a_bag_has_the_best_probabilities_of_its_instances():
-    log_p, affinity = torch.rand(5, 3).log(), torch.rand(5, 3)
-    bags = torch.tensor([[0, 1, 4], [3, 2, NO_INSTANCE]])
-    masked, plain = pool_bags(log_p, bags, None, 5.0)
-    np.testing.assert_allclose(plain[0], log_p[[0, 1, 4]].amax(dim=0))
-    np.testing.assert_allclose(plain[1], log_p[[2, 3]].amax(dim=0))
-    np.testing.assert_array_equal(masked, plain)
-    np.testing.assert_array_equal(pool_bags(log_p, bags, affinity, 0.0)[0], plain)
-    np.testing.assert_allclose(pool_bags(log_p, bags, affinity, 1e-9)[0], plain, atol=1e-6)
+@pytest.mark.parametrize("tau", [None, 3.0])
+def test_instances_are_pooled_by_maximum_or_mean(tau: float | None):
+    values, affinity = torch.randn(5, 3), torch.rand(5, 3)
+    mask = None if tau is None else compute_mask(affinity, BAGS, tau)
+    for bag, members in enumerate(([0, 1, 4], [3, 2])):
+        weight = np.exp((tau or 0.0) * affinity[members].numpy())
+        masked = len(members) * weight / weight.sum(axis=0) * values[members].numpy()
+        np.testing.assert_allclose(pool_bags(values, BAGS, mask, "max")[bag], masked.max(axis=0), rtol=1e-5)
+        np.testing.assert_allclose(
+            pool_bags(values, BAGS, mask, "mean")[bag], masked.mean(axis=0), rtol=1e-5, atol=1e-6
+        )
 
 
-def test_the_mask_multiplies_probabilities():
-    log_p, affinity = torch.rand(4, 2).log(), torch.rand(4, 2)
-    masked, plain = pool_bags(log_p, torch.tensor([[0, 1, 2], [3, NO_INSTANCE, NO_INSTANCE]]), affinity, 3.0)
-    weight = np.exp(3 * affinity[:3].numpy())
-    expected = (3 * weight / weight.sum(axis=0) * log_p[:3].exp().numpy()).max(axis=0)
-    np.testing.assert_allclose(masked[0].exp(), expected, rtol=1e-5)
-    np.testing.assert_allclose(masked[1], plain[1], rtol=1e-6)
+@pytest.mark.parametrize("pooled", ["logits", "probabilities"])
+@pytest.mark.parametrize("pooling", ["max", "mean"])
+@pytest.mark.parametrize("targets", ["labels", "counts"])
+def test_the_loss_is_binary_cross_entropy_of_what_is_pooled(pooled: str, pooling: str, targets: str):
+    logits = torch.randn(5, 3)
+    counts = torch.tensor([[2.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    found = make_loss(pooled=pooled, pooling=pooling, targets=targets).compute(logits, BAGS, None, counts)
+    values = logits if pooled == "logits" else logits.sigmoid()
+    expected = 0.0
+    for bag, members in enumerate(([0, 1, 4], [3, 2])):
+        q = values[members].amax(dim=0) if pooling == "max" else values[members].mean(dim=0)
+        q = q.sigmoid() if pooled == "logits" else q
+        t = counts[bag] / len(members) if targets == "counts" else (counts[bag] > 0).float()
+        expected -= float((t * q.log() + (1 - t) * (1 - q).log()).sum()) / 2
+    assert found.item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_probabilities_of_exclusive_labels_are_a_softmax():
+    logits = torch.randn(5, 3)
+    counts = torch.tensor([[2.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    loss = make_loss(pooled="probabilities", pooling="mean", targets="counts", is_exclusive=True)
+    q = torch.stack([logits[[0, 1, 4]].softmax(dim=1).mean(dim=0), logits[[3, 2]].softmax(dim=1).mean(dim=0)])
+    t = counts / torch.tensor([[3.0], [2.0]])
+    expected = torch.nn.functional.binary_cross_entropy(q, t, reduction="sum") / 2
+    assert loss.compute(logits, BAGS, None, counts).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_the_mask_has_a_say_about_absent_labels_only_as_in_the_paper():
+    logits, affinity = torch.randn(5, 2), torch.rand(5, 2)
+    counts = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+    plain, ours, paper = (
+        make_loss(tau=tau, masks_absent=everywhere).compute(logits, BAGS, affinity, counts)
+        for tau, everywhere in ((0.0, False), (3.0, False), (3.0, True))
+    )
+    assert len({round(float(each), 6) for each in (plain, ours, paper)}) == 3
+    absent = torch.zeros(2, 2)
+    assert float(make_loss(tau=3.0).compute(logits, BAGS, affinity, absent)) == pytest.approx(
+        float(make_loss().compute(logits, BAGS, affinity, absent)), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_the_mask_favours_the_instance_it_points_at_whatever_the_sign_of_its_logit(sign: float):
+def test_a_mask_on_probabilities_favours_the_instance_it_points_at_whatever_the_sign_of_its_logit(sign: float):
     logits = torch.tensor([[1.0 * sign], [1.1 * sign]], requires_grad=True)
-    affinity = torch.tensor([[0.9], [0.0]])
-    masked, _ = pool_bags(compute_log_probabilities(logits, False), torch.tensor([[0, 1]]), affinity, 10.0)
-    masked.sum().backward()
-    assert logits.grad[0].item() > 0
+    loss = make_loss(pooled="probabilities", tau=2.0)
+    loss.compute(logits, torch.tensor([[0, 1]]), torch.tensor([[0.9], [0.0]]), torch.ones(1, 1)).backward()
+    assert logits.grad[0].item() < 0
     assert logits.grad[1].item() == 0
 
 
-def test_without_a_mask_the_loss_is_binary_cross_entropy():
-    p = torch.tensor([[0.7, 0.2, 0.4], [0.1, 0.9, 0.5]])
-    counts = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
-    expected = torch.nn.functional.binary_cross_entropy(p, counts, reduction="sum") / 2
-    assert compute_loss(p.log(), p.log(), counts).item() == pytest.approx(expected.item(), rel=1e-5)
+def test_a_certain_mistake_has_a_finite_loss_that_still_teaches():
+    logits = torch.full((1, 1), 100.0, requires_grad=True)
+    loss = make_loss(pooled="probabilities", tau=2.0).compute(logits / 20, torch.tensor([[0]]), None, torch.zeros(1, 1))
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert logits.grad.item() > 0
 
 
-def test_counts_weigh_labels_and_the_mask_has_no_say_about_absent_ones():
-    masked, plain = torch.tensor([[0.5, 0.2, 0.9]]).log(), torch.tensor([[0.1, 0.1, 0.3]]).log()
-    expected = -(2 * 3 / 4 * np.log(0.5) + 2 * 1 / 4 * np.log(0.2) + np.log(1 - 0.3))
-    assert compute_loss(masked, plain, torch.tensor([[3.0, 1.0, 0.0]])).item() == pytest.approx(expected, rel=1e-5)
-    certain = compute_loss(torch.zeros(1, 1), torch.zeros(1, 1), torch.zeros(1, 1))
-    assert torch.isfinite(certain)
+def test_a_prior_is_for_labels_that_most_bags_are_without():
+    grouped = draw_random_groups(images(200).train, 10, seed=0)  # nearly every bag has all four labels
+    np.testing.assert_array_equal(estimate_prior(collect_groups(grouped)), np.zeros(4))
+    alone = estimate_prior(collect_groups(images(200).train))
+    assert (alone < -0.8).all()
+
+
+def test_shares_of_labels_are_learned_where_counts_are_known_and_the_best_label_elsewhere():
+    grouped = draw_random_groups(images(40).train, 3)
+    params = Params(create("deep_miml").get_params())
+    known = BagTrainingSettings.from_params(params, collect_groups(grouped)).loss
+    assert (known.pooled, known.pooling, known.targets, known.tau) == ("probabilities", "mean", "counts", 0.0)
+    sets = BagTrainingSettings.from_params(params, collect_groups(aggregate_labels(grouped), "set")).loss
+    assert (sets.pooled, sets.pooling, sets.targets, sets.tau) == ("logits", "max", "labels", 5.0)
+
+
+def test_the_best_epoch_is_the_one_with_the_smallest_loss_of_bags_held_out():
+    grouped = draw_random_groups(images().train, 3, seed=0)
+    model = create("deep_miml", validation=0.25, patience=2, **QUICK | {"epochs": 60, "learning_rate": 0.3}).fit(
+        grouped
+    )
+    losses = [entry["validation loss"] for entry in model.model_.curve]
+    assert len(losses) < 60
+    assert np.argmin(losses) == len(losses) - 3
+
+
+def test_few_bags_get_more_epochs():
+    grouped = draw_random_groups(images(40).train, 3, seed=0)  # ten bags, two steps per epoch
+    model = create("deep_miml", **QUICK | {"epochs": 1, "min_steps": 9}).fit(grouped)
+    assert len(model.model_.curve) == 5
+
+
+@pytest.mark.parametrize("output", ["linear", "relu"])
+def test_the_paper_can_be_run(output: str):
+    grouped = draw_random_groups(images(80).train, 3, seed=0)
+    model = create("deep_miml", preset="paper", output=output, epochs=1, width=8, concepts=2).fit(grouped)
+    assert np.isfinite(model.model_.curve[0]["loss"])
 
 
 def test_one_label_an_instance_is_read_from_the_counts():
@@ -142,8 +230,9 @@ def test_one_label_an_instance_is_read_from_the_counts():
 def test_tau_zero_is_deep_miml_and_does_not_look_at_embeddings():
     data = images()
     grouped = draw_random_groups(data.train, 3, seed=0)
-    a, b = (create("deep_miml", tau=0.0, steps=steps, **QUICK).fit(grouped) for steps in (0, 20))
-    c = create("deep_miml", tau=5.0, **QUICK).fit(grouped)
+    by_maximum = QUICK | {"pooled": "logits", "pooling": "max", "targets": "labels"}
+    a, b = (create("deep_miml", tau=0.0, steps=steps, **by_maximum).fit(grouped) for steps in (0, 20))
+    c = create("deep_miml", tau=5.0, **by_maximum).fit(grouped)
     np.testing.assert_array_equal(a.model_.hidden, b.model_.hidden)
     assert not np.array_equal(a.model_.hidden, c.model_.hidden)
 
@@ -224,9 +313,3 @@ def test_images_are_explained_by_their_pixels():
     explanation = model.explain(x, label)
     assert explanation.score == pytest.approx(float(model.predict(x, k=1).scores[0, 0]), rel=1e-5)
     assert len(explanation.parts) == x.nnz + 1
-
-
-def test_data_without_any_label_are_refused(jumble: Dataset):
-    bare = replace(jumble.train, Y=sparse.csr_array(jumble.train.Y.shape, dtype=np.float32))
-    with pytest.raises(DataError, match="no training document has a label"):
-        create("deep_miml").fit(bare)

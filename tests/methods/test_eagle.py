@@ -6,19 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from tests.support.planted_groups import planted
 from xcwork.core.dataset import Dataset
-from xcwork.core.features import Features
-from xcwork.core.labels import LabelSpace
-from xcwork.core.split import Split
 from xcwork.data.groups import aggregate_labels, draw_random_groups
-from xcwork.errors import ConfigError, DataError
+from xcwork.errors import ConfigError
 from xcwork.methods.base import Method
 from xcwork.methods.eagle.method import LEARNERS
 from xcwork.methods.multihead import encoders
-from xcwork.methods.registry import create, method_class
+from xcwork.methods.registry import create, find_method_class
 from xcwork.progress import Callback
 
 pytestmark = pytest.mark.slow
@@ -48,8 +44,8 @@ def test_the_truth_is_only_looked_at_to_report_precision():
     told = create("eagle", learner="one_vs_all", merge="set").fit(split, callbacks=[heard])
     hidden = create("eagle", learner="one_vs_all", merge="set").fit(aggregate_labels(split))
     np.testing.assert_array_equal(told.predict(test, k=5).ids, hidden.predict(test, k=5).ids)
-    assert heard.values["assignment_precision"] == told.diagnostics(test)["assignment_precision"] > 0.5
-    assert hidden.diagnostics(test) == {}
+    assert heard.values["assignment_precision"] == told.diagnose(test)["assignment_precision"] > 0.5
+    assert hidden.diagnose(test) == {}
 
 
 def test_groups_are_made_on_request():
@@ -133,7 +129,7 @@ def test_it_can_do_what_its_learner_can(checkerboard, tmp_path):
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_any_learner_sees_the_assigned_labels_as_ordinary_data(learner: str, checkerboard: Dataset, tmp_path):
     grouped = draw_random_groups(checkerboard.train, 3, seed=0)
-    short = "epochs=3" if "epochs" in method_class(learner).parameters() else ""
+    short = "epochs=3" if "epochs" in find_method_class(learner).parameters() else ""
     model = create("eagle", learner=learner, learner_params=short).fit(grouped)
     alone = model.make_learner().fit(model.assign_labels(grouped).train)
     model.save(tmp_path / "model")
@@ -150,24 +146,17 @@ def test_ordinary_data_are_left_to_the_learner(jumble):
     assert a.scores.tobytes() == b.scores.tobytes()
 
 
-def test_data_without_any_label_are_refused():
-    labels, features = LabelSpace(["a"]), Features(2)
-    X, Y = sparse.csr_array(np.ones((2, 2), np.float32)), sparse.csr_array((2, 1), dtype=np.float32)
-    with pytest.raises(DataError, match="no training document has a label"):
-        create("eagle").fit(Split(X, Y, labels, features, groups=["g", "g"]))
-
-
 def test_pyseealso_style_groups_and_a_dataset_end_to_end(checkerboard: Dataset):
     """One group of a red and a black document each: only the words tell which labels are whose."""
     train = checkerboard.train
     groups = [f"pair {row // 2}" if row < 24 else "" for row in range(len(train))]
     model = create("eagle", learner="one_vs_all").fit(replace(train, groups=groups))
     # Red and black always come together, so their labels start from the same embedding: a tie that goes one way.
-    assert model.diagnostics(train)["assignment_precision"] == pytest.approx(0.5, abs=0.5)
+    assert model.diagnose(train)["assignment_precision"] == pytest.approx(0.5, abs=0.5)
     shuffled = np.random.default_rng(0).permutation(24) // 3
     mixed = replace(train, groups=[f"group {shuffled[row]}" if row < 24 else "" for row in range(len(train))])
     model = create("eagle", learner="one_vs_all").fit(mixed)
-    assert model.diagnostics(train)["assignment_precision"] == 1.0
+    assert model.diagnose(train)["assignment_precision"] == 1.0
     best = model.predict(checkerboard.test, k=4)
     for document in range(6):
         assert set(best.ids[document].tolist()) == set(range(document % 2, 8, 2))

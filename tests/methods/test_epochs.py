@@ -11,7 +11,7 @@ import pytest
 from xcwork.errors import Cancelled
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import Curve, train_epochs
-from xcwork.progress import Callback, listening
+from xcwork.progress import Callback, listen
 
 
 class Walk:
@@ -34,13 +34,13 @@ class Walk:
     def measure(self) -> dict[str, float]:
         return {} if self.values is None else {"value": self.values[self.begun[-1] + 1 if self.begun else 0]}
 
-    def weights(self) -> dict[str, Any]:
+    def get_weights(self) -> dict[str, Any]:
         return {"weight": np.array([self.weight])}
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         self.weight = float(weights["weight"][0])
 
-    def momentum(self) -> dict[str, Any]:
+    def get_momentum(self) -> dict[str, Any]:
         return {"speed": self.speed}
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
@@ -73,7 +73,7 @@ def weight_after(epochs: int) -> float:
 
 def test_every_epoch_reports_its_mean_loss() -> None:
     walk, listener = Walk(), Listener()
-    with listening([listener]):
+    with listen([listener]):
         curve = train(walk)
     assert walk.begun == [0, 1, 2, 3]
     assert listener.steps == 1 + 4 * Walk.steps
@@ -92,7 +92,7 @@ def test_it_stops_after_patience_epochs_without_a_new_best_and_goes_back_to_the_
 @pytest.mark.parametrize("patience", [1, 2])
 def test_the_start_is_a_candidate(patience: int) -> None:
     walk, listener = Walk([7, 6, 5, 4, 3]), Listener()
-    with listening([listener]):
+    with listen([listener]):
         curve = train(walk, patience=patience)
     assert walk.weight == 0.0
     assert len(curve) == patience
@@ -129,7 +129,7 @@ def test_stopped_anywhere_it_resumes_to_the_same_curve(stop_at: int, start: floa
     def progress() -> TrainingProgress:
         return TrainingProgress(Checkpoint(tmp_path), jumble.train, {})
 
-    with pytest.raises(Cancelled), listening([listener]):
+    with pytest.raises(Cancelled), listen([listener]):
         train(Walk(values), progress())
     resumed = Walk(values)
     assert train(resumed, progress()) == expected

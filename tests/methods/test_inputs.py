@@ -89,7 +89,7 @@ def test_labels_are_added_from_an_array_and_can_be_stored(checkerboard, tmp_path
     method.add_labels(np.array(["green triangle"]), np.array(["triangles"]))
     method.save(tmp_path / "model")
     loaded = type(method).load(tmp_path / "model")
-    assert loaded.predict("green triangle", k=1).named()[0]["label"] == "triangles"
+    assert loaded.predict("green triangle", k=1).to_records()[0]["label"] == "triangles"
     with pytest.raises(DataError, match="label 0 is not a text but of the type int"):
         method.add_labels([3])
 

@@ -53,14 +53,14 @@ def bm25(document: str, label: str, k1: float, b: float, k3: float) -> float:
 @pytest.mark.parametrize("document", ["apple", "plum plum plum pear cherry", "quince unknown"])
 def test_bm25_is_the_textbook_formula(fruit, document, parameters):
     model = BM25(**parameters).fit(fruit.train)
-    found = dict(model.predict(document, k=4).row(0))
+    found = dict(model.predict(document, k=4).get_row(0))
     values = {"k1": 1.2, "b": 0.75, "k3": 2.0} | parameters
     expected = {label: bm25(document, text, **values) for label, text in enumerate(LABELS)}
     assert found == pytest.approx({label: score for label, score in expected.items() if score}, rel=1e-5)
 
 
 def test_tfidf_is_the_cosine(fruit):
-    found = dict(TfidfMatch().fit(fruit.train).predict("apple plum", k=4).row(0))
+    found = dict(TfidfMatch().fit(fruit.train).predict("apple plum", k=4).get_row(0))
     x = fruit.features.transform(["apple plum"]).toarray()[0]
     cosines = fruit.labels.Z.toarray() @ x
     assert found == pytest.approx({label: score for label, score in enumerate(cosines.tolist()) if score}, rel=1e-5)
@@ -77,8 +77,8 @@ def test_each_shared_term_is_one_reason(fruit, method):
 @pytest.mark.parametrize("method", [BM25, TfidfMatch])
 def test_a_document_without_a_shared_term_gets_no_labels(fruit, method):
     best = method().fit(fruit.train).predict(["", "unknown words", "apple"], k=4)
-    assert (best.row(0), best.row(1)) == ([], [])
-    assert len(best.row(2)) == 2
+    assert (best.get_row(0), best.get_row(1)) == ([], [])
+    assert len(best.get_row(2)) == 2
 
 
 texts = st.lists(st.sampled_from(["apple", "pear", "plum", "cherry"]), min_size=1, max_size=12).map(" ".join)
@@ -125,4 +125,4 @@ def test_vocabularies_that_cannot_be_joined_are_refused(fruit):
 def test_labels_with_empty_texts_are_never_matched(fruit):
     empty = replace(fruit.labels, Z=sparse.csr_array((4, 5), dtype=np.float32))
     model = BM25().fit(replace(fruit.train, labels=empty))
-    assert model.predict("apple pear", k=4).row(0) == []
+    assert model.predict("apple pear", k=4).get_row(0) == []

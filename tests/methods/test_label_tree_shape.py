@@ -35,7 +35,7 @@ def sizes(shape: TreeShape) -> list[int]:
 
 
 def nested(shape: TreeShape, node: int = 0) -> list:
-    return [~t if t < 0 else nested(shape, t) for t in shape.targets[shape.slots(node)].tolist()]
+    return [~t if t < 0 else nested(shape, t) for t in shape.targets[shape.find_slots(node)].tolist()]
 
 
 def grown(**options) -> TreeShape:
@@ -85,7 +85,7 @@ def test_labels_that_cannot_be_told_apart_stay_together():
 def tree_of(parents: dict[str, list[str]], trained: list[str] | None = None) -> list:
     labels = LabelSpace(list(parents), uids=list(parents), parents=list(parents.values()))
     chosen = list(parents) if trained is None else trained
-    shape = read_given_tree(labels, np.array([labels.id_of(name) for name in chosen]))
+    shape = read_given_tree(labels, np.array([labels.find_id(name) for name in chosen]))
 
     def named(slots: list) -> list:
         return [named(slot) if isinstance(slot, list) else labels.names[slot] for slot in slots]
@@ -135,7 +135,7 @@ def with_hierarchy() -> Split:
 def test_the_given_kind_learns_and_has_one_tree():
     split = with_hierarchy()
     model = LabelTree(kind="given").fit(split)
-    frame = model.tree_frame()
+    frame = model.tabulate_tree()
     assert frame.labels.tolist() == [16, 4, 4, 4, 4]
     assert model.predict(split, k=1).ids[:, 0].tolist() == [i % 16 for i in range(160)]
     assert {part.label_term for part in model.explain(split.X[[0]], 0)} >= {

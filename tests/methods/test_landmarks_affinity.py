@@ -180,7 +180,7 @@ def test_blocks_do_not_change_the_solution(monkeypatch):
 def test_the_number_of_coefficients_is_bounded(monkeypatch):
     Y = label_matrix(7)
     assert np.diff(relate_labels(Y, 5.0).Z.indptr).max() > 2
-    monkeypatch.setattr(affinity_module, "MAX_COEFFICIENTS", 2)
+    monkeypatch.setattr(affinity_module, "MAX_COEFFICIENTS_PER_LABEL", 2)
     bounded = relate_labels(Y, 5.0)
     assert np.diff(bounded.Z.indptr).max() <= 2
     assert (bounded.residuals <= 1.0).all()
@@ -231,7 +231,7 @@ def test_admm_by_blocks_is_admm(monkeypatch):
 
 
 def test_admm_refuses_what_is_too_large_with_a_way_out(monkeypatch):
-    monkeypatch.setattr(admm_module, "MAX_ENTRIES", 100)
+    monkeypatch.setattr(admm_module, "MAX_DENSE_ENTRIES", 100)
     with pytest.raises(ConfigError, match="solver=square_root_lasso"):
         relate_labels_by_admm(label_matrix(10), 1.0)
 

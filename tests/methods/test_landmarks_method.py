@@ -75,7 +75,7 @@ def test_explanations_add_up_to_the_scores(jumble):
     scores = every_score(model, jumble.test.X)
     assert len(model.model_.outliers)
     for document in (0, 2, 4):
-        best = dict(model.predict(jumble.test.X[[document]], k=11).row(0))
+        best = dict(model.predict(jumble.test.X[[document]], k=11).get_row(0))
         for label in np.flatnonzero(jumble.train.label_frequencies).tolist():
             reason = model.explain(jumble.test.X[[document]], label)
             assert reason.exact
@@ -112,7 +112,7 @@ def test_embeddings_are_the_columns_of_Z(families):
 
 def test_diagnostics_tell_landmarks_from_one_vs_rest(jumble):
     model = Landmarks(landmarks=3, outlier_threshold=0.9).fit(jumble.train)
-    found = model.diagnostics(jumble.test)
+    found = model.diagnose(jumble.test)
     seen = np.count_nonzero(jumble.train.label_frequencies)
     assert found["landmarks"] + found["outliers"] + found["decoded_labels"] == seen
     assert found["outliers"] == len(model.model_.outliers) > 0
@@ -128,7 +128,7 @@ def test_without_the_one_vs_rest_row_only_what_predicts_is_trained(families):
     lean, full = (Landmarks(**settings, one_vs_rest=on).fit(families.train) for on in (False, True))
     np.testing.assert_allclose(every_score(lean, families.test.X), every_score(full, families.test.X), atol=1e-10)
     assert lean.model_.rest_weights.shape[1] == 0 < full.model_.rest_weights.shape[1]
-    assert not any(name.startswith("one_vs_rest") for name in lean.diagnostics(families.test))
+    assert not any(name.startswith("one_vs_rest") for name in lean.diagnose(families.test))
 
 
 def test_torch_scores_are_the_same(jumble):
@@ -145,7 +145,7 @@ def test_candidates_can_be_restricted(jumble):
     scores = every_score(model, jumble.test.X)
     for document in range(len(jumble.test)):
         expected = sorted([1, 2, 8], key=lambda label: (-np.float32(scores[document, label]), label))
-        assert [label for label, _ in best.row(document)] == expected
+        assert [label for label, _ in best.get_row(document)] == expected
 
 
 def test_support_vector_machines_as_predictors(families):
@@ -173,7 +173,7 @@ def test_admm_chooses_the_same_landmarks(families):
 def test_pruned_weights_still_explain_exactly(jumble):
     model = Landmarks(landmarks=4, max_weights=3).fit(jumble.train)
     assert np.diff(sparse.csc_array(model.model_.landmark_weights).indptr).max() == 3
-    best = model.predict(jumble.test.X[[0]], k=3).row(0)
+    best = model.predict(jumble.test.X[[0]], k=3).get_row(0)
     for label, score in best:
         assert model.explain(jumble.test.X[[0]], label).score == pytest.approx(score, abs=1e-6)
 
@@ -184,7 +184,7 @@ def test_saving_keeps_everything(jumble, tmp_path):
     again = Method.load(tmp_path / "model")
     np.testing.assert_array_equal(every_score(again, jumble.test.X), every_score(model, jumble.test.X))
     assert again.model_.convergence == model.model_.convergence
-    assert again.diagnostics(jumble.test) == model.diagnostics(jumble.test)
+    assert again.diagnose(jumble.test) == model.diagnose(jumble.test)
 
 
 def test_the_number_of_outliers_is_always_said(jumble, caplog):

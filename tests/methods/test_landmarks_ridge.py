@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from xcwork.kernels.sqrt_lasso import compute_sparse_gram, keep_largest_of_columns, multiply_sparse_by_dense
+from xcwork.kernels.dense_products import compute_sparse_gram, keep_largest_of_columns, multiply_sparse_by_dense
 from xcwork.methods.common.sparse_torch import SparseProduct
 from xcwork.methods.landmarks import ridge as ridge_module
 from xcwork.methods.landmarks.predictors import Regressors, append_bias, count_kept_weights, keep_largest

@@ -31,24 +31,24 @@ lengths = st.lists(st.integers(2, 7), min_size=2, max_size=4).map(tuple)
 
 
 def test_the_worked_example_of_the_paper():
-    assert MixedRadix((4, 5, 5), 100).digits(np.array([57])).tolist() == [[2, 1, 2]]
+    assert MixedRadix((4, 5, 5), 100).split_codes(np.array([57])).tolist() == [[2, 1, 2]]
 
 
 @given(lengths, st.data())
 def test_digits_and_codes_are_inverse_for_all_labels(heads, data):
     n_labels = data.draw(st.integers(1, math.prod(heads)))
     radix, codes = MixedRadix(heads, n_labels), np.arange(n_labels)
-    digits = radix.digits(codes)
+    digits = radix.split_codes(codes)
     expected = list(itertools.islice(itertools.product(*map(range, heads)), n_labels))  # counting in mixed radix
     assert [tuple(row) for row in digits.tolist()] == expected
-    np.testing.assert_array_equal(radix.codes(digits), codes)
+    np.testing.assert_array_equal(radix.join_digits(digits), codes)
 
 
 @given(lengths, st.data())
 def test_prefixes_are_counted_without_unused_ones(heads, data):
     n_labels = data.draw(st.integers(1, math.prod(heads)))
     radix = MixedRadix(heads, n_labels)
-    digits = radix.digits(np.arange(n_labels))
+    digits = radix.split_codes(np.arange(n_labels))
     assert radix.prefixes == tuple(len({tuple(row[: h + 1]) for row in digits.tolist()}) for h in range(len(heads)))
 
 
@@ -57,17 +57,17 @@ def test_bit_slices_give_sets_back(n_labels, bits, seed):
     rng = np.random.default_rng(seed)
     Y = sparse.csr_array((rng.random((6, n_labels)) < 0.4).astype(np.float32))
     slices = BitSlices(n_labels, bits)
-    codes = slices.codes(Y)
+    codes = slices.encode_sets(Y)
     assert codes.shape == (6, math.ceil(n_labels / bits))
     assert codes.max() < slices.length
-    np.testing.assert_array_equal(slices.sets(codes).toarray(), Y.toarray())
+    np.testing.assert_array_equal(slices.decode_sets(codes).toarray(), Y.toarray())
 
 
 def test_a_set_of_more_labels_than_a_machine_word_has_bits():
     everything = sparse.csr_array(np.ones((1, 200), np.float32))
     slices = BitSlices(200, 5)
-    assert slices.codes(everything).tolist() == [[31] * 40]
-    assert slices.sets(slices.codes(everything)).nnz == 200
+    assert slices.encode_sets(everything).tolist() == [[31] * 40]
+    assert slices.decode_sets(slices.encode_sets(everything)).nnz == 200
 
 
 def test_marginals_are_sums_over_the_subsets_with_the_label():
@@ -76,7 +76,7 @@ def test_marginals_are_sums_over_the_subsets_with_the_label():
     for label in range(5):
         head, bit = divmod(label, 2)
         expected = sum(probabilities[:, head, code] for code in range(4) if code >> bit & 1)
-        np.testing.assert_allclose(slices.marginals(probabilities)[:, label], expected)
+        np.testing.assert_allclose(slices.compute_marginals(probabilities)[:, label], expected)
 
 
 @given(st.integers(1, 10**7), st.integers(2, 5))

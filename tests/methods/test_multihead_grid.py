@@ -26,7 +26,7 @@ def best_by_kernel(heads, label_of, k):
 
 
 def best_by_brute_force(heads, label_of, k):
-    digits = MixedRadix(tuple(part.shape[1] for part in heads), len(label_of)).digits(np.arange(len(label_of)))
+    digits = MixedRadix(tuple(part.shape[1] for part in heads), len(label_of)).split_codes(np.arange(len(label_of)))
     rows = []
     for row in range(len(heads[0])):
         sums = [sum(part[row, d] for part, d in zip(heads, code, strict=True)) for code in digits]

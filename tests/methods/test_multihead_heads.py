@@ -104,7 +104,7 @@ def test_mhp_losses_are_sums_over_heads():
     Y = labels(5, 11, single=True)
     heads = prepared(ProductHeads(WIDTH, "ce", MixedRadix((4, 3), 11)), Y)
     rows = features(5)
-    digits = torch.from_numpy(heads.radix.digits(Y.indices))
+    digits = torch.from_numpy(heads.radix.split_codes(Y.indices))
     logits = heads.linear(rows)
     expected = F.cross_entropy(logits[:, :4], digits[:, 0]) + F.cross_entropy(logits[:, 4:], digits[:, 1])
     assert float(heads.compute_loss(rows, targets(Y))) == pytest.approx(float(expected), rel=1e-5)

@@ -28,7 +28,7 @@ def test_scores_follow_the_formula(jumble, neighbours, batch):
     best = NearestDocuments(neighbours=neighbours, batch_size=batch).fit(jumble.train).predict(jumble.test.X, k=11)
     for document, x in enumerate(jumble.test.X.toarray().astype(np.float64)):
         expected = brute_force(jumble.train, x, neighbours)
-        found = dict(best.row(document))
+        found = dict(best.get_row(document))
         assert set(np.flatnonzero(expected)) == set(found)
         for label, score in found.items():
             assert score == pytest.approx(expected[label], rel=1e-4)
@@ -47,15 +47,15 @@ def test_the_reasons_are_the_neighbours_that_carry_the_label(jumble):
     model = NearestDocuments(neighbours=4).fit(train)
     explanation = model.explain(jumble.test.X[[0]], model.predict(jumble.test.X[[0]], k=1).ids[0, 0])
     assert explanation.exact
-    carriers = set(np.flatnonzero(train.Y.toarray()[:, jumble.labels.id_of(explanation.label)]).tolist())
+    having = set(np.flatnonzero(train.Y.toarray()[:, jumble.labels.find_id(explanation.label)]).tolist())
     for part in explanation:
-        assert part.details["document"] in carriers
+        assert part.details["document"] in having
         assert part.document_term == f"training document doc-{part.details['document']}"
 
 
 def test_a_document_without_known_terms_gets_no_labels(jumble):
     best = NearestDocuments().fit(jumble.train).predict(sparse.csr_array((1, 25), dtype=np.float32), k=5)
-    assert best.row(0) == []
+    assert best.get_row(0) == []
 
 
 def test_training_documents_that_point_away_do_not_vote(jumble):
@@ -63,7 +63,7 @@ def test_training_documents_that_point_away_do_not_vote(jumble):
     Y = sparse.csr_array(np.eye(3, 11, dtype=np.float32))
     train = replace(jumble.train, X=X, Y=Y, features=replace(jumble.train.features, size=2, names=["a", "b"]))
     best = NearestDocuments().fit(train).predict(np.array([[1, 0]], np.float32), k=5)
-    assert best.row(0) == [(0, 1.0)]
+    assert best.get_row(0) == [(0, 1.0)]
 
 
 def test_label_embeddings_are_the_mean_direction_of_their_documents(jumble):

@@ -12,7 +12,7 @@ def test_the_score_is_the_share_of_training_documents(jumble):
     expected = sorted(((-count, label) for label, count in enumerate(counts) if count), key=lambda entry: entry)
     best = model.predict(jumble.test.X, k=11)
     for document in range(len(jumble.test)):
-        assert [label for label, _ in best.row(document)] == [label for _, label in expected]
+        assert [label for label, _ in best.get_row(document)] == [label for _, label in expected]
     assert best.scores[0, 0] == pytest.approx(counts.max() / 40)
 
 

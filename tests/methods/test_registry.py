@@ -11,7 +11,7 @@ from xcwork.errors import ConfigError
 from xcwork.methods import names
 from xcwork.methods.base import Method
 from xcwork.methods.popularity.method import Popularity
-from xcwork.methods.registry import METHODS, create, method_class, name_of
+from xcwork.methods.registry import METHODS, create, find_method_class, find_name
 
 
 def test_a_method_is_made_by_name_with_its_parameters():
@@ -21,7 +21,7 @@ def test_a_method_is_made_by_name_with_its_parameters():
 
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ConfigError, match=r"there is no method called 'svm'; choose one of bm25, .*popularity"):
-        method_class("svm")
+        find_method_class("svm")
 
 
 def test_a_class_that_is_not_registered_says_where_to_add_it():
@@ -30,18 +30,18 @@ def test_a_class_that_is_not_registered_says_where_to_add_it():
         """Somebody's own method."""
 
     with pytest.raises(ConfigError, match=r"Mine is not registered; add it to xcwork/methods/names\.py"):
-        name_of(Mine)
+        find_name(Mine)
 
 
 def test_a_class_registered_under_another_module_is_found(monkeypatch):
     others = {name: place for name, place in METHODS.items() if name != "popularity"}
     monkeypatch.setattr(names, "METHODS", others | {"again": f"{__name__}:Popularity"})
-    assert name_of(Popularity) == "again"
+    assert find_name(Popularity) == "again"
 
 
 def test_every_registered_class_is_a_method():
     for name in METHODS:
-        assert issubclass(method_class(name), Method)
+        assert issubclass(find_method_class(name), Method)
 
 
 def test_listing_methods_imports_none_of_them():

@@ -18,7 +18,13 @@ from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.common.token_bags import TokenBags
 from xcwork.methods.siamesexml.encoder import Encoder, ResidualBlock, normalise
 from xcwork.methods.siamesexml.encoder_training import EncoderTraining, LabelSampler, decay_learning_rate
-from xcwork.methods.siamesexml.initial_embeddings import decompose, make_initial_table, mix_with_random, read_table
+from xcwork.methods.siamesexml.initial_embeddings import (
+    decompose,
+    fill_missing_rows,
+    make_initial_table,
+    mix_with_random,
+    read_table,
+)
 from xcwork.methods.siamesexml.loss import (
     CLASSIFIER_LIKELIHOOD,
     ENCODER_LIKELIHOOD,
@@ -151,7 +157,7 @@ def test_adam_is_torchs(rows, compiled):
         adam.step(gradient, 0.1, at)
     np.testing.assert_allclose(ours, theirs.detach(), atol=1e-5)
     again = RowAdam(start.clone())
-    again.set_state(adam.state())
+    again.set_state(adam.get_state())
     assert again.steps == 5
     assert torch.equal(again.square, adam.square)
 
@@ -200,6 +206,9 @@ def test_word_vectors_come_from_a_file(tmp_path):
     table = read_table(str(file), names, 4)
     assert table.tolist() == [[1, 0], [0, 2], [1, 2], [0, 0]]
     assert (mix_with_random(table, seed=0)[:3] * normalise_rows(table[:3])).sum(axis=1).min() > 0
+    filled = fill_missing_rows(table.copy(), seed=0)
+    np.testing.assert_array_equal(filled[table.any(axis=1)], table[table.any(axis=1)])
+    assert filled.any(axis=1).all()
     file.write_text("red 1 0\nsquare 0 2\n", "utf-8")
     assert read_table(str(file), ["red"], 1).shape == (1, 2)
 
@@ -297,6 +306,8 @@ def training(offline: bool = False, batch_size: int = 16) -> EncoderTraining:
         epochs=10,
         offline_negatives=offline,
         hard_negatives=2,
+        encoder_c=0.9,
+        encoder_d=1.5,
         search="exact",
     )
     encoder = Encoder(torch.from_numpy(make_initial_table(X, "svd", 10, 0)))

@@ -69,7 +69,7 @@ def test_without_anything_to_learn_from_the_usual_weights_stay():
 def test_alpha_is_the_sum_of_the_paper():
     settings = SimpleNamespace(alpha=0.8, tail=0.5)
     weights = fusion.learn_weights(None, sparse.csr_array((0, 2)), np.zeros(2), settings).weigh_labels(np.array([0, 9]))
-    np.testing.assert_allclose(weights.of_scores.T, [[0.8, 0.1, 0.1, 0, 0, 0]] * 2, rtol=1e-6)
+    np.testing.assert_allclose(weights.of_scores.T, [[0.8, 0.2, 0.2, 0, 0, 0]] * 2, rtol=1e-6)
     assert not weights.constant.any()
 
 

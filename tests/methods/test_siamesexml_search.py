@@ -185,6 +185,7 @@ def test_barred_pairs_are_left_out(Y):
 def classifier_training(encoder, around, Y, **changes) -> ClassifierTraining:
     values = {"classifier_batch_size": 16, "classifier_learning_rate": 0.01, "classifier_epochs": 6, "plus": False}
     values |= {"token_learning_rate": 1.0, "dropout": 0.0, "token_dropout": 0.0}
+    values |= {"hardest": None, "random_negatives": 0}
     X = texts(N_DOCUMENTS, 2)
     near = drop_pairs(np.argsort(-(around.documents @ (around.text + around.centroids).T))[:, :20], Y)
     classifiers = LabelClassifiers(encoder.finish(around.text), 0.0, CPU)
@@ -265,3 +266,43 @@ def test_lookup_is_indexing(Y):
     expected = np.where(ids < 0, 0, np.take_along_axis(Y.toarray(), np.maximum(ids, 0), axis=1))
     np.testing.assert_array_equal(look_up(Y, ids), expected)
     assert not look_up(sparse.csr_array(Y.shape, dtype=np.float32), ids).any()
+
+
+def test_random_negatives_are_labels_that_a_document_does_not_have(encoder, around, Y):
+    trainer = classifier_training(encoder, around, Y, random_negatives=3)
+    trainer.begin(0)
+    documents = trainer.order[:16]
+    usual = trainer.negatives.shape[1] + min(20, int(np.diff(Y[documents].indptr).max()))
+    labels, place, is_positive = trainer._collect_pairs(documents)
+    drawn = np.where(place[:, usual:] >= 0, labels[place[:, usual:]], -1)
+    assert drawn.shape == (16, 3)
+    assert (drawn >= 0).any()
+    np.testing.assert_array_equal(drop_pairs(drawn, Y[documents]), drawn)
+    assert not is_positive[:, usual:].any()
+
+
+def test_a_label_counts_for_itself_what_walks_and_its_own_weight_say():
+    Y = sparse.csr_array(np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0]], np.float32))  # label 2 has no document
+    walked, with_own = (correlate_labels(Y, 10, 0, own_weight).toarray() for own_weight in (0.0, 1.0))
+    assert walked[0, 0] / walked[0].sum() < with_own[0, 0] / with_own[0].sum()
+    np.testing.assert_array_equal(walked[2], [0, 0, 1])
+    np.testing.assert_array_equal(with_own[2], [0, 0, 1])
+    np.testing.assert_array_equal(correlate_labels(Y, 0, 0, 0.0).toarray(), np.eye(3))
+
+
+@pytest.mark.parametrize("hardest", [1, 2, 50])
+def test_a_row_keeps_its_hardest_negatives_only(hardest: int):
+    rng = np.random.default_rng(0)
+    v = torch.from_numpy(rng.uniform(-0.2, 1, (6, 12)))
+    is_positive = torch.zeros(6, 12, dtype=torch.bool)
+    for row, count in enumerate((1, 2, 1, 3, 0, 2)):
+        is_positive[row, :count] = True
+    is_present = torch.from_numpy(rng.random((6, 12)) < 0.8) | is_positive
+    likelihood, expected = CLASSIFIER_LIKELIHOOD, 0.0
+    for row in range(6):
+        expected += float(likelihood.compute_positive_loss(v[row][is_positive[row]]).sum())
+        losses = likelihood.compute_negative_loss(v[row][is_present[row] & ~is_positive[row]])
+        losses = losses[losses > likelihood.negligible].sort(descending=True).values
+        expected += float(losses[: hardest * int(is_positive[row].sum())].sum())
+    found = compute_classifier_loss(v, is_positive, is_present, likelihood, hardest)
+    assert found.item() == pytest.approx(expected / (6 * likelihood.unit), rel=1e-9)

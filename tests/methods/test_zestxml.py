@@ -118,10 +118,10 @@ def test_the_exact_shortlist_is_the_product_and_the_lazy_one_recalls_no_more(see
     scores = (X @ weights @ Z.T).toarray()
     for document in range(N):
         expected = [label for label in np.argsort(-scores[document], kind="stable")[:3] if scores[document, label] > 0]
-        assert [label for label, _ in lists["exact"].row(document)] == expected
-        for label, score in lists["lazy"].row(document):
+        assert [label for label, _ in lists["exact"].get_row(document)] == expected
+        for label, score in lists["lazy"].get_row(document):
             assert score == pytest.approx(scores[document, label], rel=1e-5)
-    total = {kind: sum(score for row in range(N) for _, score in found.row(row)) for kind, found in lists.items()}
+    total = {kind: sum(score for row in range(N) for _, score in found.get_row(row)) for kind, found in lists.items()}
     assert total["exact"] >= total["lazy"] - 1e-5
 
 
@@ -164,7 +164,7 @@ def test_a_new_label_is_predictable_at_once(fitted) -> None:
 
 def test_the_recall_of_the_shortlist_is_reported(fitted) -> None:
     data, model = fitted
-    found = model.diagnostics(data.test)
+    found = model.diagnose(data.test)
     assert 50 < found["shortlist recall"] <= 100
 
 
@@ -200,7 +200,7 @@ def test_an_explanation_that_lacks_something_is_not_exact(fitted, variant, monke
     data, _ = fitted
     model = ZestXML(variant=variant).fit(data.train)
     best, x = model.predict(data.test.X[[0]], k=1), data.test.X[[0]]
-    label, score = best.row(0)[0]
+    label, score = best.get_row(0)[0]
     assert model.explain(x, label).exact
     monkeypatch.setattr(PairReader, "explain_pairs", lambda *arguments: [])
     reasons = model.explain(x, label)

@@ -70,14 +70,14 @@ def test_an_unseen_label_is_found_by_a_word_of_similar_labels_documents(kitchen)
     borrowing = ZestXML().fit(kitchen.train).predict(kitchen.test, k=1, among=unseen)
     assert borrowing.ids.ravel().tolist() == [2, 3]
     alone = ZestXML(borrow=False).fit(kitchen.train).predict(kitchen.test, k=1, among=unseen)
-    assert alone.row(0) == alone.row(1) == []
+    assert alone.get_row(0) == alone.get_row(1) == []
 
 
 def test_a_borrowed_term_is_called_that_and_is_nothing_memorised(kitchen) -> None:
     model = ZestXML().fit(kitchen.train)
     explanation = model.explain("milk", "blue cheese")
     kinds = {part.label_term: part.details["kind"] for part in explanation.parts}
-    assert kinds == {"milk": "borrowed term", "bias": "bias"}
+    assert kinds == {"milk": "borrowed term", "how rare the label is": "bias"}
     assert explanation.score == pytest.approx(model.predict("milk", k=1, among=[2]).scores[0, 0], rel=1e-5)
     seen = model.explain("milk", "cheddar cheese")
     assert "borrowed term" not in {part.details["kind"] for part in seen.parts}

@@ -17,7 +17,7 @@ from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.pair_svm import PairBlockSolver, PairSVM, PairSvmSettings
 from xcwork.methods.zestxml.method import ZestXML
 from xcwork.methods.zestxml.refine import SharedProblem
-from xcwork.progress import Callback, listening
+from xcwork.progress import Callback, listen
 from xcwork.sparse import to_rows
 
 pytestmark = pytest.mark.slow
@@ -156,7 +156,7 @@ def test_refinement_stops_by_held_out_documents_and_keeps_the_best_epoch(patienc
     def refined(epochs: int, patience: int) -> tuple[list[float], float]:
         """The held-out loss of the start and of each epoch, and that of the weights that came out."""
         heard = HeldOut()
-        with listening([heard]):
+        with listen([heard]):
             weights = problem.refine(start, epochs, patience, no_checkpoint()).toarray()
         margins = (signs * (X @ weights @ Z.T + offsets))[stop_by]
         return heard.losses, loss(margins, False).sum() / len(stop_by)
@@ -235,7 +235,9 @@ def test_a_stop_in_any_phase_is_resumed_to_the_same_model(loss, data, tmp_path, 
 
 @pytest.mark.parametrize("save_every", [0, 10**9])
 def test_own_weights_that_are_done_are_not_learned_again(data, tmp_path, monkeypatch, small_blocks, save_every) -> None:
-    monkeypatch.setattr(checkpoints, "SAVE_INTERVAL", save_every)  # however seldom it saves, a stop saves everything
+    monkeypatch.setattr(
+        checkpoints, "MIN_SAVING_TIMES_BETWEEN_SAVES", save_every
+    )  # however seldom it saves, a stop saves everything
     n_blocks = []
     solve_block = PairBlockSolver.solve
 

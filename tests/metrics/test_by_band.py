@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.core.bands import absolute_bands, decile_bands, share_bands, shot_bands
+from xcwork.core.bands import make_absolute_bands, make_decile_bands, make_share_bands, make_shot_bands
 from xcwork.core.topk import TopK
-from xcwork.metrics.by_band import band_table
-from xcwork.metrics.ranking import place
+from xcwork.metrics.by_band import tabulate_bands
+from xcwork.metrics.ranking import place_labels
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 7))
@@ -22,12 +22,12 @@ def test_contributions_add_up_to_precision(seed, k):
     frequencies = rng.integers(0, 80, size=n_labels) * rng.integers(0, 2, size=n_labels)
     ids = np.argsort(rng.random((n_documents, n_labels)), axis=1).astype(np.int32)
     truth = sparse.csr_array((rng.random((n_documents, n_labels)) < 0.3).astype(np.float32))
-    placement = place(TopK(ids, np.zeros(ids.shape, np.float32)), truth)
-    for make in (absolute_bands, share_bands, decile_bands, shot_bands):
+    placement = place_labels(TopK(ids, np.zeros(ids.shape, np.float32)), truth)
+    for make in (make_absolute_bands, make_share_bands, make_decile_bands, make_shot_bands):
         bands = make(frequencies)
-        table = band_table(placement, bands, [k])
-        assert sum(row[f"hits@{k}"] for row in table.values()) == placement.hits(k).sum()
-        precision = 100 * placement.hits(k).sum() / (k * n_documents)
+        table = tabulate_bands(placement, bands, [k])
+        assert sum(row[f"hits@{k}"] for row in table.values()) == placement.count_hits(k).sum()
+        precision = 100 * placement.count_hits(k).sum() / (k * n_documents)
         assert sum(row[f"contribution@{k}"] for row in table.values()) == pytest.approx(precision, abs=1e-12)
         assert sum(row["test_positives"] for row in table.values()) == truth.nnz
         assert sum(row["labels"] for row in table.values()) == n_labels
@@ -37,7 +37,7 @@ def test_recall_of_a_band_is_counted_over_its_own_positives():
     # Label 0 is zero-shot and found in one of its two documents; label 1 is head and always found.
     truth = sparse.csr_array(np.array([[1, 1], [1, 0]], np.float32))
     topk = TopK(np.array([[1, 0], [1, 0]], np.int32), np.zeros((2, 2), np.float32))
-    table = band_table(place(topk, truth), absolute_bands(np.array([0, 99])), [1, 2])
+    table = tabulate_bands(place_labels(topk, truth), make_absolute_bands(np.array([0, 99])), [1, 2])
     assert table["zero-shot"] == {
         "labels": 1,
         "test_positives": 2,

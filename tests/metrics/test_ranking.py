@@ -10,10 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.core.propensity import Propensity, inverse_propensities
+from xcwork.core.propensity import Propensity, compute_inverse_propensities
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
-from xcwork.metrics.ranking import ABSENT, DEFINITIONS, coverage, curves, document_ratios, evaluate_topk, place
+from xcwork.metrics.ranking import (
+    ABSENT,
+    DEFINITIONS,
+    compute_coverage,
+    compute_curves,
+    compute_document_ratios,
+    compute_f1,
+    evaluate_topk,
+    place_labels,
+)
 
 N_TRAIN, PROPENSITY = 50, Propensity(A=0.6, B=2.6)
 
@@ -58,6 +67,12 @@ def oracle(
             best_psdcg += sum(value / log2(rank + 1) for rank, value in enumerate(best, start=1)) / ideal
             macro += len(hits) / len(true)
     positives, occurring = sum(map(len, truth)), len(set().union(*truth))
+    listed, true_labels = sum(len(ranked[:k]) for ranked in lists), set().union(*truth)
+
+    def f1_of(label: int) -> float:
+        pairs = [(label in ranked[:k], label in true) for ranked, true in zip(lists, truth, strict=True)]
+        return 2 * sum(a and b for a, b in pairs) / sum(a + b for a, b in pairs)
+
     return {
         f"P@{k}": 100 * precision / n,
         f"nDCG@{k}": 100 * ndcg / n,
@@ -67,6 +82,8 @@ def oracle(
         f"recall_micro@{k}": 100 * micro / positives if positives else 0.0,
         f"hit@{k}": 100 * hit / n,
         f"coverage@{k}": 100 * len(found_labels) / occurring if occurring else 0.0,
+        f"macro_F1@{k}": 100 * sum(map(f1_of, true_labels)) / len(true_labels) if true_labels else 0.0,
+        f"micro_F1@{k}": 200 * micro / (listed + positives) if listed + positives else 0.0,
     }
 
 
@@ -165,7 +182,7 @@ def test_ranks_equal_a_plain_search(rows):
     """Lists of any content: holes, repeated labels, labels that the truth does not know."""
     lists, truth = [row for row, _ in rows], [true for _, true in rows]
     topk = TopK(np.array(lists, np.int32), np.zeros((len(lists), 4), np.float32))
-    placement = place(topk, truth_of(truth, 7))
+    placement = place_labels(topk, truth_of(truth, 7))
     expected = [
         ranked.index(label) + 1 if label in ranked else ABSENT
         for ranked, true in zip(lists, truth, strict=True)
@@ -176,29 +193,29 @@ def test_ranks_equal_a_plain_search(rows):
         [label in true and ranked.index(label) == slot for slot, label in enumerate(ranked)]
         for ranked, true in zip(lists, truth, strict=True)
     ]
-    assert placement.hit_matrix().tolist() == slots
+    assert placement.mark_hits().tolist() == slots
 
 
 def test_a_hole_in_the_middle_keeps_the_rank_of_what_follows():
     topk = TopK(np.array([[-1, 3]], np.int32), np.zeros((1, 2), np.float32))
-    assert place(topk, truth_of([{3}], 5)).ranks.tolist() == [2]
+    assert place_labels(topk, truth_of([{3}], 5)).ranks.tolist() == [2]
 
 
 def test_a_label_listed_twice_counts_once():
     topk = TopK(np.array([[2, 2, 2]], np.int32), np.zeros((1, 3), np.float32))
-    placement = place(topk, truth_of([{2, 4}], 5))
+    placement = place_labels(topk, truth_of([{2, 4}], 5))
     assert placement.ranks.tolist() == [1, ABSENT]
-    assert placement.hits(3).tolist() == [1]
-    assert placement.hit_matrix().tolist() == [[True, False, False]]
+    assert placement.count_hits(3).tolist() == [1]
+    assert placement.mark_hits().tolist() == [[True, False, False]]
 
 
 def test_labels_beyond_the_truth_are_wrong():
-    assert place(topk_of([[7, 0]], 2), truth_of([{0}], 3)).ranks.tolist() == [2]
+    assert place_labels(topk_of([[7, 0]], 2), truth_of([{0}], 3)).ranks.tolist() == [2]
 
 
 def test_unsorted_repeated_and_zero_entries_of_the_truth_are_understood():
     messy = sparse.csr_array((np.array([1, 1, 1, 0], np.float32), [4, 1, 4, 0], [0, 4]), shape=(1, 5))
-    placement = place(topk_of([[0, 4, 1]], 3), messy)
+    placement = place_labels(topk_of([[0, 4, 1]], 3), messy)
     assert placement.truth.indices.tolist() == [1, 4]
     assert placement.ranks.tolist() == [3, 2]
     assert messy.indices.tolist() == [4, 1, 4, 0], "the caller's matrix stays as it was"
@@ -208,12 +225,12 @@ def test_sixty_four_bit_indices_give_the_same_answer():
     truth = truth_of([{1, 3}], 5)
     wide = sparse.csr_array(truth)
     wide.indices, wide.indptr = truth.indices.astype(np.int64), truth.indptr.astype(np.int64)
-    assert place(topk_of([[3, 0, 1]], 3), wide).ranks.tolist() == [3, 1]
+    assert place_labels(topk_of([[3, 0, 1]], 3), wide).ranks.tolist() == [3, 1]
 
 
 def test_no_documents_give_zeros_and_not_nan():
     values = evaluate_topk(
-        TopK.empty(0, 3), truth_of([], 4), frequencies=np.zeros(4), n_train=10, propensity=PROPENSITY
+        TopK.make_empty(0, 3), truth_of([], 4), frequencies=np.zeros(4), n_train=10, propensity=PROPENSITY
     )
     assert set(values.values()) == {0.0}
 
@@ -222,7 +239,7 @@ def test_no_documents_give_zeros_and_not_nan():
 @settings(max_examples=50, deadline=None)
 def test_curves_are_the_metrics_at_every_k(case):
     lists, truth, frequencies, width = case
-    drawn = curves(place(topk_of(lists, width), truth_of(truth, len(frequencies))))
+    drawn = compute_curves(place_labels(topk_of(lists, width), truth_of(truth, len(frequencies))))
     values = measure(lists, truth, frequencies, width, drawn["k"])
     assert drawn["k"] == list(range(1, width + 1))
     for name in ("P", "recall_macro", "recall_micro", "hit"):
@@ -233,18 +250,19 @@ def test_curves_are_the_metrics_at_every_k(case):
 @settings(max_examples=50, deadline=None)
 def test_document_ratios_sum_up_to_the_metrics(case):
     lists, truth, frequencies, width = case
-    placement = place(topk_of(lists, width), truth_of(truth, len(frequencies)))
-    q = inverse_propensities(np.array(frequencies), N_TRAIN, PROPENSITY)
-    ratios = document_ratios(placement, q, [2])
+    placement = place_labels(topk_of(lists, width), truth_of(truth, len(frequencies)))
+    q = compute_inverse_propensities(np.array(frequencies), N_TRAIN, PROPENSITY)
+    ratios = compute_document_ratios(placement, q, [2])
     values = measure(lists, truth, frequencies, width, [2])
-    assert {name: ratio.percent() for name, ratio in ratios.items()} | {"coverage@2": coverage(placement, 2)} == values
+    over_labels = {"coverage@2": compute_coverage(placement, 2)} | compute_f1(placement, 2)
+    assert {name: ratio.compute_percent() for name, ratio in ratios.items()} | over_labels == values
     expected = [sum(label in true for label in ranked[:2]) / 2 for ranked, true in zip(lists, truth, strict=True)]
     assert ratios["P@2"].numerator.tolist() == pytest.approx(expected)
 
 
 def test_predictions_for_other_documents_are_refused():
-    with pytest.raises(DataError, match="predictions for 1 documents, but the truth has 2"):
-        place(topk_of([[0]], 1), truth_of([{0}, {0}], 1))
+    with pytest.raises(DataError, match="predictions for 1 documents, but true labels of 2 documents"):
+        place_labels(topk_of([[0]], 1), truth_of([{0}, {0}], 1))
 
 
 @pytest.mark.parametrize("ks", [[], [0, 1]])

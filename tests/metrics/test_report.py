@@ -20,8 +20,8 @@ from xcwork.errors import Cancelled, ConfigError, DataError, NotFittedError
 from xcwork.methods.base import Capabilities, Explanation, Method, TopK
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.model import FittedModel
-from xcwork.metrics import EvalReport, evaluate, evaluate_topk, per_document, per_label, write_details
-from xcwork.progress import Callback, batches
+from xcwork.metrics import EvalReport, evaluate, evaluate_topk, tabulate_documents, tabulate_labels, write_details
+from xcwork.progress import Callback, track_batches
 from xcwork.search.exact import top_k_rows
 
 NONE = -np.inf  # the method has no score for this label
@@ -36,13 +36,13 @@ class PlantedModel(FittedModel):
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         Planted.calls.append((X.shape[0], k))
         scores = self.table if among is None else self.table[:, among]
-        best = TopK.concatenate([top_k_rows(scores[x.indices], k) for x in batches(X, 2, "looking up")])
+        best = TopK.concatenate([top_k_rows(scores[x.indices], k) for x in track_batches(X, 2, "looking up")])
         return best if among is None else best.renumber(among)
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         return Explanation.from_parts([], exact=True)
 
-    def diagnostics(self, split: Split) -> dict[str, float]:
+    def diagnose(self, split: Split) -> dict[str, float]:
         return {"documents": np.int64(len(split))}
 
     def check_finite(self) -> None:
@@ -59,7 +59,7 @@ class Planted(Method):
     model_type = PlantedModel
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> PlantedModel:
-        return PlantedModel(**self._facts(train), table=self.table)
+        return PlantedModel(**self._collect_facts(train), table=self.table)
 
 
 class SeenOnly(Planted):
@@ -245,7 +245,7 @@ def test_frames_and_notebook_view():
     frame = report.to_frame().set_index("metric")
     assert list(frame.columns) == ["all", "seen", "unseen"]
     assert frame.loc["P@1", "all"] == report.metrics["P@1"]
-    assert len(report.bands_frame()) == 4 + 4 + 3
+    assert len(report.to_bands_frame()) == 4 + 4 + 3
     view = report._repr_html_()
     assert "&lt;toy&gt;" in view
     assert "<toy>" not in view
@@ -255,7 +255,7 @@ def test_frames_and_notebook_view():
 def test_per_label_table():
     dataset = dataset_of(TRAIN, TEST)
     report = evaluate(fitted(Planted, dataset), dataset)
-    table = per_label(report, dataset, k=2).set_index("label_id")
+    table = tabulate_labels(report, dataset, k=2).set_index("label_id")
     assert table["train_documents"].tolist() == [4, 1, 0, 0]
     assert table["test_documents"].tolist() == [1, 1, 1, 1]
     # The first two of each document: 0 2 | 3 2 | 0 1 | 0 1.
@@ -268,7 +268,7 @@ def test_per_label_table():
 
 def test_per_label_ratios_are_missing_where_nothing_is_counted():
     dataset = dataset_of(TRAIN, [[0, 0, 0, 0]] * 4)
-    table = per_label(TopK.empty(4, 5), dataset)
+    table = tabulate_labels(TopK.make_empty(4, 5), dataset)
     assert table["recall@5"].isna().all()
     assert table["precision@5"].isna().all()
 
@@ -276,7 +276,7 @@ def test_per_label_ratios_are_missing_where_nothing_is_counted():
 def test_per_document_table():
     dataset = dataset_of(TRAIN, TEST, uids=["a", "b", "c", "d"])
     topk = fitted(Planted, dataset).predict(dataset.test, 4)
-    table = per_document(topk, dataset, k=2)
+    table = tabulate_documents(topk, dataset, k=2)
     assert table["uid"].tolist() == ["a", "b", "c", "d"]
     assert table["n_true"].tolist() == [2, 1, 1, 0]
     assert table["hits@2"].tolist() == [2, 0, 0, 0]
@@ -299,10 +299,10 @@ def test_details_of_a_report_without_predictions_are_refused():
     dataset = dataset_of(TRAIN, TEST)
     report = replace(evaluate(fitted(Planted, dataset), dataset), topk=None)
     with pytest.raises(DataError, match="read without its predictions"):
-        per_label(report, dataset)
+        tabulate_labels(report, dataset)
 
 
 def test_per_document_needs_a_k():
     dataset = dataset_of(TRAIN, TEST)
     with pytest.raises(ConfigError, match="at least 1"):
-        per_document(TopK.empty(4, 5), dataset, k=0)
+        tabulate_documents(TopK.make_empty(4, 5), dataset, k=0)

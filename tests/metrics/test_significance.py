@@ -15,12 +15,12 @@ from xcwork.core.split import Split
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.metrics import evaluate_topk
-from xcwork.metrics.significance import compare, paired_bootstrap
+from xcwork.metrics.significance import bootstrap_difference, compare_predictions
 
 
 def test_identical_runs_do_not_differ():
     values = np.random.default_rng(0).random(50)
-    found = paired_bootstrap(values, values)
+    found = bootstrap_difference(values, values)
     assert (found.difference, found.low, found.high, found.p_value) == (0.0, 0.0, 0.0, 1.0)
     assert not found.significant
 
@@ -28,11 +28,11 @@ def test_identical_runs_do_not_differ():
 def test_a_clearly_better_run_is_significant_and_the_sign_follows_the_order():
     worse = np.random.default_rng(0).random(200)
     better = worse + 0.1 + 0.05 * np.random.default_rng(1).standard_normal(200)
-    found = paired_bootstrap(better, worse)
+    found = bootstrap_difference(better, worse)
     assert found.significant
     assert 0 < found.low < found.difference < found.high
     assert found.p_value < 0.01
-    reverse = paired_bootstrap(worse, better)
+    reverse = bootstrap_difference(worse, better)
     assert reverse.significant
     assert reverse.high < 0
     assert reverse.difference == pytest.approx(-found.difference)
@@ -40,7 +40,7 @@ def test_a_clearly_better_run_is_significant_and_the_sign_follows_the_order():
 
 def test_noise_is_not_significant():
     rng = np.random.default_rng(3)
-    found = paired_bootstrap(rng.random(100), rng.random(100))
+    found = bootstrap_difference(rng.random(100), rng.random(100))
     assert not found.significant
     assert found.low < 0 < found.high
     assert found.p_value > 0.05
@@ -48,7 +48,7 @@ def test_noise_is_not_significant():
 
 def test_the_interval_matches_the_normal_approximation():
     difference = np.random.default_rng(4).standard_normal(2000) + 1.0
-    found = paired_bootstrap(difference, np.zeros(2000), n_resamples=4000)
+    found = bootstrap_difference(difference, np.zeros(2000), n_resamples=4000)
     half = 1.96 * difference.std() / np.sqrt(2000)
     assert found.low == pytest.approx(difference.mean() - half, abs=0.1 * half)
     assert found.high == pytest.approx(difference.mean() + half, abs=0.1 * half)
@@ -56,13 +56,13 @@ def test_the_interval_matches_the_normal_approximation():
 
 def test_a_ratio_of_sums_uses_its_denominator():
     a, b, below = np.array([2.0, 0.0, 3.0]), np.array([1.0, 0.0, 3.0]), np.array([4.0, 0.0, 6.0])
-    assert paired_bootstrap(a, b, denominator=below).difference == pytest.approx(1 / 10)
+    assert bootstrap_difference(a, b, denominator=below).difference == pytest.approx(1 / 10)
 
 
 def test_resampling_equals_a_plain_loop():
     rng = np.random.default_rng(7)
     a, b = rng.random(5), rng.random(5)
-    found = paired_bootstrap(a, b, n_resamples=9, seed=11)
+    found = bootstrap_difference(a, b, n_resamples=9, seed=11)
     chosen = np.random.default_rng(11).integers(5, size=(9, 5))
     draws = [np.mean([a[i] - b[i] for i in row]) for row in chosen]
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])))
@@ -71,29 +71,29 @@ def test_resampling_equals_a_plain_loop():
 def test_the_seed_decides_and_blocks_do_not(monkeypatch):
     rng = np.random.default_rng(5)
     a, b = rng.random(40), rng.random(40)
-    whole = paired_bootstrap(a, b, seed=1)
-    assert paired_bootstrap(a, b, seed=1) == whole
-    assert paired_bootstrap(a, b, seed=2) != whole
+    whole = bootstrap_difference(a, b, seed=1)
+    assert bootstrap_difference(a, b, seed=1) == whole
+    assert bootstrap_difference(a, b, seed=2) != whole
     monkeypatch.setattr("xcwork.metrics.significance.COUNTS_PER_BLOCK", 100)
-    in_blocks = paired_bootstrap(a, b, seed=1)
+    in_blocks = bootstrap_difference(a, b, seed=1)
     assert (in_blocks.low, in_blocks.high) == pytest.approx((whole.low, whole.high))
 
 
 def test_no_documents_are_no_evidence():
-    found = paired_bootstrap(np.array([]), np.array([]))
+    found = bootstrap_difference(np.array([]), np.array([]))
     assert not found.significant
     assert found.difference == 0.0
 
 
 def test_runs_on_different_documents_are_refused():
     with pytest.raises(DataError, match="same documents"):
-        paired_bootstrap(np.zeros(3), np.zeros(4))
+        bootstrap_difference(np.zeros(3), np.zeros(4))
 
 
 @pytest.mark.parametrize("options", [{"n_resamples": 0}, {"confidence": 1.0}])
 def test_impossible_options_are_refused(options):
     with pytest.raises(ConfigError, match="bootstrap needs"):
-        paired_bootstrap(np.zeros(3), np.zeros(3), **options)
+        bootstrap_difference(np.zeros(3), np.zeros(3), **options)
 
 
 def dataset_of(truth: np.ndarray) -> Dataset:
@@ -111,7 +111,7 @@ def test_two_runs_are_compared_in_every_metric():
     good, bad = (np.argsort(-(weight * truth + noise), axis=1).astype(np.int32) for weight in (0.9, 0.1))
     a, b = (TopK(ids, np.zeros(ids.shape, np.float32)) for ids in (good, bad))
     dataset = dataset_of(truth)
-    frame = compare(a, b, dataset, n_resamples=300).set_index("metric")
+    frame = compare_predictions(a, b, dataset, n_resamples=300).set_index("metric")
     train = dataset.train
     options = {
         "frequencies": train.label_frequencies,
@@ -123,4 +123,4 @@ def test_two_runs_are_compared_in_every_metric():
         assert frame[column].to_dict() == pytest.approx({metric: values[metric] for metric in frame.index})
     assert np.allclose(frame["difference"], frame["a"] - frame["b"])
     assert frame.loc[["P@1", "P@5", "nDCG@5", "PSP@3", "PSnDCG@5", "recall_micro@5"], "significant"].all()
-    assert not compare(a, a, dataset, n_resamples=50)["significant"].any()
+    assert not compare_predictions(a, a, dataset, n_resamples=50)["significant"].any()

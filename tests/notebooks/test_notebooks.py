@@ -34,8 +34,9 @@ EXPECTED = (
     "07_error_analysis",
     "08_metrics",
     "09_scale",
+    "10_decisions",
 )
-PAGES = ("Home", "Data", "Train", "Predict", "Errors", "Compare", "Label map", "Labs")
+PAGES = ("Home", "Data", "Train", "Predict", "Review", "Errors", "Compare", "Label map", "Labs")
 ABSOLUTE = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|var|usr|work|Users|opt|private)/|\b[A-Z]:\\\\")
 QUESTION = re.compile(r"^### Question \d", flags=re.MULTILINE)
 WARNING = re.compile(r"\bWARNING\b|Warning:")  # a label may be called SomeWarning
@@ -166,7 +167,7 @@ def test_static_the_file_is_small_and_the_same_everywhere(name: str) -> None:
 
 
 def test_the_dashboard_names_notebooks_that_exist() -> None:
-    from xcwork_app.panels.shared.guide import FOLDER, read_lesson
+    from xcwork_app.panels.shared.lesson import FOLDER, read_lesson
 
     named = {read_lesson(file.read_text("utf-8")).notebook for file in FOLDER.glob("*.md")}
     assert named

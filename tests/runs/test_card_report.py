@@ -12,9 +12,9 @@ from xcwork.errors import ConfigError
 from xcwork.export.text import clean_name
 from xcwork.metrics import HEADLINE_METRICS
 from xcwork.runs import Run, evaluation, worker
-from xcwork.runs.card import MAX_NAME_CHARACTERS, escape_name, find_worst_labels, render_card, source_name
+from xcwork.runs.card import MAX_NAME_CHARACTERS, escape_name, find_worst_labels, get_source_name, render_card
 from xcwork.runs.status import read_status, write_status
-from xcwork.viz.run_report import render, write_report
+from xcwork.viz.run_report import render_report, write_report
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def finished(new_run):
 
 def read_card(run: Run) -> str:
     """The card as the files of the run would give it now."""
-    return render_card(run, run.report(), evaluation.read_label_table(run.folder / "eval"), run.status)
+    return render_card(run, run.read_report(), evaluation.read_label_table(run.folder / "eval"), run.status)
 
 
 class Outline(HTMLParser):
@@ -53,7 +53,7 @@ class Outline(HTMLParser):
 
 def test_the_card_tells_the_run(finished):
     text = (finished.folder / "model/README.md").read_text("utf-8")
-    report = finished.report()
+    report = finished.read_report()
     for heading in ("Method", "Parameters", "Data", "Results", "Where it fails", "How to load it", "Limits"):
         assert f"\n## {heading}\n" in text
     for name in HEADLINE_METRICS:
@@ -70,7 +70,7 @@ def test_the_head_of_the_card_is_yaml(finished):
     head = read_card(finished).split("---\n")[1]
     parsed = yaml.safe_load(head)
     assert parsed["model-index"][0]["name"] == '"quoted": {x} é'
-    assert parsed["datasets"] == [finished.report().dataset]
+    assert parsed["datasets"] == [finished.read_report().dataset]
 
 
 def test_hostile_names_stay_text_in_the_read_card(finished):
@@ -90,8 +90,8 @@ def test_hostile_names_stay_text_in_the_read_card(finished):
 def test_names_are_cut_and_paths_are_not_told():
     assert clean_name("a" * 100, MAX_NAME_CHARACTERS) == escape_name("a" * 100) == "a" * 79 + "…"
     assert clean_name("two\nlines\x00\ud800") == "two lines\\x00\\ud800"
-    assert source_name("/home/somebody/data.csv") == "data.csv"
-    assert source_name("synthetic:n_labels=5") == "synthetic:n_labels=5"
+    assert get_source_name("/home/somebody/data.csv") == "data.csv"
+    assert get_source_name("synthetic:n_labels=5") == "synthetic:n_labels=5"
 
 
 def test_the_report_is_one_offline_file(finished, tmp_path):
@@ -100,23 +100,44 @@ def test_the_report_is_one_offline_file(finished, tmp_path):
     outline = Outline(page)
     assert outline.links == []
     assert "default-src 'none'" in page
-    assert outline.tags.count("figure") == page.count("Plotly.newPlot(") - _calls_in_library() == 5
+    assert outline.tags.count("figure") == outline.tags.count("svg") == 5
+    assert "script" not in outline.tags
+    assert len(page) < 200_000
     assert str(finished.home) not in page
     text = " ".join(outline.text)
     for name in HEADLINE_METRICS:
         assert name in text
-    assert f"{finished.report().metrics['nDCG@5']:.2f}" in text
+    assert f"{finished.read_report().metrics['nDCG@5']:.2f}" in text
     assert "My <i>run</i>" in text
 
 
-def _calls_in_library() -> int:
-    from plotly.offline import get_plotlyjs
+def test_the_report_starts_with_one_page_and_folds_the_rest(finished):
+    page = render_report([finished])
+    start, _, rest = page.partition("<details>")
+    report = finished.read_report()
+    assert "Where it fails" in start
+    assert "Three examples" in start
+    assert f"{report.metrics['P@1']:.1f} %" in start
+    bands = report.bands["absolute"].values()
+    found, total = (int(sum(row[name] for row in bands)) for name in ("hits@5", "test_positives"))
+    assert f"{found:,} of {total:,}" in start
+    assert "of at most" in start
+    assert start.count("○ missed:") <= 3
+    assert "<svg" not in start
+    assert rest.count("</details>") == page.count("<details>") >= 5
+    assert "<details open" not in page
 
-    return get_plotlyjs().count("Plotly.newPlot(")
+
+def test_the_best_of_several_runs_is_on_the_first_page(finished, new_run):
+    other = new_run()
+    worker.main(other.folder)
+    start = render_report([other, finished]).partition("<details>")[0]
+    assert start.count("<tr><td><i class=") == 2
+    assert "the best at P@1" in start
 
 
 def test_nothing_in_the_report_is_run_or_drawn_as_html(finished):
-    page = render([finished])
+    page = render_report([finished])
     assert "<i>run" not in page
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page  # a label that was predicted wrongly
@@ -126,7 +147,6 @@ def test_nothing_in_the_report_is_run_or_drawn_as_html(finished):
         "meta",
         "title",
         "style",
-        "script",
         "body",
         "h1",
         "h2",
@@ -141,15 +161,26 @@ def test_nothing_in_the_report_is_run_or_drawn_as_html(finished):
         "figure",
         "figcaption",
         "div",
+        "section",
+        "details",
+        "summary",
+        "ul",
+        "li",
+        "b",
+        "i",
+        "br",
+        "small",
+        "span",
+        *("svg", "path", "rect", "circle", "polyline", "text"),
     }
 
 
 def test_a_report_shows_runs_without_results_and_equal_names(finished, new_run):
     waiting, same = new_run(), new_run()
     worker.main(same.folder)
-    same.write_notes(finished.notes())
+    same.write_notes(finished.read_notes())
     (waiting.folder / "config.json").write_text("{")
-    text = " ".join(Outline(render([finished, waiting, same])).text)
+    text = " ".join(Outline(render_report([finished, waiting, same])).text)
     assert "cannot be read" in text
     assert finished.id in text
     assert same.id in text
@@ -158,12 +189,12 @@ def test_a_report_shows_runs_without_results_and_equal_names(finished, new_run):
 def test_missing_evaluation_files_do_not_stop_a_report(finished):
     (finished.folder / "eval/errors.csv").unlink()
     (finished.folder / "eval/per_label.csv").write_text("label\n")
-    assert "errors.csv is missing" in render([finished])
+    assert "errors.csv is missing" in render_report([finished])
     (finished.folder / "eval/metrics.json").write_text(json.dumps({"metrics": {}}))
-    assert "not a complete evaluation report" in render([finished])
+    assert "not a complete evaluation report" in render_report([finished])
     shutil.rmtree(finished.folder / "eval")
     write_status(finished.folder, read_status(finished.folder))
-    assert "Metrics</h2>" not in render([finished])
+    assert "Metrics</summary>" not in render_report([finished])
 
 
 def test_a_report_about_nothing_is_refused(tmp_path):

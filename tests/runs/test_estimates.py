@@ -7,37 +7,49 @@ from dataclasses import replace
 import pytest
 
 from xcwork.methods.registry import METHODS
-from xcwork.runs import RunStore, jobs, worker
-from xcwork.runs.estimates import IDLE_MB, Measurement, estimate, measurement_of, references
+from xcwork.runs import RunStore, estimates, jobs, worker
+from xcwork.runs.estimates import (
+    IDLE_WORKER_MB,
+    REFIT_FACTOR,
+    USUAL_OVERHEAD_SECONDS,
+    Measurement,
+    Slowness,
+    estimate_cost,
+    measure_run,
+    measure_slowness,
+    read_references,
+)
 
 pytestmark = pytest.mark.slow
 
-MEASURED = Measurement("gated", {"steps": 4, "seed": 0}, 1000, 100, 900, 10.0, IDLE_MB + 100, "small")
+MEASURED = Measurement(
+    "gated", {"steps": 4, "seed": 0}, 1000, 100, 900, 6.0, IDLE_WORKER_MB + 100, "small", work_seconds=10.0
+)
 SIZES = {"n_train": 1000, "n_labels": 100, "n_features": 900}
 TINY = "synthetic:n_documents=150,n_labels=20,n_topics=4,labels_per_document=2,seed=5"
 MEDIUM = "synthetic:n_documents=4000,n_labels=300,seed=5"
 
 
 def test_the_same_training_again_costs_the_same() -> None:
-    found = estimate("gated", {"steps": 4}, **SIZES, known=[MEASURED])
-    assert (found.seconds, found.memory_mb) == (10.0, IDLE_MB + 100)
+    found = estimate_cost("gated", {"steps": 4}, **SIZES, known=[MEASURED])
+    assert (found.seconds, found.memory_mb) == (10.0, IDLE_WORKER_MB + 100)
     assert found.low < 10.0 < found.high
     assert found.basis == "from a run here on small"
 
 
 def test_more_documents_and_labels_cost_more_and_are_less_certain() -> None:
     sizes = SIZES | {"n_labels": 400}
-    near, far = (estimate("gated", {}, **sizes | {"n_train": n}, known=[MEASURED]) for n in (1000, 100_000))
+    near, far = (estimate_cost("gated", {}, **sizes | {"n_train": n}, known=[MEASURED]) for n in (1000, 100_000))
     assert near.seconds == pytest.approx(20.0)
-    assert far.seconds == pytest.approx(2000.0)
+    assert far.seconds == pytest.approx(2000.0 / REFIT_FACTOR), "beyond 20,000 documents no second model is trained"
     assert far.high / far.low > near.high / near.low
 
 
 def test_memory_grows_with_rows_and_columns_above_that_of_the_process() -> None:
-    found = estimate("gated", {}, n_train=3000, n_labels=100, n_features=900, known=[MEASURED])
-    assert found.memory_mb == pytest.approx(IDLE_MB + 200)
-    found = estimate("gated", {}, n_train=10, n_labels=5, n_features=5, known=[MEASURED])
-    assert found.memory_mb == pytest.approx(IDLE_MB + 1)
+    found = estimate_cost("gated", {}, n_train=3000, n_labels=100, n_features=900, known=[MEASURED])
+    assert found.memory_mb == pytest.approx(IDLE_WORKER_MB + 200)
+    found = estimate_cost("gated", {}, n_train=10, n_labels=5, n_features=5, known=[MEASURED])
+    assert found.memory_mb == pytest.approx(IDLE_WORKER_MB + 1)
 
 
 @pytest.mark.parametrize(
@@ -45,31 +57,62 @@ def test_memory_grows_with_rows_and_columns_above_that_of_the_process() -> None:
     [(1100, ""), (5000, ", a smaller dataset"), (10**6, ", a much smaller dataset"), (10, ", a much larger dataset")],
 )
 def test_a_measurement_of_another_size_is_described_in_words(n_train: int, words: str) -> None:
-    found = estimate("gated", {"steps": 4}, **SIZES | {"n_train": n_train}, known=[MEASURED])
+    found = estimate_cost("gated", {"steps": 4}, **SIZES | {"n_train": n_train}, known=[MEASURED])
     assert found.basis == f"from a run here on small{words}"
 
 
 def test_the_nearest_measurement_counts_and_this_machine_before_others() -> None:
-    larger = replace(MEASURED, n_train=50_000, seconds=100.0, data="large")
-    elsewhere = replace(MEASURED, seconds=99.0, here=False)
-    assert "large" in estimate("gated", {}, **SIZES | {"n_train": 40_000}, known=[MEASURED, larger]).basis
-    assert estimate("gated", {}, **SIZES, known=[elsewhere, MEASURED]).seconds == 10.0
+    larger = replace(MEASURED, n_train=50_000, work_seconds=100.0, data="large")
+    elsewhere = replace(MEASURED, work_seconds=99.0, here=False)
+    assert "large" in estimate_cost("gated", {}, **SIZES | {"n_train": 40_000}, known=[MEASURED, larger]).basis
+    assert estimate_cost("gated", {}, **SIZES, known=[elsewhere, MEASURED]).seconds == 10.0
+
+
+def test_of_equal_runs_the_latest_counts() -> None:
+    later = replace(MEASURED, work_seconds=25.0)
+    assert estimate_cost("gated", {"steps": 4}, **SIZES, known=[MEASURED, later]).seconds == pytest.approx(25.0)
 
 
 def test_epochs_repeat_the_work() -> None:
     known = [replace(MEASURED, params={"epochs": 2})]
-    found = estimate("gated", {"epochs": 6}, **SIZES, known=known)
+    found = estimate_cost("gated", {"epochs": 6}, **SIZES, known=known)
     assert found.seconds == pytest.approx(30.0)
     assert "1 setting changed" in found.basis
 
 
+def test_a_run_of_an_older_version_counts_with_a_usual_calibration_and_evaluation() -> None:
+    old = replace(MEASURED, seconds=10.0, work_seconds=None)
+    assert old.total_seconds == pytest.approx(10.0 * REFIT_FACTOR + USUAL_OVERHEAD_SECONDS)
+    large = replace(old, n_train=30_000)  # beyond which no second model is trained
+    assert large.total_seconds == pytest.approx(10.0 + USUAL_OVERHEAD_SECONDS)
+
+
+def test_runs_here_tell_how_fast_this_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = [replace(MEASURED, method=method, here=False) for method in ("gated", "other")]
+    monkeypatch.setattr(estimates, "read_references", lambda: tuple(table))
+    estimates._find_base.cache_clear()
+    alone = estimate_cost("other", {}, **SIZES)
+    assert measure_slowness([]) is None
+    slow = [replace(MEASURED, work_seconds=30.0)]
+    assert measure_slowness(slow) == Slowness(pytest.approx(3.0), 1.0)
+    beside = estimate_cost("other", {}, **SIZES, known=slow)
+    assert beside.seconds == pytest.approx(3 * alone.seconds)
+    assert beside.high / beside.low < alone.high / alone.low
+    assert measure_slowness([replace(MEASURED, work_seconds=0.2)]) is None, "too short to tell"
+    busy = [*slow, replace(MEASURED, work_seconds=120.0)]
+    assert measure_slowness(busy) == Slowness(pytest.approx(7.5), pytest.approx(2.0))
+    unsure = estimate_cost("other", {}, **SIZES, known=busy)
+    assert unsure.high / unsure.low > beside.high / beside.low, "a machine that does other things, too"
+    estimates._find_base.cache_clear()
+
+
 def test_nothing_known_means_no_estimate() -> None:
-    assert estimate("gated", {}, n_train=10, n_labels=10, n_features=10) is None
+    assert estimate_cost("gated", {}, n_train=10, n_labels=10, n_features=10) is None
 
 
 def test_shipped_measurements_know_every_method_small_and_large() -> None:
     for method in METHODS.keys() - {"gated"}:  # a method of the tests
-        sizes = [each.n_train for each in references() if each.method == method]
+        sizes = [each.n_train for each in read_references() if each.method == method]
         assert min(sizes, default=0) in range(1, 100), method
         assert max(sizes) > 1000, method
 
@@ -83,17 +126,18 @@ def test_shipped_measurements_know_every_method_small_and_large() -> None:
 def test_estimated_memory_is_what_a_worker_takes(method: str, params: dict, data: str, store: RunStore) -> None:
     run = store.create(method, params, data)
     assert jobs.wait(jobs.launch(run), timeout=280).state == "finished"
-    measured = measurement_of(run)
+    measured = measure_run(run)
     sizes = {"n_train": measured.n_train, "n_labels": measured.n_labels, "n_features": measured.n_features}
-    expected = estimate(method, run.config["params"], **sizes)
+    expected = estimate_cost(method, run.config["params"], **sizes)
     assert measured.memory_mb / 1.5 < expected.memory_mb < 1.5 * measured.memory_mb
 
 
 def test_only_finished_runs_are_measurements(new_run) -> None:
     run = new_run(steps=1)
-    assert measurement_of(run) is None
+    assert measure_run(run) is None
     assert worker.main(run.folder) == 0
-    measured = measurement_of(run)
+    measured = measure_run(run)
     assert (measured.method, measured.n_train, measured.n_labels) == ("gated", 24, 6)
+    assert measured.total_seconds == run.status.work_seconds > measured.seconds, "evaluation is part of the time"
     (run.folder / "config.json").write_text("{")
-    assert measurement_of(run) is None
+    assert measure_run(run) is None

@@ -16,7 +16,7 @@ import pytest
 from xcwork.errors import RunError
 from xcwork.progress import Callback
 from xcwork.runs import Run, jobs, processes, worker
-from xcwork.runs.status import Status, now, read_status, write_status
+from xcwork.runs.status import Status, format_now, read_status, write_status
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def undisturbed(new_run):
     """The metrics of the gated method when nothing gets in its way."""
     run = new_run()
     assert worker.main(run.folder) == 0
-    return run.report().metrics
+    return run.read_report().metrics
 
 
 def test_launch_and_wait(new_run, undisturbed, gate, until):
@@ -65,7 +65,7 @@ def test_launch_and_wait(new_run, undisturbed, gate, until):
     status = jobs.wait(run, [listener])
     assert (status.state, status.attempt) == ("finished", 1)
     assert status.pid != os.getpid()
-    assert run.report().metrics == undisturbed
+    assert run.read_report().metrics == undisturbed
     assert listener.phases[0] == "climbing"
     assert sorted(listener.ended) == sorted(listener.phases)
     told = dict(listener.values)
@@ -91,8 +91,8 @@ def test_killed_in_any_step_it_resumes_to_the_same_metrics(new_run, undisturbed,
         jobs.resume(run)
     status = jobs.wait(run)
     assert (status.state, status.attempt, [past["state"] for past in status.history]) == ("finished", 4, ["lost"] * 3)
-    assert run.report().metrics == undisturbed
-    assert max(event["attempt"] for event in run.events()) == 4
+    assert run.read_report().metrics == undisturbed
+    assert max(event["attempt"] for event in run.read_events()) == 4
 
 
 def test_a_callback_cancels_and_resume_goes_on(new_run, undisturbed, gate, until):
@@ -115,7 +115,7 @@ def test_a_callback_cancels_and_resume_goes_on(new_run, undisturbed, gate, until
     assert jobs.wait(run).state == "cancelled"
     jobs.resume(run)
     assert jobs.wait(run).state == "finished"
-    assert run.report().metrics == undisturbed
+    assert run.read_report().metrics == undisturbed
 
 
 def test_sigterm_is_a_cancel(new_run, gate, until):
@@ -143,7 +143,7 @@ def test_two_workers_never_share_a_run(new_run, gate, until, undisturbed):
     assert read_status(run.folder).pid == before.pid
     (gate / "open").touch()
     assert jobs.wait(run).state == "finished"
-    assert run.report().metrics == undisturbed
+    assert run.read_report().metrics == undisturbed
 
 
 def test_the_queue_keeps_its_order_and_a_killed_holder_blocks_nobody(new_run, store, gate, tmp_path, until):
@@ -173,7 +173,14 @@ def test_the_queue_keeps_its_order_and_a_killed_holder_blocks_nobody(new_run, st
 def as_mine(status: Status) -> Status:
     """The status as if this process were the worker."""
     pid = os.getpid()
-    return replace(status, queued=now(), updated=now(), pid=pid, process=processes.identity(pid), host=processes.host())
+    return replace(
+        status,
+        queued=format_now(),
+        updated=format_now(),
+        pid=pid,
+        process=processes.identify_process(pid),
+        host=processes.get_host_name(),
+    )
 
 
 def test_a_run_launched_earlier_goes_first_even_if_its_worker_is_slower(new_run, until):
@@ -211,7 +218,7 @@ def test_a_worker_that_cannot_start_is_lost_with_its_words_in_the_log(new_run, m
     run = new_run()
     jobs.launch(run)
     until(lambda: run.state == "lost", "the loss to show")
-    assert "a broken installation" in run.log(3)
+    assert "a broken installation" in run.read_log(3)
 
 
 def test_a_damaged_run_is_refused_before_anything_starts(new_run):

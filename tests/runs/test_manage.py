@@ -17,7 +17,7 @@ from xcwork.data.load import load_dataset, locate_options
 from xcwork.errors import DataError, RunError
 from xcwork.runs import Run, RunStore, jobs, manage, worker
 from xcwork.runs.config import write_config
-from xcwork.runs.status import Status, now, read_status, write_status
+from xcwork.runs.status import Status, format_now, read_status, write_status
 
 
 @pytest.fixture
@@ -41,12 +41,12 @@ def table(dataset: Path) -> Path:
 
 def train(store: RunStore, data: str | Path, **options: object) -> Run:
     run = store.create("gated", {"steps": 1}, data, data_options=options, name="first name")
-    assert worker.main(run.folder) == 0, run.log()
+    assert worker.main(run.folder) == 0, run.read_log()
     return run
 
 
 def set_state(run: Run, **changes: object) -> None:
-    write_status(run.folder, replace(read_status(run.folder), updated=now(), **changes))
+    write_status(run.folder, replace(read_status(run.folder), updated=format_now(), **changes))
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -86,8 +86,8 @@ def test_a_run_at_work_is_left_alone(new_run: Callable[..., Run], change: Callab
 
 def test_a_run_that_a_worker_just_took_is_left_alone(new_run: Callable[..., Run]) -> None:
     run = new_run()
-    write_status(run.folder, Status(state="cancelled", updated=now()))
-    with run.lock() as lock:
+    write_status(run.folder, Status(state="cancelled", updated=format_now()))
+    with run.open_lock() as lock:
         assert lock.acquire("a worker")
         with pytest.raises(RunError, match="somebody works on run"):
             manage.delete_run(run)
@@ -114,7 +114,7 @@ def test_a_link_in_a_run_is_deleted_and_not_followed(new_run: Callable[..., Run]
     precious.mkdir()
     (precious / "file").write_text("mine")
     run = new_run()
-    write_status(run.folder, Status(state="cancelled", updated=now()))
+    write_status(run.folder, Status(state="cancelled", updated=format_now()))
     (run.folder / "model").symlink_to(precious)
     manage.delete_run(run)
     assert (precious / "file").read_text() == "mine"
@@ -124,7 +124,7 @@ def test_a_lock_that_is_a_link_is_not_followed(new_run: Callable[..., Run], tmp_
     precious = tmp_path / "precious"
     precious.write_text("mine")
     run = new_run()
-    write_status(run.folder, Status(state="cancelled", updated=now()))
+    write_status(run.folder, Status(state="cancelled", updated=format_now()))
     (run.folder / "lock").symlink_to(precious)
     with pytest.raises(OSError, match="symbolic links"):
         manage.delete_run(run)
@@ -135,7 +135,7 @@ def test_a_renamed_run_keeps_its_id_and_its_notes(store: RunStore, dataset: Path
     run = train(store, dataset)
     run.write_notes("before\n# first name\nremarks\n# another heading\n")
     manage.rename_run(run, "  second\nname ")
-    assert run.notes() == "before\n# second name\nremarks\n# another heading\n"
+    assert run.read_notes() == "before\n# second name\nremarks\n# another heading\n"
     assert (store.open(run.id).name, store.list()[0].id) == ("second name", run.id)
     card = (run.folder / "model" / "README.md").read_text()
     assert "# second name" in card
@@ -144,7 +144,7 @@ def test_a_renamed_run_keeps_its_id_and_its_notes(store: RunStore, dataset: Path
 
 def test_a_run_without_notes_gets_a_name_and_never_an_empty_one(new_run: Callable[..., Run]) -> None:
     run = new_run()
-    write_status(run.folder, Status(state="cancelled", updated=now()))
+    write_status(run.folder, Status(state="cancelled", updated=format_now()))
     manage.rename_run(run, "mine")
     assert run.name == "mine"
     with pytest.raises(RunError, match="empty name"):
@@ -159,12 +159,12 @@ def test_a_deleted_dataset_leaves_nothing_and_its_runs_stay_readable(
     load_dataset(table, test_share=0.5)
     cache = dataset.parent / ".cache"
     assert len([entry for entry in cache.iterdir() if entry.name.startswith("pets")]) == 2
-    report = run.report().metrics
+    report = run.read_report().metrics
     assert [each.id for each in manage.delete_dataset("pets.v2.csv", store)] == [run.id]
     assert sorted(entry.name for entry in dataset.parent.iterdir()) == [".cache", "topics"]
     assert not [entry for entry in cache.iterdir() if not entry.name.startswith("topics")]
-    assert store.open(run.id).report().metrics == report
-    assert run.model() is not None
+    assert store.open(run.id).read_report().metrics == report
+    assert run.load_model() is not None
     assert read_run_data(other).name == "topics"
 
 

@@ -13,7 +13,7 @@ DATA = "synthetic:n_documents=400,n_labels=150,seed=3"
 
 
 def answers(run: Run) -> tuple:
-    return run.report().metrics, run.report().unseen, run.topk().ids.tolist()
+    return run.read_report().metrics, run.read_report().unseen, run.read_topk().ids.tolist()
 
 
 @pytest.mark.parametrize("method", ["popularity", "tfidf"])
@@ -21,10 +21,10 @@ def test_a_baseline_trains_from_end_to_end(store, method):
     run = store.create(method, {}, DATA)
     assert worker.main(run.folder) == 0, run.status
     assert run.config["dataset"]["n_labels"] == 150
-    assert 0 < run.report().metrics["P@1"] <= 100
-    model = run.model()
-    assert len(model.predict("t0_w1 t0_w2", 3).row(0)) == 3
-    assert "Traceback" not in run.log()
+    assert 0 < run.read_report().metrics["P@1"] <= 100
+    model = run.load_model()
+    assert len(model.predict("t0_w1 t0_w2", 3).get_row(0)) == 3
+    assert "Traceback" not in run.read_log()
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from xcwork.runs import processes
 from xcwork.runs import reporter as reporter_module
 from xcwork.runs import status as status_module
 from xcwork.runs.locks import FileLock
-from xcwork.runs.status import Status, now, observe, read_status, write_status
+from xcwork.runs.status import Status, format_now, observe_status, read_status, write_status
 
 LONG_AGO = (datetime.now(UTC) - timedelta(minutes=5)).isoformat()
 
@@ -29,10 +29,10 @@ def running() -> Status:
     return Status(
         state="running",
         phase="climbing",
-        updated=now(),
+        updated=format_now(),
         pid=pid,
-        process=processes.identity(pid),
-        host=processes.host(),
+        process=processes.identify_process(pid),
+        host=processes.get_host_name(),
     )
 
 
@@ -48,7 +48,7 @@ def sleeper():
 
 def observed(folder, status: Status) -> str:
     write_status(folder, status)
-    return observe(folder).state
+    return observe_status(folder).state
 
 
 @pytest.mark.parametrize("name", ["peak_memory_mb", "model_bytes", "predict_ms_per_document", "step"])
@@ -70,16 +70,16 @@ def test_a_living_worker_runs_whatever_its_heartbeat_says(tmp_path, running):
 
 
 def test_a_dead_worker_is_lost_at_once(tmp_path, running, sleeper):
-    alive = replace(running, pid=sleeper.pid, process=processes.identity(sleeper.pid))
+    alive = replace(running, pid=sleeper.pid, process=processes.identify_process(sleeper.pid))
     assert observed(tmp_path, alive) == "running"
     sleeper.kill()
     sleeper.wait()
     assert observed(tmp_path, alive) == "lost"
-    assert "while climbing" in observe(tmp_path).message
+    assert "while climbing" in observe_status(tmp_path).message
 
 
 def test_a_zombie_is_dead(tmp_path, running, sleeper, until):
-    status = replace(running, pid=sleeper.pid, process=processes.identity(sleeper.pid))
+    status = replace(running, pid=sleeper.pid, process=processes.identify_process(sleeper.pid))
     os.kill(sleeper.pid, signal.SIGKILL)  # and nobody collects the exit code
     until(lambda: observed(tmp_path, status) == "lost", "the zombie to be recognised")
     assert sleeper.returncode is None
@@ -93,18 +93,18 @@ def test_setting_the_clock_makes_no_other_process(running, monkeypatch):
     boot, created = psutil.boot_time, psutil.Process.create_time
     monkeypatch.setattr(psutil, "boot_time", lambda: boot() + 3600)
     monkeypatch.setattr(psutil.Process, "create_time", lambda process: created(process) + 3600)
-    assert processes.identity(running.pid) == running.process
+    assert processes.identify_process(running.pid) == running.process
 
 
 def test_another_machine_is_judged_by_its_heartbeat(tmp_path, running):
     there = replace(running, host="elsewhere", pid=1)
     assert observed(tmp_path, there) == "running"
     assert observed(tmp_path, replace(there, updated=LONG_AGO)) == "lost"
-    assert "elsewhere" in observe(tmp_path).message
+    assert "elsewhere" in observe_status(tmp_path).message
 
 
 def test_a_queued_run_without_a_worker_is_lost_after_a_while(tmp_path):
-    assert observed(tmp_path, Status(updated=now())) == "queued"
+    assert observed(tmp_path, Status(updated=format_now())) == "queued"
     assert observed(tmp_path, Status(updated=LONG_AGO)) == "lost"
     assert observed(tmp_path, Status(updated="yesterday")) == "lost"
 
@@ -128,8 +128,8 @@ def test_finishing_while_somebody_looks_is_not_a_loss(tmp_path, running, monkeyp
         write_status(tmp_path, replace(running, state="finished"))
         return False
 
-    monkeypatch.setattr(status_module.processes, "alive", ends_now)
-    assert observe(tmp_path).state == "finished"
+    monkeypatch.setattr(status_module.processes, "is_alive", ends_now)
+    assert observe_status(tmp_path).state == "finished"
 
 
 def test_where_the_system_refuses_the_heartbeat_decides(tmp_path, running, monkeypatch):
@@ -143,7 +143,7 @@ def test_where_the_system_refuses_the_heartbeat_decides(tmp_path, running, monke
 
 def test_the_next_attempt_keeps_the_past(running):
     ended = replace(running, state="failed", message="no luck", attempt=2, train_seconds=5.0, device="cpu")
-    following = ended.next_attempt()
+    following = ended.make_next_attempt()
     assert (following.state, following.attempt, following.train_seconds, following.pid) == ("queued", 3, 5.0, None)
     assert [(past["attempt"], past["state"], past["message"]) for past in following.history] == [
         (2, "failed", "no luck")
@@ -154,11 +154,11 @@ def test_a_lock_has_one_holder_and_dies_with_it(tmp_path, until):
     mine, other = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
     assert mine.acquire("me")
     assert not other.acquire("other")
-    assert other.holder() == "me"
+    assert other.read_holder() == "me"
     mine.release()
     code = "import sys; from xcwork.runs.locks import FileLock as L; l = L(sys.argv[1]); l.acquire('it'); input()"
     with subprocess.Popen([sys.executable, "-c", code, str(mine.path)], stdin=subprocess.PIPE) as holder:
-        until(lambda: mine.holder() == "it", "the other process to take the lock")
+        until(lambda: mine.read_holder() == "it", "the other process to take the lock")
         assert not mine.acquire("me")
         holder.kill()
         holder.wait()
@@ -190,7 +190,7 @@ def test_the_first_phase_after_a_written_status_is_written_too(tmp_path, monkeyp
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not tell")
 def test_peak_memory_does_not_count_the_process_that_started_this_one():
     ballast = b"x" * 700_000_000
-    asked = "from xcwork.runs.reporter import peak_memory_mb; print(peak_memory_mb())"
+    asked = "from xcwork.runs.reporter import measure_peak_memory_mb; print(measure_peak_memory_mb())"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     del ballast
     assert 10 < float(done.stdout) < 500

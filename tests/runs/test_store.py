@@ -25,7 +25,21 @@ def test_a_new_run_is_complete_and_queued(store, corpus):
     assert (config["schema"], config["seed"], config["device"]) == (1, 0, "cpu")
     assert {"python", "xcwork", "numpy", "torch"} <= set(config["versions"])
     assert (run.state, run.name, run.home) == ("queued", "two lines", store.home)
-    assert sorted(path.name for path in run.folder.iterdir()) == ["config.json", "notes.md", "status.json"]
+    files = ["config.json", "identity.json", "notes.md", "status.json"]
+    assert sorted(path.name for path in run.folder.iterdir()) == files
+
+
+def test_the_preset_is_stored_with_the_run(store, corpus):
+    run = store.create("eagle", {"seed": 3}, corpus, preset="paper")
+    assert (run.config["preset"], run.to_dict()["preset"]) == ("paper", "paper")
+    assert (run.config["params"]["assign"], run.config["params"]["seed"]) == ("one", 3)
+
+
+def test_the_preset_of_given_parameters_is_found(store, corpus):
+    paper = {"careful": False, "assign": "one", "centre": False}
+    assert store.create("eagle", None, corpus).config["preset"] == "default"
+    assert store.create("eagle", paper, corpus).config["preset"] == "paper"
+    assert store.create("eagle", {"steps": 3}, corpus).config["preset"] == ""
 
 
 def test_a_relative_path_means_the_same_from_every_folder(store, corpus, monkeypatch):
@@ -72,13 +86,13 @@ def test_ids_are_unique_and_sort_by_age(store, corpus):
 
 def test_an_id_that_is_taken_is_not_shared(store, corpus, monkeypatch):
     wanted = iter(["one", "one", "two"])
-    monkeypatch.setattr(store_module, "make_id", lambda method: next(wanted))
+    monkeypatch.setattr(store_module, "make_run_id", lambda method: next(wanted))
     assert [store.create("gated", {}, corpus).id for _ in range(2)] == ["one", "two"]
 
 
 def test_open_takes_an_id_a_prefix_or_last(store, corpus, monkeypatch):
     wanted = iter(["alpha-1", "alpha-12", "beta-1"])
-    monkeypatch.setattr(store_module, "make_id", lambda method: next(wanted))
+    monkeypatch.setattr(store_module, "make_run_id", lambda method: next(wanted))
     with pytest.raises(RunError, match="no runs below"):
         store.open("last")
     for _ in range(3):
@@ -159,44 +173,44 @@ def test_a_damaged_config_is_one_sentence_and_the_list_still_works(store, corpus
 
 def test_results_that_do_not_exist_yet_are_announced(store, corpus):
     run = store.create("gated", {}, corpus)
-    for result in (run.model, run.report, run.topk):
+    for result in (run.load_model, run.read_report, run.read_topk):
         with pytest.raises(RunError, match=r"is queued and has no (trained model|evaluation) yet"):
             result()
-    assert (run.events(), run.log(), run.log(5), run.notes(), run.name) == ([], "", "", "", run.id)
+    assert (run.read_events(), run.read_log(), run.read_log(5), run.read_notes(), run.name) == ([], "", "", "", run.id)
 
 
 def test_log_gives_the_last_lines(store, corpus):
     run = store.create("gated", {}, corpus)
     (run.folder / "log.txt").write_text("".join(f"line {i}\n" for i in range(20_000)))
-    assert run.log(2) == "line 19998\nline 19999"
-    assert run.log().count("\n") == 20_000
+    assert run.read_log(2) == "line 19998\nline 19999"
+    assert run.read_log().count("\n") == 20_000
 
 
 @given(cut=st.integers(0, 200), more=st.booleans())
 def test_a_torn_line_costs_one_event_at_most(tmp_path_factory, cut, more):
     path = tmp_path_factory.mktemp("events") / "metrics.jsonl"
     for step in range(5):
-        events.append(path, {"step": step, "loss": float("nan"), "phase": "é"})
+        events.append_event(path, {"step": step, "loss": float("nan"), "phase": "é"})
     whole = path.read_bytes()
     path.write_bytes(whole[:cut])
     complete = whole[:cut].count(b"\n")
-    assert [event["step"] for event in events.read(path)] == list(range(complete))
-    events.append(path, {"step": 99})
+    assert [event["step"] for event in events.read_events(path)] == list(range(complete))
+    events.append_event(path, {"step": 99})
     # A line that was torn exactly before its newline is whole again.
     survived = complete + (whole[:cut] != b"" and whole[cut : cut + 1] == b"\n")
-    assert [event["step"] for event in events.read(path)] == [*range(survived), 99]
+    assert [event["step"] for event in events.read_events(path)] == [*range(survived), 99]
 
 
 def test_lines_that_are_not_events_are_left_out(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(b'{"step": 1}\n\n[1]\n"x"\n{"step": \xff}\n{"step": 2}\n{"st')
-    assert events.read(path) == [{"step": 1}, {"step": 2}]
+    assert events.read_events(path) == [{"step": 1}, {"step": 2}]
 
 
 def test_tail_gives_only_what_is_new(tmp_path):
     tail = events.Tail(tmp_path / "metrics.jsonl")
     assert tail.read() == []
-    events.append(tail.path, {"step": 1})
+    events.append_event(tail.path, {"step": 1})
     assert tail.read() == [{"step": 1}]
     with tail.path.open("a") as file:
         file.write('{"step"')

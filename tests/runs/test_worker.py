@@ -33,10 +33,12 @@ def test_a_finished_run_has_everything(new_run, corpus, store):
     assert status.model_bytes == stored
     assert {path.name for path in run.folder.iterdir()} == {
         "config.json",
+        "identity.json",
         "status.json",
         "metrics.jsonl",
         "log.txt",
         "lock",
+        "map",
         "model",
         "eval",
     }
@@ -55,11 +57,11 @@ def test_a_finished_run_has_everything(new_run, corpus, store):
     data = load_dataset(corpus, home=store.home)
     assert run.config["dataset"]["fingerprint"] == data.fingerprint
     direct = evaluate(registry.create("gated").fit(data.train), data)
-    assert run.report().metrics == direct.metrics
-    assert np.array_equal(run.topk().ids, direct.topk.ids)
+    assert run.read_report().metrics == direct.metrics
+    assert np.array_equal(run.read_topk().ids, direct.topk.ids)
     assert run.to_dict()["metrics"] == direct.metrics
-    assert np.array_equal(run.model().predict(data.test, 3).ids, direct.topk.ids[:, :3])
-    assert [event["loss"] > 0 for event in run.events() if event["phase"] == "climbing"] == [True] * 4
+    assert np.array_equal(run.load_model().predict(data.test, 3).ids, direct.topk.ids[:, :3])
+    assert [event["loss"] > 0 for event in run.read_events() if event["phase"] == "climbing"] == [True] * 4
 
 
 def test_nothing_in_a_run_is_a_pickle(new_run):
@@ -88,8 +90,8 @@ def test_an_error_becomes_a_sentence_and_the_traceback_stays_in_the_log(new_run,
     assert worker.main(run.folder) == 2
     assert run.state == "failed"
     assert run.status.message.startswith(sentence)
-    assert "Traceback" in run.log()
-    assert run.status.details == run.log(20)
+    assert "Traceback" in run.read_log()
+    assert run.status.details == run.read_log(20)
 
 
 def test_an_error_of_the_data_is_told_as_it_is(store, corpus, tmp_path):
@@ -100,7 +102,7 @@ def test_an_error_of_the_data_is_told_as_it_is(store, corpus, tmp_path):
         load_dataset(data, home=store.home)
     assert worker.main(run.folder) == 2
     assert run.status.message == str(told.value)
-    assert "Traceback" not in run.log()
+    assert "Traceback" not in run.read_log()
 
 
 def test_what_is_over_is_refused(new_run, capsys):
@@ -125,10 +127,10 @@ def test_cancelled_before_it_began_then_resumed(new_run):
     assert worker.main(run.folder) == 0
     assert (run.state, (run.folder / "model").exists()) == ("cancelled", False)
     (run.folder / "cancel").unlink()
-    write_status(run.folder, run.next_attempt(run.status))
+    write_status(run.folder, run.make_next_attempt(run.status))
     assert worker.main(run.folder) == 0
     assert (run.state, run.status.attempt) == ("finished", 2)
-    assert run.report().metrics == undisturbed.report().metrics
+    assert run.read_report().metrics == undisturbed.read_report().metrics
 
 
 def lose(run, **changes) -> None:
@@ -139,24 +141,24 @@ def lose(run, **changes) -> None:
 def test_a_complete_model_is_not_trained_again(new_run, monkeypatch):
     run = new_run()
     worker.main(run.folder)
-    metrics, seconds = run.report().metrics, run.status.train_seconds
+    metrics, seconds = run.read_report().metrics, run.status.train_seconds
     lose(run)
-    monkeypatch.setattr(registry.method_class("gated"), "_fit", None)
+    monkeypatch.setattr(registry.find_method_class("gated"), "_fit", None)
     assert worker.main(run.folder) == 0
     assert (run.state, run.status.attempt, run.status.train_seconds) == ("finished", 2, seconds)
-    assert run.report().metrics == metrics
+    assert run.read_report().metrics == metrics
     assert [past["state"] for past in run.status.history] == ["lost"]
 
 
 def test_a_damaged_model_is_trained_again(new_run):
     run = new_run()
     worker.main(run.folder)
-    metrics = run.report().metrics
+    metrics = run.read_report().metrics
     lose(run)
     (run.folder / "model/arrays.safetensors").write_bytes(b"\0" * 100)
     assert worker.main(run.folder) == 0
-    assert run.report().metrics == metrics
-    assert "training starts again" in run.log()
+    assert run.read_report().metrics == metrics
+    assert "training starts again" in run.read_log()
 
 
 def test_a_run_that_recorded_the_first_kind_of_fingerprint_is_resumed(new_run, corpus, store):
@@ -164,10 +166,10 @@ def test_a_run_that_recorded_the_first_kind_of_fingerprint_is_resumed(new_run, c
     worker.main(run.folder)
     recorded = compute_first_fingerprint(load_dataset(corpus, home=store.home))
     run.complete_config(dataset=run.config["dataset"] | {"fingerprint": recorded})
-    write_status(run.folder, run.next_attempt(run.status))
+    write_status(run.folder, run.make_next_attempt(run.status))
     assert worker.main(run.folder) == 0
     run.complete_config(dataset=run.config["dataset"] | {"fingerprint": "0123456789abcdef"})
-    write_status(run.folder, run.next_attempt(run.status))
+    write_status(run.folder, run.make_next_attempt(run.status))
     assert worker.main(run.folder) == 2
     assert "changed since it started; start a new run" in run.status.message
 

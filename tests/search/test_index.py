@@ -9,7 +9,7 @@ import pytest
 
 from xcwork.core.topk import MISSING
 from xcwork.errors import Cancelled, ConfigError, DataError, XcworkError
-from xcwork.progress import Callback, listening
+from xcwork.progress import Callback, listen
 from xcwork.search import ExactIndex, factory, hnsw, index, load_index, make_index
 from xcwork.search.hnsw import HnswIndex
 
@@ -48,8 +48,8 @@ def test_the_nearest_vectors_are_found(vectors, queries, kind, space):
 
 def test_blocks_of_vectors_and_queries_do_not_matter(vectors, queries, monkeypatch):
     expected = ExactIndex().build(vectors).query(queries, 7)
-    monkeypatch.setattr(index, "VECTORS", 5)
-    monkeypatch.setattr(index, "QUERIES", 3)
+    monkeypatch.setattr(index, "VECTORS_PER_BLOCK", 5)
+    monkeypatch.setattr(index, "QUERIES_PER_BLOCK", 3)
     found = ExactIndex().build(vectors).query(queries, 7)
     np.testing.assert_array_equal(found.ids, expected.ids)
 
@@ -76,7 +76,7 @@ def test_among_restricts_the_ids_exactly(vectors, queries, kind):
 
 
 def test_among_many_ids_walks_the_graph_with_a_filter(vectors, queries, monkeypatch):
-    monkeypatch.setattr(hnsw, "EXACT_BELOW", 10)
+    monkeypatch.setattr(hnsw, "MIN_GRAPH_VECTORS", 10)
     allowed = np.arange(0, 400, 2)
     found = make_index(vectors, "hnsw").query(queries, 5, among=allowed)
     expected = allowed[brute_force(vectors[allowed], queries, 5, "cosine")]
@@ -110,7 +110,7 @@ def test_the_settings_of_a_graph_are_kept(vectors, tmp_path):
     built.measured_recall = 0.5
     built.save(tmp_path / "index")
     loaded = load_index(tmp_path / "index")
-    for setting in (*hnsw.SETTINGS, "measured_recall", "dimension"):
+    for setting in (*hnsw.SETTING_NAMES, "measured_recall", "dimension"):
         assert getattr(loaded, setting) == getattr(built, setting)
     assert json.loads((tmp_path / "index" / "index.json").read_text())["ef"] == 44
 
@@ -121,22 +121,22 @@ def test_one_seed_gives_one_graph(vectors, queries):
 
 
 def test_recall_counts_the_true_neighbours_that_are_found(vectors, queries, monkeypatch):
-    assert ExactIndex().build(vectors).recall(queries) == 1.0
+    assert ExactIndex().build(vectors).measure_recall(queries) == 1.0
     graph = make_index(vectors, "hnsw")
     assert graph.measured_recall > 0.95
-    exact = graph._exact
+    exact = graph._query_exactly
 
     def half(rows, k, among):
         best = exact(rows, k + k, among)
         return type(best)(best.ids[:, ::2], best.scores[:, ::2])
 
     monkeypatch.setattr(graph, "_query", half)  # every second of the true neighbours
-    assert graph.recall(queries, k=10) == pytest.approx(0.5)
+    assert graph.measure_recall(queries, k=10) == pytest.approx(0.5)
 
 
 def test_the_kind_follows_the_number_of_vectors(vectors, monkeypatch):
     assert make_index(vectors).kind == "exact"
-    monkeypatch.setattr(factory, "EXACT_BELOW", 300)
+    monkeypatch.setattr(factory, "MIN_GRAPH_VECTORS", 300)
     assert make_index(vectors).kind == "hnsw"
 
 
@@ -151,7 +151,7 @@ def test_building_reports_and_can_be_stopped(vectors, monkeypatch):
             self.values.update(values)
 
     listener = Listener()
-    with listening([listener]):
+    with listen([listener]):
         make_index(vectors, "hnsw")
         assert listener.values["recall"] > 0.95
         listener.stop = True

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import struct
 import tracemalloc
 import zipfile
@@ -22,7 +24,7 @@ from xcwork.data.readers import safe_files as reader_files
 from xcwork.errors import ConfigError, DataError, RunError, XcworkError
 from xcwork.methods.base import Method
 from xcwork.runs import RunStore, jobs
-from xcwork.runs.config import new_config, write_config
+from xcwork.runs.config import make_config, write_config
 from xcwork.runs.status import Status, write_status
 from xcwork.storage.state import read_state, write_state
 
@@ -48,6 +50,15 @@ def gzip_bomb(megabytes: int, line: bytes) -> bytes:
     """`line` over and over, packed a thousandfold: a repeated gzip member is again a gzip file."""
     member = gzip.compress(line * (MB // len(line)), mtime=0)
     return member * megabytes
+
+
+def bzip2_bomb(megabytes: int, line: bytes) -> bytes:
+    """As `gzip_bomb`; bzip2 packs a megabyte of one line into less than a kilobyte."""
+    return bz2.compress(line * (MB // len(line))) * megabytes
+
+
+def xz_bomb(megabytes: int, line: bytes) -> bytes:
+    return lzma.compress(line * (MB // len(line))) * megabytes
 
 
 def zip_bomb(name: str, megabytes: int, line: bytes) -> bytes:
@@ -133,6 +144,10 @@ def test_a_header_that_claims_gigabytes_is_refused_before_they_are_taken(lie: st
         ("data.txt.gz", gzip_bomb(BOMB, b"9 9 9\n" + LINE)),
         ("data.csv.zip", zip_bomb("data.csv", BOMB, LINE)),
         ("data.arff.gz", gzip_bomb(BOMB, b"%" + LINE)),
+        ("data.arff.bz2", bzip2_bomb(BOMB, b"%" + LINE)),
+        ("data.csv.bz2", bzip2_bomb(BOMB, LINE)),
+        ("data.jsonl.xz", xz_bomb(BOMB, LINE)),
+        ("data.arff.xz", lzma.compress(b"%" * BOMB * MB)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -144,6 +159,28 @@ def test_a_bomb_is_refused_when_it_begins_to_swell(
     with little_memory(BOMB * MB), pytest.raises(DataError):
         load_dataset(tmp_path / name, home=tmp_path / "home")
     assert not (tmp_path / "home" / "data" / ".cache").exists()
+
+
+def test_an_xz_file_does_not_choose_how_much_memory_it_takes(tmp_path: Path) -> None:
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 2**30}]
+    packed = lzma.compress(b"text,labels\nsome words,a\nmore words,b\n", filters=filters)
+    (tmp_path / "data.csv.xz").write_bytes(packed)
+    with pytest.raises(DataError, match=r"data.csv.xz.*takes more than 128 MiB of memory"):
+        load_dataset(tmp_path / "data.csv.xz", home=tmp_path / "home")
+
+
+@pytest.mark.parametrize("compress", [bz2.compress, lzma.compress])
+def test_packed_files_end_to_end(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+    name = "data.csv." + {"bz2": "bz2", "lzma": "xz"}[compress.__module__.lstrip("_")]
+    half = len(samples.CSV) // 2
+    whole = compress(samples.CSV[:half]) + compress(samples.CSV[half:])  # files may be joined
+    (tmp_path / name).write_bytes(whole)
+    dataset = load_dataset(tmp_path / name, home=tmp_path / "home")
+    assert len(dataset.train) + len(dataset.test) == 6
+    for damaged in (whole[:-5], whole[: len(whole) // 3], samples.CSV):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(DataError, match=r"damaged|content is not"):
+            load_dataset(tmp_path / name, home=tmp_path / "home")
 
 
 def test_an_uploaded_bomb_fills_neither_memory_nor_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +287,7 @@ def test_a_run_with_a_link_out_is_never_written_to(
     store = RunStore(tmp_path / "home")
     folder = store.folder / "20260101-000000-abcd-popularity"
     folder.mkdir(parents=True)
-    write_config(folder, new_config("popularity", {}, "pyseealso", {}))
+    write_config(folder, make_config("popularity", {}, "pyseealso", {}))
     write_status(folder, Status(state="cancelled"))
     target = tmp_path / "precious"
     if file in ("model", "eval"):

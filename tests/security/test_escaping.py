@@ -19,9 +19,9 @@ from xcwork_app import widgets
 
 from tests.support.paths import ROOT
 from xcwork.cli import app as command_line
-from xcwork.export.tables import safe_csv, to_latex, to_markdown
+from xcwork.export.tables import render_csv, to_latex, to_markdown
 from xcwork.runs import Run, RunStore, worker
-from xcwork.viz.run_report import render
+from xcwork.viz.run_report import render_report
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = (
@@ -56,7 +56,7 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_spreadsheet_runs_nothing(text: str) -> None:
-    made = safe_csv(pd.DataFrame({"label": [text], text: [1]}))
+    made = render_csv(pd.DataFrame({"label": [text], text: [1]}))
     for row in csv.reader(io.StringIO(made, newline="")):
         assert not any(
             cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n", *"\uff1d\uff0b\uff0d\uff20")) for cell in row
@@ -88,7 +88,7 @@ def test_a_latex_table_holds_no_command(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_plain_text_is_nothing_but_text_in_markdown(text: str) -> None:
-    shown = widgets.plain(text)
+    shown = widgets.escape_text(text)
     assert not re.search(r"(?<!\\)[\[\]()<>`*_$:!]", shown.replace("\\\\", ""))
 
 
@@ -103,7 +103,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XCWORK_HOME", str(folder))
         made = RunStore(folder).create("nearest_documents", {}, folder / "data" / "hostile.csv", name=f"run {SCRIPT}")
-        assert worker.main(made.folder) == 0, made.log()
+        assert worker.main(made.folder) == 0, made.read_log()
         st.cache_data.clear()
         st.cache_resource.clear()
         yield folder
@@ -114,7 +114,7 @@ def run_of(home: Path) -> Run:
 
 
 def test_the_report_holds_no_script_of_theirs(home: Path) -> None:
-    page = render([run_of(home)])
+    page = render_report([run_of(home)])
     assert SCRIPT not in page
     assert "onerror=alert" not in re.sub(r"&lt;img[^<]*", "", page)
     assert "default-src 'none'" in page

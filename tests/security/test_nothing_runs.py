@@ -18,10 +18,10 @@ from xcwork.data.load import load_dataset
 from xcwork.errors import XcworkError
 from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.registry import create, method_class
+from xcwork.methods.registry import create, find_method_class
 from xcwork.options import parse_data_options
 from xcwork.runs import RunStore
-from xcwork.runs.config import new_config, write_config
+from xcwork.runs.config import make_config, write_config
 from xcwork.runs.evaluation import read_topk
 from xcwork.runs.status import Status, write_status
 from xcwork.storage.state import read_state, write_state
@@ -150,7 +150,7 @@ def test_a_run_cannot_name_a_function(call: str, planted: Any, tmp_path: Path) -
     folder = store.folder / "20260101-000000-abcd-x"
     folder.mkdir(parents=True)
     touch = f"touch '{planted.marker}'"
-    config = new_config("popularity", {}, "pyseealso", {})
+    config = make_config("popularity", {}, "pyseealso", {})
     write_config(folder, config | {"method": call, "params": {"command": touch}, "data": f"; {touch}"})
     write_status(folder, Status())
     run = store.open("last")
@@ -176,7 +176,7 @@ def test_settings_are_values_not_code(planted: Any) -> None:
         load_dataset(f"synthetic:seed={code}")
     assert parse_data_options([f"encoding={code}"]) == {"encoding": code}
     with pytest.raises(XcworkError):
-        method_class("popularity").parameters()["seed"].parse(code)
+        find_method_class("popularity").parameters()["seed"].parse(code)
     with pytest.raises(XcworkError):
         create("eagle", learner=code).make_learner()
 

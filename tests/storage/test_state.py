@@ -17,7 +17,7 @@ from scipy import sparse
 from xcwork.data import Features, LabelSpace
 from xcwork.errors import XcworkError
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.storage.atomic import new_folder, write_bytes, write_json
+from xcwork.storage.atomic import create_folder, write_bytes, write_json
 from xcwork.storage.state import read_state, write_state
 
 texts = st.text(st.characters(exclude_categories=()), max_size=8)
@@ -210,7 +210,7 @@ def test_a_missing_file_says_that_the_copy_is_incomplete(tmp_path: Path) -> None
 
 def test_a_folder_appears_only_when_it_is_complete(tmp_path: Path) -> None:
     def fail() -> None:
-        with new_folder(tmp_path / "result") as folder:
+        with create_folder(tmp_path / "result") as folder:
             (folder / "half").touch()
             assert not (tmp_path / "result").exists()
             raise RuntimeError("power cut")

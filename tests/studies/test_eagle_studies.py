@@ -58,7 +58,7 @@ def planted() -> Dataset:
 
 def test_the_variants_are_ordered_as_in_the_paper(planted: Dataset):
     grouped = draw_random_groups(planted.train, 6, seed=0)
-    frame = study.compare(planted, grouped).set_index("method")
+    frame = study.compare_variants(planted, grouped).set_index("method")
     assert list(frame.index) == ["oracle", "baseline", "EAGLE-0", "EAGLE", "EAGLE, centred"]
     p1 = frame["P@1"]
     assert p1["oracle"] >= p1["EAGLE"] > p1["baseline"]
@@ -69,7 +69,7 @@ def test_the_variants_are_ordered_as_in_the_paper(planted: Dataset):
 
 @pytest.mark.slow
 def test_precision_is_lost_with_the_size_of_the_groups(planted: Dataset):
-    frame = study.precision_loss(planted, sizes=(1, 8), depths=(10,), noises=(0.0,), depth=3)
+    frame = study.measure_precision_loss(planted, sizes=(1, 8), depths=(10,), noises=(0.0,), depth=3)
     assert frame[["factor", "value"]].drop_duplicates().values.tolist() == [
         ["group size", 1],
         ["group size", 8],
@@ -81,7 +81,7 @@ def test_precision_is_lost_with_the_size_of_the_groups(planted: Dataset):
         assert loss["group size", 1, method] == pytest.approx(0.0, abs=1e-9)
         assert loss["depth", 10, method] == pytest.approx(0.0, abs=1e-9)  # by then every document is alone
         assert loss["group size", 8, method] > 0
-    assert study.precision_loss(planted).empty
+    assert study.measure_precision_loss(planted).empty
 
 
 def stripes(times: int = 100) -> Dataset:
@@ -95,7 +95,7 @@ def stripes(times: int = 100) -> Dataset:
 
 
 def test_label_embeddings_of_images_show_the_label():
-    found = study.label_images(stripes(), group_size=3)
+    found = study.make_label_images(stripes(), group_size=3)
     assert set(found) == {"truth", "0 steps", "20 steps"}
     for images in found.values():
         assert images.shape == (4, 4, 5)
@@ -106,4 +106,4 @@ def test_label_embeddings_of_images_show_the_label():
 
 def test_only_images_can_be_drawn(planted: Dataset):
     with pytest.raises(DataError, match="only embeddings of images can be drawn"):
-        study.label_images(planted)
+        study.make_label_images(planted)

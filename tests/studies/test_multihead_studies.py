@@ -15,13 +15,13 @@ from xcwork.methods.multihead.codes import compute_confusion_degree
 from xcwork.studies import low_rank
 from xcwork.studies.multihead import (
     add_ratios,
-    head_accuracies,
-    head_lengths,
-    label_orders,
+    compare_head_lengths,
+    compare_label_orders,
+    draw_random_split,
     measure_costs,
-    random_split,
+    measure_head_accuracies,
+    measure_tail_trimming,
     tabulate_gap,
-    tail_trimming,
     trim_tail,
 )
 
@@ -43,7 +43,7 @@ def themes(n_labels: int = 12, per_label: int = 8) -> Split:
 
 
 def test_every_order_width_and_seed_is_a_row():
-    frame = label_orders(themes(), themes(), widths=(4, 16), seeds=(0, 1), **QUICK)
+    frame = compare_label_orders(themes(), themes(), widths=(4, 16), seeds=(0, 1), **QUICK)
     assert len(frame) == 8
     assert set(frame["order"]) == {"cluster", "random"}
     assert frame["P@1"].between(0, 100).all()
@@ -54,7 +54,7 @@ def test_every_order_width_and_seed_is_a_row():
 
 
 def test_head_lengths_come_with_their_confusion_degree():
-    frame = head_lengths(themes(), themes(), ["6,2", "4,3", "3,2,2"], width=16, **QUICK)
+    frame = compare_head_lengths(themes(), themes(), ["6,2", "4,3", "3,2,2"], width=16, **QUICK)
     assert frame["method"].value_counts().to_dict() == {"mhp": 3, "mhc": 3, "mhs": 2}
     row = frame[(frame["method"] == "mhc") & (frame["heads"] == "6,2")].iloc[0]
     assert row["confusion degree"] == pytest.approx(compute_confusion_degree((6, 2)))
@@ -80,14 +80,14 @@ def test_trimming_takes_the_rarest_labels_and_counts_what_is_lost():
 
 
 def test_tail_trimming_is_evaluated_on_all_labels():
-    frame = tail_trimming(themes(), themes(), shares=(0.0, 0.5), width=32, **QUICK | {"min_steps": 60})
+    frame = measure_tail_trimming(themes(), themes(), shares=(0.0, 0.5), width=32, **QUICK | {"min_steps": 60})
     assert frame["positives lost"].tolist() == [0.0, 0.5]
     assert frame["P@1"][0] > 95
     assert 40 < frame["P@1"][1] <= 50  # labels that were trimmed cannot be found
 
 
 def test_heads_are_right_more_often_than_all_together():
-    frame = head_accuracies(themes(), themes(), heads="4,3", width=16, **QUICK)
+    frame = measure_head_accuracies(themes(), themes(), heads="4,3", width=16, **QUICK)
     assert frame["head"].tolist() == ["head 1", "head 2", "together", "product"] * 2
     shares = frame.set_index(["part", "head"])["accuracy"]
     assert shares["test", "together"] <= min(shares["test", "head 1"], shares["test", "head 2"])
@@ -100,31 +100,31 @@ def test_costs_count_parameters_and_compare_with_flat():
     assert sizes[200, "flat"] == sizes[200, "mhs"] == 200 * 9
     assert sizes[200, "mhp"] == (15 + 14) * 9
     assert (frame.loc[frame["method"] == "flat", ["train ×", "predict ×"]] == 1).all().all()
-    assert (frame[["train ms a step", "predict ms a document"]] > 0).all().all()
+    assert (frame[["train ms per step", "predict ms per document"]] > 0).all().all()
 
 
 def test_ratios_divide_by_the_flat_row_of_the_same_size():
     rows = measure_costs((50,), ("flat", "mhp"), width=4, batch_size=8, steps=2, documents=8).assign(
-        **{"train ms a step": [30.0, 3.0]}
+        **{"train ms per step": [30.0, 3.0]}
     )
     assert add_ratios(rows)["train ×"].tolist() == [1.0, 10.0]
 
 
 def test_random_documents_have_one_label_each():
-    split = random_split(20, 1000, n_features=50, terms=5)
+    split = draw_random_split(20, 1000, n_features=50, terms=5)
     assert np.diff(split.Y.indptr).tolist() == [1] * 20
     assert split.X.shape == (20, 50)
 
 
 def test_the_explicit_low_rank_solution_is_always_right():
-    points = low_rank.gaussian_points(100)
-    logits = low_rank.parabola_logits(points, np.random.default_rng(1).standard_normal(100))
+    points = low_rank.draw_gaussian_points(100)
+    logits = low_rank.make_parabola_logits(points, np.random.default_rng(1).standard_normal(100))
     assert (logits.argmax(1) == np.arange(100)).all()
     assert np.linalg.matrix_rank(logits) == 2  # one unit and a bias
 
 
 def test_cross_entropy_separates_where_the_squared_error_cannot():
-    frame = low_rank.low_rank_curves(low_rank.gaussian_points(30), epochs=2000, every=2000)
+    frame = low_rank.compute_low_rank_curves(low_rank.draw_gaussian_points(30), epochs=2000, every=2000)
     last = frame[frame["epoch"] == 2000].set_index("loss")
     assert last.loc["cross-entropy", "accuracy"] > 90  # all but a point or two; which ones depends on the processor
     assert last.loc["squared error", "accuracy"] < 40
@@ -135,10 +135,10 @@ def test_quadrants_are_separable_but_not_on_a_line():
     points, classes = low_rank.make_quadrants(400)
     signs = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
     assert ((points @ signs.T).argmax(1) == classes).mean() == 1.0
-    best = low_rank.best_on_a_line(points, classes, directions=60)
+    best = low_rank.find_best_on_a_line(points, classes, directions=60)
     assert 0.6 < best < 0.75
 
 
 def test_classes_in_a_row_are_separable_on_a_line():
     points = np.column_stack([np.linspace(0, 1, 40), np.zeros(40)])
-    assert low_rank.best_on_a_line(points, np.repeat([2, 0, 1], [10, 20, 10]), directions=4) == 1.0
+    assert low_rank.find_best_on_a_line(points, np.repeat([2, 0, 1], [10, 20, 10]), directions=4) == 1.0

@@ -9,7 +9,7 @@ import pytest
 
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import DataError
-from xcwork.studies.regret import regret_curve
+from xcwork.studies.regret import compute_regret_curve
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def data():
 
 
 def test_the_regret_stays_within_the_bound_and_grows_with_epsilon(data) -> None:
-    frame = regret_curve(data, (0.0, 0.01, 0.1, 0.5))
+    frame = compute_regret_curve(data, (0.0, 0.01, 0.1, 0.5))
     assert (frame["broken"] == 0).all()
     assert (frame["mean_regret"] <= frame["mean_bound"] + 1e-9).all()
     assert frame["mean_regret"].iloc[0] == 0
@@ -27,13 +27,13 @@ def test_the_regret_stays_within_the_bound_and_grows_with_epsilon(data) -> None:
 
 
 def test_without_any_weight_the_first_label_is_arbitrary_and_the_bound_still_holds(data) -> None:
-    frame = regret_curve(data, (1.1,), most=10)
+    frame = compute_regret_curve(data, (1.1,), most=10)
     assert frame["kept"].iloc[0] == 0
     assert 0 < frame["mean_regret"].iloc[0] <= frame["mean_bound"].iloc[0]
 
 
 def test_the_same_seed_looks_at_the_same_documents(data) -> None:
-    a, b = (regret_curve(data, (0.1,), most=20, seed=3) for _ in range(2))
+    a, b = (compute_regret_curve(data, (0.1,), most=20, seed=3) for _ in range(2))
     np.testing.assert_array_equal(a.to_numpy(), b.to_numpy())
 
 
@@ -41,4 +41,4 @@ def test_labels_without_text_are_refused(data) -> None:
     bare = replace(data.labels, Z=None)
     mute = replace(data, train=replace(data.train, labels=bare), test=replace(data.test, labels=bare))
     with pytest.raises(DataError, match="no text"):
-        regret_curve(mute)
+        compute_regret_curve(mute)

@@ -10,7 +10,7 @@ from xcwork.progress import Callback
 
 MULTI_HEAD = {"epochs": 3, "min_steps": 0}
 SHORT: dict[str, dict[str, Any]] = {
-    "deep_miml": {"epochs": 3},
+    "deep_miml": {"epochs": 3, "min_steps": 0},
     "flat": MULTI_HEAD,
     "mhc": MULTI_HEAD,
     "mhp": MULTI_HEAD,
@@ -21,7 +21,7 @@ SHORT: dict[str, dict[str, Any]] = {
 # The same, shorter still and with smaller networks: for many trainings of which only the shape of the result matters.
 NARROW = {"epochs": 1, "min_steps": 0, "width": 8}
 BRIEF: dict[str, dict[str, Any]] = {
-    "deep_miml": {"epochs": 1, "width": 8},
+    "deep_miml": {"epochs": 1, "min_steps": 0, "width": 8},
     "flat": NARROW,
     "mhc": NARROW | {"label_dimension": 8},
     "mhp": NARROW,

@@ -26,7 +26,7 @@ def end_workers(home: Path) -> None:
     """Kill every worker process of the runs in `home`."""
     for run in RunStore(home).list():
         status = read_status(run.folder)
-        if status.pid is None or status.pid == os.getpid() or not processes.alive(status.pid, status.process):
+        if status.pid is None or status.pid == os.getpid() or not processes.is_alive(status.pid, status.process):
             continue
         os.kill(status.pid, signal.SIGKILL)
         with suppress(ChildProcessError):  # somebody else's child

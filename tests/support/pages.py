@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 from streamlit.testing.v1 import AppTest
@@ -29,3 +31,23 @@ def choose_row(page: AppTest, key: str, row: int) -> AppTest:
     page.run()
     assert not page.exception
     return page
+
+
+def read_component(page: AppTest, key: str) -> dict[str, Any]:
+    """What the component with this key was given to show."""
+    return json.loads(_find_component(page, key).proto.json)
+
+
+def send_event(page: AppTest, key: str, value: object, event: str = "chosen") -> AppTest:
+    """Let the component with this key say that something was chosen, as a browser would."""
+    states = page._tree.get_widget_states()
+    said = states.widgets.add()
+    said.id = f"$$STREAMLIT_INTERNAL_KEY_{_find_component(page, key).proto.id}__events"
+    said.json_trigger_value = json.dumps([{"event": event, "value": value}])
+    page._run(states)
+    assert not page.exception
+    return page
+
+
+def _find_component(page: AppTest, key: str) -> Any:
+    return next(each for each in page.get("bidi_component") if each.proto.id.endswith(f"-{key}"))

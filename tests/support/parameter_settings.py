@@ -6,15 +6,15 @@ and a few combinations of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tests.support.brief_training import BRIEF
 from xcwork.compute import device
 from xcwork.errors import ConfigError
 from xcwork.methods.params import Parameter
-from xcwork.methods.presets import DEFAULT_PRESET, list_presets
-from xcwork.methods.registry import METHODS, method_class
+from xcwork.methods.presets import list_preset_names
+from xcwork.methods.registry import METHODS, find_method_class
 from xcwork.methods.siamesexml.method import make_supplement_variant
 
 FOLDER = "{folder}"  # of the files that settings name: word vectors and a sentence encoder
@@ -85,14 +85,21 @@ class Setting(NamedTuple):
 def every_setting() -> Iterator[Setting]:
     """One parameter changed at a time, then presets and combinations."""
     for method in sorted(METHODS):
-        declared = method_class(method).parameters()
+        declared = find_method_class(method).parameters()
         for name, parameter in declared.items():
             for value in TEXTS.get((method, name), ()) or other_values(parameter):
                 yield Setting(method, needed_with(method, name, value) | {name: value}, name)
-        named = [params for name, params in list_presets(method).items() if name != DEFAULT_PRESET]
-        for params in (*named, *COMBINATIONS.get(method, ())):
+        for name in list_preset_names(method)[1:]:
+            yield Setting(method, make_brief(method, find_method_class(method).find_preset(name).params), "")
+        for params in COMBINATIONS.get(method, ()):
             changes = {name: value for name, value in params.items() if value != declared[name].default}
             yield Setting(method, changes, "")
+
+
+def make_brief(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a preset, but no larger network and no longer training than tests have time for."""
+    brief = BRIEF.get(method, {})
+    return {name: min(value, brief[name]) if name in brief else value for name, value in params.items()}
 
 
 def needed_with(method: str, name: str, value: Any) -> dict[str, Any]:
@@ -125,7 +132,7 @@ def other_values(parameter: Parameter) -> list[Any]:
 def is_present(name: str) -> bool:
     """Tell whether this machine has the device."""
     try:
-        device.resolve(name)
+        device.resolve_device(name)
     except ConfigError:
         return False
     return True

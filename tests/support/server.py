@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.paths import ROOT
+
 PATIENCE = 300  # seconds for a first start on a busy machine
 
 
@@ -54,11 +56,30 @@ def serving(
     interpreter_options: Sequence[str] = (),
 ) -> Iterator[Server]:
     """Run `xcwork app` over the folder `home`, stopped at the end."""
+    command = [sys.executable, *interpreter_options, "-m", "xcwork", "app", "--home", str(home), "--port"]
+    with serving_command(command, environment, log, cwd=cwd) as server:
+        yield server
+
+
+@contextmanager
+def serving_script(script: Path, log: Path | None = None) -> Iterator[Server]:
+    """Run one Streamlit script with the dashboard's configuration, stopped at the end."""
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port"]
+    with serving_command(command, None, log, cwd=ROOT / "app") as server:
+        yield server
+
+
+@contextmanager
+def serving_command(
+    command: Sequence[str], environment: Mapping[str, str] | None, log: Path | None, *, cwd: Path | None = None
+) -> Iterator[Server]:
+    """Run a command that serves at the port that follows it, stopped at the end."""
     port = find_free_port()
-    command = [sys.executable, *interpreter_options, "-m", "xcwork", "app", "--port", str(port), "--home", str(home)]
     start = time.perf_counter()
     with Path(log or os.devnull).open("wb") as out:
-        process = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=out, env={**os.environ, **(environment or {})})
+        process = subprocess.Popen(
+            [*command, str(port)], cwd=cwd, stdout=out, stderr=out, env={**os.environ, **(environment or {})}
+        )
     try:
         address = f"http://127.0.0.1:{port}"
         _wait_for(process, address, log)

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from xcwork.cli.resumable_output import ContinuedFile
 from xcwork.data import pyseealso
 from xcwork.data.docstrings import Documented
 from xcwork.data.load import load_dataset
 from xcwork.errors import XcworkError
-from xcwork.methods.registry import method_class
+from xcwork.methods.registry import find_method_class
 from xcwork.runs import Run, RunStore, jobs, worker
+from xcwork.runs.resumable_output import ContinuedFile
 
 PROCESSES, CREATED, LINES = 4, 15, 500
 PATIENCE = 240  # seconds
@@ -125,7 +125,7 @@ ACTIONS = (workers, launches, verbs, queue, datasets, embedded, creations, predi
 
 def main(name: str, *arguments: str) -> None:
     act = {action.__name__: action for action in ACTIONS}[name](*arguments)
-    method_class("popularity")  # imported before the forks, so that they start together
+    find_method_class("popularity")  # imported before the forks, so that they start together
     fork = multiprocessing.get_context("fork")
     barrier, answers = fork.Barrier(PROCESSES), fork.SimpleQueue()
 

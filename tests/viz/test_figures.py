@@ -11,21 +11,19 @@ import pytest
 from xcwork.analysis.comparison import ComparisonTable
 from xcwork.analysis.errors import STATES
 from xcwork.analysis.explanation_view import compare_explanations, make_view
-from xcwork.analysis.label_projection import LabelMap
 from xcwork.core.explanation import Explanation, Part
 from xcwork.data.card import describe
 from xcwork.errors import ConfigError
 from xcwork.methods.landmarks.graph import LandmarkGraph
-from xcwork.viz import MAX_TABLE_ROWS, alt_text, attach_description, join_phrases, read_table
-from xcwork.viz.bands import band_contributions, band_recall, triage_bars
-from xcwork.viz.comparison import delta_dots, metric_dots
-from xcwork.viz.curves import ranking_curves, training_curves
-from xcwork.viz.explanations import explanation_difference, explanation_waterfall
-from xcwork.viz.frequencies import label_frequencies
-from xcwork.viz.label_map import COLOURINGS, label_map_figure
-from xcwork.viz.ranks import rank_histogram
-from xcwork.viz.structures import MAX_CELLS, head_grid_figure, label_tree_figure, landmark_graph_figure
-from xcwork.viz.studies import growth_curves, growth_exponent, image_grid, simulation_curves
+from xcwork.viz import attach_description, get_alt_text, join_phrases, read_table
+from xcwork.viz.bands import draw_band_contributions, draw_band_recall, draw_triage_bars
+from xcwork.viz.comparison import draw_delta_dots, draw_metric_dots
+from xcwork.viz.curves import draw_ranking_curves, draw_training_curves
+from xcwork.viz.explanations import draw_explanation_difference, draw_explanation_waterfall
+from xcwork.viz.frequencies import draw_label_frequencies
+from xcwork.viz.ranks import draw_rank_histogram
+from xcwork.viz.structures import MAX_CELLS_PER_SIDE, draw_head_grid, draw_label_tree, draw_landmark_graph
+from xcwork.viz.studies import draw_growth_curves, draw_image_grid, draw_simulation_curves, fit_growth_exponent
 
 HOSTILE = '</script><script>alert(1)</script><b onclick="x">'
 BANDS = ("head", "torso", "tail", "zero-shot")
@@ -34,23 +32,6 @@ BANDS = ("head", "torso", "tail", "zero-shot")
 def explained() -> Explanation:
     parts = [Part(HOSTILE, "x", 0.5), Part("b", HOSTILE, -0.2), Part("c", "x", 0.1)]
     return Explanation.from_parts(parts, exact=True, label=HOSTILE)
-
-
-def mapped(n: int = 6) -> LabelMap:
-    points = pd.DataFrame(
-        {
-            "label_id": np.arange(n) + 100,
-            "label": [HOSTILE] * n,
-            "x": np.arange(n, dtype=float),
-            "y": np.ones(n),
-            "band": [BANDS[i % 4] for i in range(n)],
-            "train_documents": np.arange(n),
-            "recall": [np.nan if i == 0 else 10.0 * (i % 10) for i in range(n)],
-            "cluster": [f"{i % 2 + 1}: {HOSTILE}" for i in range(n)],
-            "chosen": [i == 1 for i in range(n)],
-        }
-    )
-    return LabelMap(points, 50, 3, "pca", "toy vectors", BANDS)
 
 
 def compared() -> ComparisonTable:
@@ -115,33 +96,32 @@ def lost() -> pd.DataFrame:
 
 
 FIGURES = {
-    "waterfall": lambda: explanation_waterfall(make_view(explained())),
-    "difference": lambda: explanation_difference(
+    "waterfall": lambda: draw_explanation_waterfall(make_view(explained())),
+    "difference": lambda: draw_explanation_difference(
         compare_explanations(explained(), Explanation.from_parts([], exact=True))
     ),
-    **{f"map by {by}": lambda by=by: label_map_figure(mapped(), colour=by, highlight=(101,)) for by in COLOURINGS},
-    "dots": lambda: metric_dots(compared(), ["P@1", "P@5"]),
-    "deltas": lambda: delta_dots(differences(), reference=HOSTILE),
-    "landmarks": lambda: landmark_graph_figure(graph()),
-    "icicle": lambda: label_tree_figure(tree()),
-    "treemap": lambda: label_tree_figure(tree().assign(value=[1.0, 2, 3, 4]), kind="treemap"),
-    "grid": lambda: head_grid_figure(np.array([[1.0, 2.0], [np.nan, 4.0]]), title=HOSTILE, value=HOSTILE),
-    "growth": lambda: growth_curves({HOSTILE: ([1, 10, 100], [1, 100, 10_000])}),
-    "simulation": lambda: simulation_curves({HOSTILE: simulated(1.0), "b": simulated(3.0)}),
-    "images": lambda: image_grid(np.arange(48.0).reshape(3, 4, 4), [HOSTILE, "b", "c"], columns=2),
-    "triage": lambda: triage_bars(lost()),
-    "ranks": lambda: rank_histogram(pd.DataFrame({"rank": ["1", "2–3", "not listed"], "documents": [4, 1, 2]})),
-    "band recall": lambda: band_recall(band_table()),
-    "band contributions": lambda: band_contributions(band_table()),
-    "ranking": lambda: ranking_curves({HOSTILE: {"k": [1, 2], "P": [50.0, 40.0]}}, "P"),
-    "training": lambda: training_curves([{"phase": HOSTILE, "step": 1, "loss": 2.0}], value="loss"),
+    "dots": lambda: draw_metric_dots(compared(), ["P@1", "P@5"]),
+    "deltas": lambda: draw_delta_dots(differences(), reference=HOSTILE),
+    "landmarks": lambda: draw_landmark_graph(graph()),
+    "icicle": lambda: draw_label_tree(tree()),
+    "treemap": lambda: draw_label_tree(tree().assign(value=[1.0, 2, 3, 4]), kind="treemap"),
+    "grid": lambda: draw_head_grid(np.array([[1.0, 2.0], [np.nan, 4.0]]), title=HOSTILE, value=HOSTILE),
+    "growth": lambda: draw_growth_curves({HOSTILE: ([1, 10, 100], [1, 100, 10_000])}),
+    "simulation": lambda: draw_simulation_curves({HOSTILE: simulated(1.0), "b": simulated(3.0)}),
+    "images": lambda: draw_image_grid(np.arange(48.0).reshape(3, 4, 4), [HOSTILE, "b", "c"], columns=2),
+    "triage": lambda: draw_triage_bars(lost()),
+    "ranks": lambda: draw_rank_histogram(pd.DataFrame({"rank": ["1", "2–3", "not listed"], "documents": [4, 1, 2]})),
+    "band recall": lambda: draw_band_recall(band_table()),
+    "band contributions": lambda: draw_band_contributions(band_table()),
+    "ranking": lambda: draw_ranking_curves({HOSTILE: {"k": [1, 2], "P": [50.0, 40.0]}}, "P"),
+    "training": lambda: draw_training_curves([{"phase": HOSTILE, "step": 1, "loss": 2.0}], value="loss"),
 }
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_says_what_it_shows_and_has_its_numbers(name):
     figure = FIGURES[name]()
-    alt, table = alt_text(figure), read_table(figure)
+    alt, table = get_alt_text(figure), read_table(figure)
     assert alt.endswith(".")
     assert any(character.isdigit() for character in alt)
     assert "nan" not in alt
@@ -175,8 +155,8 @@ def _listed(value):
 
 
 def test_frequencies_carry_their_sentence(checkerboard):
-    figure = label_frequencies(describe(checkerboard))
-    assert "12 training documents" in alt_text(figure)
+    figure = draw_label_frequencies(describe(checkerboard))
+    assert "12 training documents" in get_alt_text(figure)
     assert len(read_table(figure))
 
 
@@ -186,7 +166,7 @@ def test_frequencies_carry_their_sentence(checkerboard):
 def test_zero_and_every_step_of_a_waterfall_lie_on_the_axis(values: tuple[float, ...]) -> None:
     parts = [Part("(any document)", "bias", values[0])] if values else []
     parts += [Part(f"t{i}", "x", value) for i, value in enumerate(values[1:])]
-    figure = explanation_waterfall(make_view(Explanation.from_parts(parts, exact=True, label="l")))
+    figure = draw_explanation_waterfall(make_view(Explanation.from_parts(parts, exact=True, label="l")))
     assert figure.data[0].x[0] == (values[0] if values else 0.0), "what holds for any document comes first"
     low, high = figure.layout.xaxis.range
     path = np.cumsum(figure.data[0].x[:-1])
@@ -204,8 +184,8 @@ def test_parts_of_one_name_are_rows_of_their_own() -> None:
         Part(f"{long} 1", "x", 0.3),
         Part(f"{long} 2", "x", 0.2),
     ]
-    waterfall = explanation_waterfall(make_view(Explanation.from_parts(parts, exact=True, label="l")))
-    changed = explanation_difference(
+    waterfall = draw_explanation_waterfall(make_view(Explanation.from_parts(parts, exact=True, label="l")))
+    changed = draw_explanation_difference(
         compare_explanations(Explanation.from_parts([], exact=True), Explanation.from_parts(parts, exact=True))
     )
     for figure, n_rows in ((waterfall, 5), (changed, 4)):
@@ -219,48 +199,28 @@ def test_parts_of_one_name_are_rows_of_their_own() -> None:
 
 
 def test_a_waterfall_ends_at_the_score():
-    figure = explanation_waterfall(make_view(explained()))
+    figure = draw_explanation_waterfall(make_view(explained()))
     steps = figure.data[0]
     assert list(steps.measure) == ["relative"] * 3 + ["total"]
     assert sum(steps.x[:-1]) == pytest.approx(steps.x[-1])
     assert figure.layout.yaxis.ticktext[-1] == "score"
 
 
-def test_the_map_is_one_trace_with_label_ids():
-    for by in COLOURINGS:
-        figure = label_map_figure(mapped(), colour=by, highlight=(101,))
-        (points,) = figure.data
-        assert points.type == "scattergl"
-        assert list(points.customdata) == [100, 101, 102, 103, 104, 105]
-        assert len(set(points.marker.symbol)) == 4
-        assert points.marker.size[1] > points.marker.size[0]
-        assert figure.layout.dragmode == "lasso"
-    assert "Mean recall" in alt_text(label_map_figure(mapped(), colour="recall"))
-    with pytest.raises(ConfigError, match="coloured by band, recall, cluster"):
-        label_map_figure(mapped(), colour="size")
-
-
-def test_a_large_map_has_a_short_table():
-    figure = label_map_figure(mapped(MAX_TABLE_ROWS + 50))
-    assert len(read_table(figure)) == MAX_TABLE_ROWS
-    assert figure.layout.meta["table"]["total"] == MAX_TABLE_ROWS + 50
-
-
 def test_chance_and_published_rows_are_hollow():
     symbols = [
-        list(dots.marker.symbol) for dots in delta_dots(differences(), reference="r", metrics=["P@1", "P@5"]).data
+        list(dots.marker.symbol) for dots in draw_delta_dots(differences(), reference="r", metrics=["P@1", "P@5"]).data
     ]
     assert symbols == [["circle"], ["square-open"]]
-    dots = metric_dots(compared(), ["P@1"]).data[0]
+    dots = draw_metric_dots(compared(), ["P@1"]).data[0]
     assert list(dots.marker.symbol) == ["circle", "circle", "circle-open"]
-    assert "may be chance" in alt_text(delta_dots(differences(), reference="r", metrics=["P@5"]))
+    assert "may be chance" in get_alt_text(draw_delta_dots(differences(), reference="r", metrics=["P@5"]))
 
 
 def test_power_laws_are_recovered():
-    assert growth_exponent([1, 10, 100], [3, 30, 300]) == pytest.approx((1.0, 3.0))
-    assert "power of 2.00" in alt_text(FIGURES["growth"]())
+    assert fit_growth_exponent([1, 10, 100], [3, 30, 300]) == pytest.approx((1.0, 3.0))
+    assert "power of 2.00" in get_alt_text(FIGURES["growth"]())
     with pytest.raises(ConfigError, match="positive values"):
-        growth_exponent([1, 1], [1, 2])
+        fit_growth_exponent([1, 1], [1, 2])
 
 
 def test_simulations_have_bands():
@@ -273,19 +233,19 @@ def test_simulations_have_bands():
 def test_a_large_grid_is_averaged_and_gaps_stay_gaps():
     grid = np.arange(900 * 3, dtype=float).reshape(900, 3)
     grid[800:] = np.nan
-    drawn = np.asarray(head_grid_figure(grid).data[0].z, float)
-    assert max(drawn.shape) <= MAX_CELLS
+    drawn = np.asarray(draw_head_grid(grid).data[0].z, float)
+    assert max(drawn.shape) <= MAX_CELLS_PER_SIDE
     assert drawn[0, 0] == pytest.approx(grid[:5, 0].mean())
     assert np.isnan(drawn[160:]).all()
-    assert "2,400 are used" in alt_text(head_grid_figure(grid))
+    assert "2,400 are used" in get_alt_text(draw_head_grid(grid))
 
 
 def test_a_tree_too_large_to_draw_keeps_its_largest_nodes():
-    figure = label_tree_figure(tree(), max_nodes=2)
+    figure = draw_label_tree(tree(), max_nodes=2)
     assert list(figure.data[0].ids) == ["r", "a"]
-    assert "2 largest are drawn" in alt_text(figure)
+    assert "2 largest are drawn" in get_alt_text(figure)
     with pytest.raises(ConfigError, match="icicle, treemap"):
-        label_tree_figure(tree(), kind="pie")
+        draw_label_tree(tree(), kind="pie")
 
 
 def test_images_keep_their_pixels():
@@ -294,15 +254,14 @@ def test_images_keep_their_pixels():
     assert np.nanmax(drawn) == 1
     assert drawn[3:7, 0:4] == pytest.approx(np.arange(16).reshape(4, 4) / 15)
     with pytest.raises(ConfigError, match="one \\(height, width\\) image per name"):
-        image_grid(np.zeros((2, 4)), ["a", "b"])
+        draw_image_grid(np.zeros((2, 4)), ["a", "b"])
 
 
 def test_empty_data_gives_empty_figures_that_say_so():
-    nothing = triage_bars(pd.DataFrame({"band": BANDS, **dict.fromkeys(STATES, 0), "total": 0}))
-    assert alt_text(nothing) == "No true label was missed."
-    same = explanation_difference(compare_explanations(explained(), explained()))
-    assert alt_text(same) == "No part of the score changed."
-    assert len(label_map_figure(mapped(0)).data[0].x) == 0
+    nothing = draw_triage_bars(pd.DataFrame({"band": BANDS, **dict.fromkeys(STATES, 0), "total": 0}))
+    assert get_alt_text(nothing) == "No true label was missed."
+    same = draw_explanation_difference(compare_explanations(explained(), explained()))
+    assert get_alt_text(same) == "No part of the score changed."
 
 
 def test_tables_hold_what_json_can_hold():
@@ -315,7 +274,7 @@ def test_tables_hold_what_json_can_hold():
     assert read_table(figure)["a"].tolist()[2] == 1.5
     assert read_table(figure)["b"].isna().tolist() == [False, True, False]
     json.loads(figure.to_json())
-    assert alt_text(go.Figure()) == ""
+    assert get_alt_text(go.Figure()) == ""
     assert len(read_table(go.Figure())) == 0
 
 

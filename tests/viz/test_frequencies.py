@@ -8,18 +8,18 @@ import pytest
 
 from xcwork.core.dataset import Dataset
 from xcwork.data.card import describe
-from xcwork.viz import alt_text, read_table
-from xcwork.viz.frequencies import label_frequencies
+from xcwork.viz import get_alt_text, read_table
+from xcwork.viz.frequencies import draw_label_frequencies
 
 
 @pytest.mark.parametrize("bands", ["count", "share"])
 def test_the_curve_of_the_checkerboard(checkerboard: Dataset, bands: str) -> None:
-    figure = label_frequencies(describe(checkerboard), bands=bands)
+    figure = draw_label_frequencies(describe(checkerboard), bands=bands)
     assert list(figure.data[0].y) == [12] * 8
     shapes = figure.layout.shapes
     assert shapes[0].x0 == 1
     assert shapes[-1].x1 == 9
     assert all(left.x1 == right.x0 for left, right in pairwise(shapes))
     assert len(figure.layout.annotations) == len(shapes)
-    assert alt_text(figure).endswith("seen labels have at most 12. 1 label has none.")
+    assert get_alt_text(figure).endswith("seen labels have at most 12. 1 label has none.")
     assert read_table(figure)["frequency"].tolist() == [12] * 8

@@ -67,8 +67,8 @@ def test_figures_get_colours_for_light_and_dark_pages(monkeypatch: pytest.Monkey
     bundle = pio.renderers._build_mime_bundle(figure.to_dict())
     shown = bundle["application/vnd.plotly.v1+json"]
     look = shown["layout"]["template"]["layout"]
-    assert look["paper_bgcolor"] == look["plot_bgcolor"] == notebook.CLEAR
-    assert look["font"]["color"] == notebook.TEXT
+    assert look["paper_bgcolor"] == look["plot_bgcolor"] == notebook.CLEAR_COLOUR
+    assert look["font"]["color"] == notebook.TEXT_COLOUR
     assert bundle["text/plain"] == "It rises."
     assert shown["layout"]["meta"] == {"alt": "It rises."}
     assert viz.read_table(figure).equals(pd_table()), "the figure itself stays as it was"
@@ -82,7 +82,7 @@ def pd_table() -> object:
 
 @pytest.mark.parametrize("background", ["#ffffff", "#111111"])
 def test_text_has_enough_contrast_on_both_pages(background: str) -> None:
-    lighter, darker = sorted((luminance(notebook.TEXT), luminance(background)), reverse=True)
+    lighter, darker = sorted((luminance(notebook.TEXT_COLOUR), luminance(background)), reverse=True)
     assert (lighter + 0.05) / (darker + 0.05) >= 4
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xcwork.viz import COLOURS, bands, curves, plain
+from xcwork.viz import COLOURS, bands, clean_caption, curves
 
 LISTS = {"a": {"k": [1, 2], "P": [50.0, 40.0]}, "<b>b</b>": {"k": [1, 2], "P": [30.0, 35.0]}}
 BANDS = {
@@ -23,7 +23,7 @@ def titles(figure) -> tuple[str, str, str]:
 
 
 def test_ranking_curves_show_every_run():
-    figure = curves.ranking_curves(LISTS, "P")
+    figure = curves.draw_ranking_curves(LISTS, "P")
     assert [(list(line.x), list(line.y)) for line in figure.data] == [([1, 2], [50, 40]), ([1, 2], [30, 35])]
     assert figure.data[1].name == "&lt;b&gt;b&lt;/b&gt;"
     assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 2
@@ -41,14 +41,14 @@ def test_the_later_attempt_of_a_step_counts():
         {"phase": "fit", "step": 4, "loss": None},
         {"strange": True},
     ]
-    assert curves.training_series(events) == {("fit", "loss"): [(0, 9.0), (1, 7.0), (2, 6.0)]}
-    figure = curves.training_curves(events, value="loss")
+    assert curves.collect_training_series(events) == {("fit", "loss"): [(0, 9.0), (1, 7.0), (2, 6.0)]}
+    figure = curves.draw_training_curves(events, value="loss")
     assert (list(figure.data[0].x), list(figure.data[0].y)) == ([0, 1, 2], [9.0, 7.0, 6.0])
     assert all(titles(figure))
 
 
 def test_band_bars_leave_out_empty_bands():
-    figure = bands.band_recall(BANDS, k=5)
+    figure = bands.draw_band_recall(BANDS, k=5)
     assert [list(bar.x) for bar in figure.data] == [["head", "tail"]] * 2
     assert list(figure.data[0].y) == [75.0, 50.0]
     assert len({bar.marker.pattern.shape for bar in figure.data}) == 2
@@ -56,7 +56,7 @@ def test_band_bars_leave_out_empty_bands():
 
 
 def test_contributions_are_stacked_and_add_up():
-    figure = bands.band_contributions(BANDS, k=5)
+    figure = bands.draw_band_contributions(BANDS, k=5)
     assert figure.layout.barmode == "stack"
     assert [sum(heights) for heights in zip(*(bar.y for bar in figure.data), strict=True)] == [20.0, 17.0]
     assert all(titles(figure))
@@ -64,8 +64,8 @@ def test_contributions_are_stacked_and_add_up():
 
 @pytest.mark.parametrize("name", ["<script>", "a" * 1000, "ok"])
 def test_plain_text_is_short_and_harmless(name):
-    assert len(plain(name)) <= 60
-    assert "<" not in plain(name)
+    assert len(clean_caption(name)) <= 60
+    assert "<" not in clean_caption(name)
 
 
 def luminance(colour: str) -> float:

@@ -1,8 +1,8 @@
 """Two runs document by document, and several runs on one document.
 
-A document is *fixed* by a run when it has true labels among the first k that the reference lacks there and loses none;
-*broken* the other way round; *mixed* when it wins some and loses some. Summed over bands and over labels this says what
-a difference in P@k is made of.
+A document is *better* with a run when it has true labels among the first k that the reference lacks there and loses
+none; *worse* the other way round; *mixed* when it wins some and loses some; *alike* otherwise. Every document has one
+of these states. Summed over bands and over labels this says what a difference in P@k is made of.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy as np
 
 from xcwork.analysis.document_table import FALSE_POSITIVE, HIT, SEPARATOR, SIGNS, UNKNOWN
 from xcwork.analysis.paging import look_up_names
-from xcwork.core.bands import Bands, absolute_bands
+from xcwork.core.bands import Bands, make_absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.labels import LabelSpace
 from xcwork.core.topk import TopK
-from xcwork.metrics.ranking import place
+from xcwork.metrics.ranking import place_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FIXED = "fixed"
-BROKEN = "broken"
+BETTER = "better"
 MIXED = "mixed"
-SAME = "same"
+ALIKE = "alike"
+WORSE = "worse"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,26 +43,23 @@ class Changes:
     def sentence(self) -> str:
         """The outcome in words."""
         c = self.counts
-        return (
-            f"{c[FIXED]:,} documents fixed, {c[BROKEN]:,} broken, {c[MIXED]:,} better in some labels and worse in "
-            f"others, {c[SAME]:,} unchanged."
-        )
+        return f"{c[BETTER]:,} documents better, {c[MIXED]:,} mixed, {c[ALIKE]:,} alike, {c[WORSE]:,} worse."
 
 
-def fixed_and_broken(
+def find_better_and_worse(
     run: TopK, reference: TopK, dataset: Dataset, *, k: int = 5, bands: Bands | None = None
 ) -> Changes:
     """Return the test documents on which two runs find different true labels among the first k."""
     import pandas as pd
 
-    bands = absolute_bands(dataset.train.label_frequencies) if bands is None else bands
-    placement = place(run, dataset.test.Y)
-    found, before = placement.ranks <= k, place(reference, dataset.test.Y).ranks <= k
+    bands = make_absolute_bands(dataset.train.label_frequencies) if bands is None else bands
+    placement = place_labels(run, dataset.test.Y)
+    found, before = placement.ranks <= k, place_labels(reference, dataset.test.Y).ranks <= k
     is_won, is_lost = found & ~before, before & ~found  # (nnz,)
     labels, documents, n = placement.truth.indices, placement.documents, placement.n_documents
     won, lost = (np.bincount(documents[some], minlength=n) for some in (is_won, is_lost))
-    state = np.select([(won > 0) & (lost > 0), won > 0, lost > 0], [MIXED, FIXED, BROKEN], SAME)
-    changed = np.flatnonzero(state != SAME)
+    state = np.select([(won > 0) & (lost > 0), won > 0, lost > 0], [MIXED, BETTER, WORSE], ALIKE)
+    changed = np.flatnonzero(state != ALIKE)
     names = [_join_names(dataset.labels, labels, placement.truth.indptr, some, changed) for some in (is_won, is_lost)]
     uids = {} if dataset.test.uids is None else {"uid": [dataset.test.uids[i] for i in changed.tolist()]}
     table = pd.DataFrame(
@@ -76,7 +73,7 @@ def fixed_and_broken(
             "lost_labels": names[1],
         }
     )
-    counts = {each: int((state == each).sum()) for each in (FIXED, BROKEN, MIXED, SAME)}
+    counts = {each: int((state == each).sum()) for each in (BETTER, MIXED, ALIKE, WORSE)}
     by_band = _count_balance(bands.of_label[labels], is_won, is_lost, len(bands.names)).assign(band=list(bands.names))
     by_label = _count_balance(labels, is_won, is_lost, len(dataset.labels))
     by_label = by_label[(by_label["won"] > 0) | (by_label["lost"] > 0)].rename_axis("label_id").reset_index()
@@ -111,15 +108,14 @@ def tabulate_agreement(
     """Return the first k labels of several runs on one document, whether they are right and how many runs have them.
 
     `truth` are the ids of the true labels; without it (a text that was typed) `state` is unknown. One row per
-    prediction,
-    runs in the given order.
+    prediction, runs in the given order.
     """
     import pandas as pd
 
     rows = []
     true = None if truth is None else set(truth)
     for name, topk in predictions.items():
-        for slot, (label, score) in enumerate(topk.row(document)[:k]):
+        for slot, (label, score) in enumerate(topk.get_row(document)[:k]):
             state = UNKNOWN if true is None else HIT if label in true else FALSE_POSITIVE
             rows.append((name, slot + 1, label, labels.names[label], score, state, SIGNS[state]))
     columns = ["run", "rank", "label_id", "label", "score", "state", "sign"]
@@ -128,8 +124,8 @@ def tabulate_agreement(
     return table
 
 
-def agreement_grid(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the same as papers print it: one row per run, one column per rank, cells with sign and label."""
+def make_agreement_grid(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as papers print it: one row per run, one column per rank, cells with sign and label."""
     cells = table.assign(cell=table["sign"] + " " + table["label"].astype(str))
     grid = cells.pivot(index="run", columns="rank", values="cell").reindex(table["run"].unique())
     return grid.rename(columns=lambda rank: f"{rank}").rename_axis(columns=None).reset_index().fillna("")

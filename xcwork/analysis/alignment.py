@@ -30,7 +30,7 @@ def align_dataset(other: Dataset, trained_on: Dataset, model: Method) -> tuple[D
     """Return (`trained_on` with the test split of `other`, notes for the user); `model` may get labels."""
     if other.fingerprint == trained_on.fingerprint:
         return other, []
-    test, remarks = other.test, list[str]()
+    test, notes = other.test, list[str]()
     X = _convert_features(test, model)
     ids = _match_labels(other.labels, trained_on.labels)  # (n_labels of other,)
     strange = np.flatnonzero((ids == UNKNOWN) & (test.label_frequencies > 0))
@@ -40,10 +40,10 @@ def align_dataset(other: Dataset, trained_on: Dataset, model: Method) -> tuple[D
             [other.labels.texts[i] for i in strange], [other.labels.names[i] for i in strange]
         )
         labels = model.labels_
-        remarks.append(f"{len(strange)} labels the run was not trained on take part through their text")
+        notes.append(f"{len(strange)} labels the run was not trained on take part through their text")
     elif len(strange):
         lost, total = int(test.label_frequencies[strange].sum()), int(test.label_frequencies.sum())
-        remarks.append(f"{len(strange)} labels are unknown to the run; {lost} of {total} test positives are left out")
+        notes.append(f"{len(strange)} labels are unknown to the run; {lost} of {total} test positives are left out")
     if (ids == UNKNOWN).all():
         raise DataError(
             f"{other.name} has no label in common with the data of the run", remedy="check label names and uids"
@@ -61,7 +61,7 @@ def align_dataset(other: Dataset, trained_on: Dataset, model: Method) -> tuple[D
     aligned_data = replace(
         trained_on, name=other.name, train=train, test=aligned, source=other.source, notes=other.notes
     )
-    return aligned_data, remarks
+    return aligned_data, notes
 
 
 def _convert_features(test: Split, model: Method) -> sparse.csr_array:

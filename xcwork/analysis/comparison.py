@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xcwork.core.dataset import Dataset
-from xcwork.core.propensity import inverse_propensities
+from xcwork.core.propensity import compute_inverse_propensities
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError
-from xcwork.export.tables import BOLD, ITALIC, safe_csv, to_latex, to_markdown
-from xcwork.metrics.ranking import HEADLINE_METRICS, Ratio, document_ratios, place
-from xcwork.metrics.significance import differences
-from xcwork.published import published_results
+from xcwork.export.tables import BOLD, ITALIC, render_csv, to_latex, to_markdown
+from xcwork.metrics.ranking import HEADLINE_METRICS, Ratio, compute_document_ratios, place_labels
+from xcwork.metrics.significance import compute_differences
+from xcwork.published import find_published_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,14 +52,14 @@ class Entry:
     @classmethod
     def from_run(cls, run: Run, *, predictions: bool = True) -> Entry:
         """Return the entry of a run that has been evaluated."""
-        report, record, size = run.report(), run.to_dict(), run.status.model_bytes
+        report, record, size = run.read_report(), run.to_dict(), run.status.model_bytes
         return cls(
             name=run.name,
             method=record["method"],
             metrics=report.metrics,
             seen=report.seen,
             unseen=report.unseen,
-            topk=run.topk() if predictions else None,
+            topk=run.read_topk() if predictions else None,
             fingerprint=(run.config.get("dataset") or {}).get("fingerprint"),
             train_seconds=record["train_seconds"],
             model_mb=None if size is None else size / 1e6,
@@ -88,7 +88,7 @@ class ComparisonTable:
 
     def to_csv(self) -> str:
         """Return CSV for a spreadsheet; text that looks like a formula is defused."""
-        return safe_csv(self.frame)
+        return render_csv(self.frame)
 
     def to_markdown(self) -> str:
         """Return Markdown, best values bold, others not significantly different in italics; without empty columns."""
@@ -105,7 +105,7 @@ class ComparisonTable:
         return self.frame.loc[:, filled], self.emphasis[:, filled]
 
 
-def comparison_table(
+def make_comparison_table(
     entries: Sequence[Entry],
     dataset: Dataset | None = None,
     *,
@@ -139,7 +139,7 @@ def comparison_table(
     ]
     from_papers: list[dict[str, Any]] = []
     if published and dataset is not None and scope == "metrics":
-        from_papers = published_results(dataset.name).to_dict("records")
+        from_papers = find_published_results(dataset.name).to_dict("records")
     for row in from_papers:
         known = {m: row[m] for m in metrics if m in row}
         rows.append({"run": "published", **known, **{name: row[name] for name in ("method", "setting", "source")}})
@@ -200,9 +200,9 @@ def find_comparable(entries: Sequence[Entry], dataset: Dataset | None) -> tuple[
 
 def _compute_ratios(entry: Entry, dataset: Dataset, metrics: Sequence[str]) -> dict[str, Ratio]:
     assert entry.topk is not None  # see `find_comparable`
-    q = inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
+    q = compute_inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
     ks = sorted({int(metric.rpartition("@")[2]) for metric in metrics})
-    return document_ratios(place(entry.topk, dataset.test.Y), q, ks)
+    return compute_document_ratios(place_labels(entry.topk, dataset.test.Y), q, ks)
 
 
 def _test_against_best(
@@ -215,7 +215,7 @@ def _test_against_best(
         100.0 * (ratios[best[at]][metrics[at]].numerator - ratios[row][metrics[at]].numerator) for row, at in pairs
     ]
     below = [ratios[row][metrics[at]].denominator for row, at in pairs]
-    found = differences(np.column_stack(above), np.column_stack(below), n_resamples, 0.95, seed)
+    found = compute_differences(np.column_stack(above), np.column_stack(below), n_resamples, 0.95, seed)
     different = np.zeros((len(entries), len(metrics)), dtype=bool)
     for (row, at), difference in zip(pairs, found, strict=True):
         different[row, at] = difference.significant
@@ -243,11 +243,13 @@ def compute_deltas(
     for position in others:
         ratios = _compute_ratios(entries[position], dataset, metrics)
         for metric in metrics:
-            rows.append((entries[position].name, metric, ratios[metric].percent(), base[metric].percent()))
+            rows.append(
+                (entries[position].name, metric, ratios[metric].compute_percent(), base[metric].compute_percent())
+            )
             above.append(100.0 * (ratios[metric].numerator - base[metric].numerator))
             below.append(base[metric].denominator)
     if not rows:
         return pd.DataFrame(columns=columns)
-    found = differences(np.column_stack(above), np.column_stack(below), n_resamples, 0.95, seed)
+    found = compute_differences(np.column_stack(above), np.column_stack(below), n_resamples, 0.95, seed)
     tested = [(d.difference, d.low, d.high, d.p_value, d.significant) for d in found]
     return pd.DataFrame([(*row, *test) for row, test in zip(rows, tested, strict=True)], columns=columns)

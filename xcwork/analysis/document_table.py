@@ -1,7 +1,7 @@
 """Test documents with what a model found in them: hits, misses and false positives, by name.
 
-`documents_page` puts names to the rows of one page of `xcwork.metrics.per_document`; `document_labels` shows one
-document in full. Names are looked up for what is shown, never for all documents.
+`take_documents_page` puts names to the rows of one page of `xcwork.metrics.tabulate_documents`, and
+`list_document_labels` shows one document in full. Names are looked up for what is shown, never for all documents.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xcwork.analysis.errors import missed_labels
-from xcwork.analysis.paging import Page, look_up_names, shorten_text, take_page
-from xcwork.core.bands import Bands, absolute_bands
+from xcwork.analysis.errors import list_missed_labels
+from xcwork.analysis.paging import Page, shorten_text, take_page
+from xcwork.core.bands import Bands, make_absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
-from xcwork.core.topk import MISSING, TopK
+from xcwork.core.topk import TopK
 from xcwork.data.browse import find_documents, get_document_text
 from xcwork.errors import DataError
+from xcwork.metrics.per_item import JudgedLabels, judge_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ SIGNS = {HIT: "✓", FALSE_POSITIVE: "✗", MISS: "○", UNKNOWN: "·"}  # besid
 SEPARATOR = " | "
 
 
-def document_labels(
+def list_document_labels(
     topk: TopK, dataset: Dataset, document: int, *, k: int = 5, bands: Bands | None = None
 ) -> pd.DataFrame:
     """Return the first k predictions of one test document, then its missed labels with rank, score and the reason."""
@@ -41,8 +42,8 @@ def document_labels(
     test, frequencies = dataset.test, dataset.train.label_frequencies
     if not 0 <= document < len(test):
         raise DataError(f"there is no test document {document}; they go from 0 to {len(test) - 1}")
-    bands = absolute_bands(frequencies) if bands is None else bands
-    listed = topk.row(document)
+    bands = make_absolute_bands(frequencies) if bands is None else bands
+    listed = topk.get_row(document)
     rank_of = {label: (slot + 1, score) for slot, (label, score) in enumerate(listed)}
     true = test.Y.indices[test.Y.indptr[document] : test.Y.indptr[document + 1]].tolist()
     first = [label for label, _ in listed[:k]]
@@ -50,14 +51,14 @@ def document_labels(
     reasons = _find_reasons(topk, dataset, document, k, bands) if missed else {}
     labels = np.array(first + missed, dtype=np.int64)
     inside = labels < len(bands.of_label)
-    bands_of_labels = bands.names_of(np.where(inside, labels, 0)).tolist()
+    bands_of_labels = bands.find_names(np.where(inside, labels, 0)).tolist()
     ranks = [rank_of.get(label, (np.nan, np.nan)) for label in labels.tolist()]
     state = [HIT if label in set(true) else FALSE_POSITIVE for label in first] + [MISS] * len(missed)
     columns = {
         "sign": [SIGNS[each] for each in state],
         "state": state,
         "label_id": labels,
-        "label": [topk.name(i) if topk.labels is not None else dataset.labels.names[i] for i in labels.tolist()],
+        "label": [topk.get_name(i) if topk.labels is not None else dataset.labels.names[i] for i in labels.tolist()],
         "rank": pd.array([rank for rank, _ in ranks], dtype="Int64"),
         "score": [score for _, score in ranks],
         "band": [name if known else None for name, known in zip(bands_of_labels, inside.tolist(), strict=True)],
@@ -70,11 +71,11 @@ def document_labels(
 def _find_reasons(topk: TopK, dataset: Dataset, document: int, k: int, bands: Bands) -> dict[int, str]:
     alone = replace(dataset, test=dataset.test.take([document]))
     row = replace(topk, ids=topk.ids[[document]], scores=topk.scores[[document]])
-    missed = missed_labels(row, alone, k=k, bands=bands)
+    missed = list_missed_labels(row, alone, k=k, bands=bands)
     return dict(zip(missed["label_id"].tolist(), missed["state"].tolist(), strict=True))
 
 
-def documents_page(
+def take_documents_page(
     table: pd.DataFrame,
     topk: TopK,
     dataset: Dataset,
@@ -90,7 +91,7 @@ def documents_page(
 ) -> Page:
     """Return a page of test documents with their texts and the names of found, missed and wrongly predicted labels.
 
-    `table` is `per_document(topk, dataset, k=k)`, which is worth keeping between pages. `search` looks at texts,
+    `table` is `tabulate_documents(topk, dataset, k=k)`, which is worth keeping between pages. `search` looks at texts,
     uids and the names of true labels; `documents` restricts the rows.
     """
     rows = table
@@ -104,31 +105,24 @@ def documents_page(
 
 def add_names(rows: pd.DataFrame, topk: TopK, dataset: Dataset, *, k: int = 5) -> pd.DataFrame:
     """Return `rows` (with a column `document`) with the text and the found, missed and wrong labels by name."""
-    test, head = dataset.test, topk.head(k)
-    found: list[str] = []
-    missed: list[str] = []
-    wrong: list[str] = []
-    for document in rows["document"].tolist():
-        true = set(test.Y.indices[test.Y.indptr[document] : test.Y.indptr[document + 1]].tolist())
-        predicted = [label for label in head.ids[document].tolist() if label != MISSING]
-        space = dataset.labels if topk.labels is None else topk.labels
-        for into, labels in (
-            (found, [label for label in predicted if label in true]),
-            (missed, sorted(true - set(predicted))),
-            (wrong, [label for label in predicted if label not in true]),
-        ):
-            into.append(SEPARATOR.join(str(name) for name in look_up_names(space, np.array(labels, np.int64))))
-    return add_texts(rows, test).assign(found=found, missed=missed, wrong=wrong)
+    test, listed = dataset.test, topk.head(k).ids
+    space = dataset.labels if topk.labels is None else topk.labels
+    judged = [judge_labels(listed[document], test, document) for document in rows["document"].tolist()]
+    names = {
+        outcome: [SEPARATOR.join(space.names[label] for label in getattr(each, outcome)) for each in judged]
+        for outcome in JudgedLabels._fields
+    }
+    return add_texts(rows, test).assign(**names)
 
 
-def documents_that_miss(
+def find_documents_that_miss(
     missed: pd.DataFrame, dataset: Dataset, labels: Collection[int], *, start: int = 0, size: int = 100
 ) -> Page:
     """Return the test documents that miss any of `labels` (a lasso on the map, say), most missed labels first.
 
-    `missed` is `missed_labels(topk, dataset, k=k)`.
+    `missed` is `list_missed_labels(topk, dataset, k=k)`.
     """
-    page = take_page(misses_by_document(missed, labels), start=start, size=size)
+    page = take_page(list_misses_by_document(missed, labels), start=start, size=size)
     test = dataset.test
     rows = page.rows
     if test.uids is not None:
@@ -136,7 +130,7 @@ def documents_that_miss(
     return Page(add_texts(rows, test), page.total, page.start)
 
 
-def misses_by_document(missed: pd.DataFrame, labels: Collection[int]) -> pd.DataFrame:
+def list_misses_by_document(missed: pd.DataFrame, labels: Collection[int]) -> pd.DataFrame:
     """Return all documents that miss any of `labels`: document, missed_labels (names), n_missed, best_rank."""
     chosen = missed[missed["label_id"].isin(list(labels))]
     by_document = chosen.groupby("document", sort=True).agg(

@@ -4,10 +4,12 @@
 never seen in training, or kept out by a filter pair. The table of these four against the frequency bands says what to
 work on.
 
-*Label hints.* Let c(s) be the share of correct predictions among those with a score like s (a monotone fit over bins
-of equal size). A wrong prediction with a high c(s) is likely a label that the annotator forgot. A true label that the
-model gives a low c(s), although it finds that label in most *other* documents, is likely an annotation error; a label
-the model never finds tells nothing. Both are hints to look at, ordered, not verdicts.
+*Label hints.* Let c be the probability that a prediction is correct: that of the run's calibration, which was learned
+on held-out training documents, or for predictions without probabilities the share of correct ones among those with a
+similar score on the test split (a monotone fit over bins of equal size). A wrong prediction with a high c is likely a
+label that the annotator forgot. A true label that the model gives a low c, although it finds that label in most *other*
+documents, is likely an annotation error; a label the model never finds tells nothing. Both are hints to look at,
+ordered, not verdicts.
 
 Cost: O(n_documents * k) and a sort; no dense (documents × labels) array, so it works at any number of labels.
 """
@@ -19,26 +21,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xcwork.analysis.paging import look_up_names
-from xcwork.core.bands import Bands, absolute_bands
+from xcwork.core.bands import Bands, make_absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError
-from xcwork.metrics.ranking import Placement, place
+from xcwork.metrics.ranking import Placement, place_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
 OUTRANKED = "outranked"
-NOT_RETRIEVED = "not retrieved"
-UNSEEN = "unseen label"
+NOT_LISTED = "not listed"
+UNSEEN = "not listed, unseen label"
 FILTERED = "filtered"
-STATES = (OUTRANKED, NOT_RETRIEVED, UNSEEN, FILTERED)
+STATES = (OUTRANKED, NOT_LISTED, UNSEEN, FILTERED)
 MAX_BINS = 100  # score bins of the precision curve
 MAX_CURVE_PREDICTIONS = 1_000_000  # that the curve is fitted to
 MIN_BIN_PREDICTIONS = 20  # so that the share of correct ones means something
 
 
-def missed_labels(
+def list_missed_labels(
     topk: TopK, dataset: Dataset, *, k: int = 5, bands: Bands | None = None, label: int | None = None
 ) -> pd.DataFrame:
     """Return the true labels outside the first k, each with its rank, why it was lost and what won instead.
@@ -48,17 +50,17 @@ def missed_labels(
     """
     import pandas as pd
 
-    placement, test = place(topk, dataset.test.Y), dataset.test
+    placement, test = place_labels(topk, dataset.test.Y), dataset.test
     frequencies = dataset.train.label_frequencies
-    bands = absolute_bands(frequencies) if bands is None else bands
+    bands = make_absolute_bands(frequencies) if bands is None else bands
     is_missed = placement.ranks > k
     missed = np.flatnonzero(is_missed if label is None else is_missed & (placement.truth.indices == label))
     documents, labels, ranks = placement.documents[missed], placement.truth.indices[missed], placement.ranks[missed]
     listed = ranks <= topk.k
     state = np.select(
-        [_is_pair(documents, labels, test.filter_pairs, test.n_labels), listed, frequencies[labels] == 0],
+        [is_filter_pair(documents, labels, test.filter_pairs, test.n_labels), listed, frequencies[labels] == 0],
         [FILTERED, OUTRANKED, UNSEEN],
-        NOT_RETRIEVED,
+        NOT_LISTED,
     )
     score = np.where(listed, topk.scores[documents, np.where(listed, ranks - 1, 0)], np.nan) if topk.k else np.nan
     best = topk.head(max(topk.k, 1))
@@ -68,7 +70,7 @@ def missed_labels(
         **_collect_uids(dataset, documents),
         "label_id": labels,
         "label": _look_up_names(dataset, labels),
-        "band": bands.names_of(labels),
+        "band": bands.find_names(labels),
         "train_documents": frequencies[labels],
         "state": state,
         "rank": pd.array(np.where(listed, ranks, np.nan), dtype="Int64"),
@@ -79,7 +81,7 @@ def missed_labels(
     return pd.DataFrame(columns)
 
 
-def triage(missed: pd.DataFrame, bands: Bands) -> pd.DataFrame:
+def triage_missed_labels(missed: pd.DataFrame, bands: Bands) -> pd.DataFrame:
     """Return how many missed labels of each band are in each state, and their total; one row per band."""
     import pandas as pd
 
@@ -89,23 +91,24 @@ def triage(missed: pd.DataFrame, bands: Bands) -> pd.DataFrame:
     return counts.rename_axis(index="band", columns=None).reset_index()
 
 
-def likely_missing(topk: TopK, dataset: Dataset, *, depth: int = 5, limit: int = 200) -> pd.DataFrame:
-    """Return predictions among the first `depth` that are no true labels although such scores are usually right.
+def find_likely_missing(topk: TopK, dataset: Dataset, *, depth: int = 5, limit: int = 200) -> pd.DataFrame:
+    """Return predictions among the first `depth` that are no true labels although such predictions are usually right.
 
-    `confidence` is c(s) in percent: of the predictions with a score like this one, so many are correct.
+    `confidence` is c in percent: of the predictions like this one, so many are correct.
     """
     import pandas as pd
 
     _check_limit(limit)
     head = topk.head(min(depth, topk.k))
-    placement = place(head, dataset.test.Y)
-    correct = placement.hit_matrix()
+    placement = place_labels(head, dataset.test.Y)
+    correct = placement.mark_hits()
     documents, slots = np.nonzero((head.ids != MISSING) & ~correct)
     # Filter pairs are known not to be wanted, so they are no omission even if a list from elsewhere has them.
-    pairs = _is_pair(documents, head.ids[documents, slots], dataset.test.filter_pairs, dataset.test.n_labels)
+    pairs = is_filter_pair(documents, head.ids[documents, slots], dataset.test.filter_pairs, dataset.test.n_labels)
     documents, slots = documents[~pairs], slots[~pairs]
-    # c rises with s, so the highest scores are the most confident predictions.
-    order = np.lexsort((slots, documents, -head.scores[documents, slots]))[:limit]
+    # Without probabilities c rises with the score, so the highest scores are the most confident predictions.
+    strength = head.scores if head.probabilities is None else head.probabilities
+    order = np.lexsort((slots, documents, -strength[documents, slots]))[:limit]
     documents, slots = documents[order], slots[order]
     labels, scores = head.ids[documents, slots], head.scores[documents, slots]
     columns = {
@@ -115,24 +118,24 @@ def likely_missing(topk: TopK, dataset: Dataset, *, depth: int = 5, limit: int =
         "label": _look_up_names(dataset, labels, topk),
         "rank": slots + 1,
         "score": scores,
-        "confidence": 100.0 * _estimate_confidence(head, correct, scores),
+        "confidence": 100.0 * _find_confidence(head, correct, documents, slots),
         "n_true": placement.n_true[documents],
     }
     return pd.DataFrame(columns)
 
 
-def likely_wrong(topk: TopK, dataset: Dataset, *, k: int = 5, limit: int = 200) -> pd.DataFrame:
+def find_likely_wrong(topk: TopK, dataset: Dataset, *, k: int = 5, limit: int = 200) -> pd.DataFrame:
     """Return true labels outside the first k that the model usually finds elsewhere.
 
     `found_elsewhere` is the percentage of the label's other test documents in which it stands among the first k.
-    `suspicion` = (found + 1) / (others + 2) * (1 - c(s)), in percent: the rule of succession keeps one lucky find from
+    `suspicion` = (found + 1) / (others + 2) * (1 - c), in percent: the rule of succession keeps one lucky find from
     counting as much as twenty, and c = 0 for a label that is not listed at all. Labels that are never found do not
     appear: there is no evidence against their annotation.
     """
     import pandas as pd
 
     _check_limit(limit)
-    placement = place(topk, dataset.test.Y)
+    placement = place_labels(topk, dataset.test.Y)
     labels = placement.truth.indices
     found = placement.ranks <= k
     n_test = np.bincount(labels, minlength=dataset.test.n_labels)
@@ -160,17 +163,24 @@ def likely_wrong(topk: TopK, dataset: Dataset, *, k: int = 5, limit: int = 200) 
 
 
 def _estimate_missed_confidence(topk: TopK, placement: Placement, missed: np.ndarray) -> np.ndarray:
-    """Return c(s) of the given true labels; 0 where they are not listed."""
+    """Return c of the given true labels; 0 where they are not listed."""
     ranks, confidence = placement.ranks[missed], np.zeros(len(missed))
     listed = np.flatnonzero(ranks <= topk.k)
     if len(listed):
-        scores = topk.scores[placement.documents[missed[listed]], ranks[listed] - 1]
-        confidence[listed] = _estimate_confidence(topk, placement.hit_matrix(), scores)
+        documents = placement.documents[missed[listed]]
+        confidence[listed] = _find_confidence(topk, placement.mark_hits(), documents, ranks[listed] - 1)
     return confidence
 
 
-def _estimate_confidence(topk: TopK, correct: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return c(s) of the `wanted` scores: the share of correct predictions with such a score, made monotone."""
+def _find_confidence(topk: TopK, correct: np.ndarray, documents: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    """Return c of the predictions in these slots: their probability, or an estimate where there is none."""
+    if topk.probabilities is not None:
+        return topk.probabilities[documents, slots].astype(np.float64)
+    return estimate_confidence(topk, correct, topk.scores[documents, slots])
+
+
+def estimate_confidence(topk: TopK, correct: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return c of the `wanted` scores: the share of correct predictions with such a score, made monotone."""
     from sklearn.isotonic import IsotonicRegression
 
     # Every n-th document is plenty for a curve of a hundred steps, and sorting fifteen million scores is slow.
@@ -192,7 +202,7 @@ def _estimate_confidence(topk: TopK, correct: np.ndarray, wanted: np.ndarray) ->
     return rising[np.maximum(below, 0)]
 
 
-def _is_pair(documents: np.ndarray, labels: np.ndarray, pairs: np.ndarray | None, n_labels: int) -> np.ndarray:
+def is_filter_pair(documents: np.ndarray, labels: np.ndarray, pairs: np.ndarray | None, n_labels: int) -> np.ndarray:
     """Return which (document, label) combinations are filter pairs."""
     if pairs is None or len(pairs) == 0:
         return np.zeros(len(documents), dtype=bool)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from xcwork.analysis.text_spans import Span, find_spans, term_weights
+from xcwork.analysis.text_spans import Span, find_spans, sum_term_weights
 from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
 from xcwork.errors import ConfigError
 
@@ -109,7 +109,7 @@ def make_view(explanation: Explanation, *, limit: int = 12) -> ExplanationView:
 
 def find_explanation_spans(text: str, explanation: Explanation, features: Features) -> list[Span]:
     """Return where the document terms of an explanation stand in `text`: (start, end, term, weight)."""
-    return find_spans(text, term_weights(explanation), features)
+    return find_spans(text, sum_term_weights(explanation), features)
 
 
 def compare_explanations(before: Explanation, after: Explanation, *, limit: int = 100) -> pd.DataFrame:

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from xcwork.methods.multihead.model import MultiHeadModel
 
 
+def count_grid_columns(model: MultiHeadModel) -> int:
+    """Return how many codes share the answer of the first head; of a powerset, the bits of a head."""
+    if getattr(model, "coding", "") == "powerset":
+        return int(model.params.bits)
+    return math.prod(model.head_lengths[1:])
+
+
 def place_in_grid(model: MultiHeadModel, values: np.ndarray) -> np.ndarray:
     """Return `values` (n_labels,) where the codes of the labels put them; NaN for codes that no label has."""
-    lengths = list(model.head_lengths)
-    if getattr(model, "coding", "") == "powerset":
-        lengths = [len(lengths), model.params.bits]
     n_labels = len(model.label_of_code)
-    n_columns = math.prod(lengths[1:])
+    n_columns = count_grid_columns(model)
     grid = np.full(-(-n_labels // n_columns) * n_columns, np.nan)
     grid[:n_labels] = np.asarray(values, float)[model.label_of_code]
     return grid.reshape(-1, n_columns)

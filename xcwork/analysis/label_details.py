@@ -1,7 +1,7 @@
 """Label details: how often it occurs, how well it is found, where it ends up, what is taken for it.
 
-The table of all labels is `xcwork.metrics.per_label`, paged with `page_of`. A label's page costs one look-up of the
-predictions (`place`) and whatever its own documents need.
+The table of all labels is `xcwork.metrics.tabulate_labels`, paged with `take_page`. A label's page costs one
+look-up of the predictions (`place_labels`) and whatever its own documents need.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xcwork.analysis.document_table import add_texts
-from xcwork.analysis.errors import missed_labels
-from xcwork.analysis.neighbours import confusable_labels
-from xcwork.core.bands import Bands, absolute_bands
+from xcwork.analysis.errors import list_missed_labels
+from xcwork.analysis.neighbours import find_confusable_labels
+from xcwork.core.bands import Bands, make_absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
-from xcwork.metrics.ranking import place
+from xcwork.metrics.ranking import place_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +39,8 @@ class LabelPage:
     predicted: int  # documents that have it among the first k
     hits: int
     k: int
-    ranks: pd.DataFrame  # see `rank_histogram`
-    confusable: pd.DataFrame  # see `confusable_labels`
+    ranks: pd.DataFrame  # see `count_ranks`
+    confusable: pd.DataFrame  # see `find_confusable_labels`
     misses: pd.DataFrame  # example documents that miss it
 
     @property
@@ -62,32 +62,32 @@ class LabelPage:
         return f"{seen}; among the first {self.k} of {self.hits:,} of its {self.test_documents:,} test documents."
 
 
-def label_page(
+def make_label_page(
     topk: TopK, dataset: Dataset, label: int | str, *, k: int = 5, examples: int = 20, bands: Bands | None = None
 ) -> LabelPage:
     """Return the page of a label given by id, name or uid."""
-    label, frequencies = dataset.labels.id_of(label), dataset.train.label_frequencies
-    bands = absolute_bands(frequencies) if bands is None else bands
-    placement = place(topk, dataset.test.Y)
+    label, frequencies = dataset.labels.find_id(label), dataset.train.label_frequencies
+    bands = make_absolute_bands(frequencies) if bands is None else bands
+    placement = place_labels(topk, dataset.test.Y)
     ranks = placement.ranks[placement.truth.indices == label]
     text = "" if dataset.labels.texts is None else dataset.labels.texts[label]
     return LabelPage(
         label_id=label,
         name=dataset.labels.names[label],
         text=text,
-        band=str(bands.names_of(np.array([label]))[0]),
+        band=str(bands.find_names(np.array([label]))[0]),
         train_documents=int(frequencies[label]),
         test_documents=len(ranks),
         predicted=int((topk.head(k).ids == label).any(axis=1).sum()),
         hits=int((ranks <= k).sum()),
         k=k,
-        ranks=rank_histogram(ranks, topk.k),
-        confusable=confusable_labels(topk, dataset, label, k=k),
+        ranks=count_ranks(ranks, topk.k),
+        confusable=find_confusable_labels(topk, dataset, label, k=k),
         misses=_list_misses(topk, dataset, label, k, examples, bands),
     )
 
 
-def rank_histogram(ranks: np.ndarray, depth: int) -> pd.DataFrame:
+def count_ranks(ranks: np.ndarray, depth: int) -> pd.DataFrame:
     """Return how many true labels stand at which ranks of a list of length `depth`: columns rank, documents.
 
     `ranks` are those of `Placement.ranks`, of one label or of all; what is not in the list has a row of its own.
@@ -100,9 +100,9 @@ def rank_histogram(ranks: np.ndarray, depth: int) -> pd.DataFrame:
     return pd.DataFrame({"rank": [*names, "not listed"], "documents": [*counts, int((ranks > depth).sum())]})
 
 
-def label_recall(topk: TopK, dataset: Dataset, *, k: int = 5) -> np.ndarray:
+def compute_label_recall(topk: TopK, dataset: Dataset, *, k: int = 5) -> np.ndarray:
     """Return recall@k of every label in percent, (n_labels,); NaN where no test document has it."""
-    placement = place(topk, dataset.test.Y)
+    placement = place_labels(topk, dataset.test.Y)
     labels, n_labels = placement.truth.indices, dataset.test.n_labels
     hits = np.bincount(labels[placement.ranks <= k], minlength=n_labels)
     in_test = np.bincount(labels, minlength=n_labels)
@@ -111,7 +111,7 @@ def label_recall(topk: TopK, dataset: Dataset, *, k: int = 5) -> np.ndarray:
 
 def _list_misses(topk: TopK, dataset: Dataset, label: int, k: int, limit: int, bands: Bands) -> pd.DataFrame:
     """Return test documents that have the label but have it outside the first k, the nearest misses first."""
-    missed = missed_labels(topk, dataset, k=k, bands=bands, label=label)
+    missed = list_missed_labels(topk, dataset, k=k, bands=bands, label=label)
     missed = missed.sort_values(["rank", "document"], na_position="last", kind="stable").head(limit)
     columns = ["document", *(["uid"] if "uid" in missed else []), "state", "rank", "score", "top_label", "top_score"]
     chosen = missed[columns].reset_index(drop=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from xcwork.core.labels import LabelSpace
 
-MAX_ROWS = 1000
+MAX_ROWS_PER_PAGE = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,8 @@ def take_page(
         found = found.sort_values(
             sort if isinstance(sort, str) else list(sort), ascending=not descending, kind="stable"
         )
-    if not 1 <= size <= MAX_ROWS:
-        raise ConfigError(f"a page has 1 to {MAX_ROWS} rows, got {size}")
+    if not 1 <= size <= MAX_ROWS_PER_PAGE:
+        raise ConfigError(f"a page has 1 to {MAX_ROWS_PER_PAGE} rows, got {size}")
     start = min(max(start, 0), max(0, len(found) - 1) // size * size)  # a page that no longer exists becomes the last
     return Page(found.iloc[start : start + size].reset_index(drop=True), len(found), start)
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from xcwork.core.explanation import Explanation
     from xcwork.core.features import Features
 
-FOR = "0, 114, 178"  # blue, with a solid underline
-AGAINST = "213, 94, 0"  # vermilion, with a dashed one
-MIN_STRENGTH = 0.05  # of the strongest term; weaker ones are left unmarked, or every word of a long text would be
+FOR_RGB = "0, 114, 178"  # blue, with a solid underline
+AGAINST_RGB = "213, 94, 0"  # vermilion, with a dashed one
+MIN_STRENGTH_SHARE = 0.05  # of the strongest term; weaker ones are left unmarked, or every word of a long text would be
 
 
 class Span(NamedTuple):
@@ -44,19 +44,26 @@ class Segment(NamedTuple):
     terms: tuple[str, ...]
 
 
-class _Word(NamedTuple):
+class WrittenWord(NamedTuple):
+    """A word of a text, as it is written and as features name it."""
+
     start: int
     end: int
     written: str
     term: str
 
 
-def term_weights(explanation: Explanation) -> dict[str, float]:
+def sum_term_weights(explanation: Explanation) -> dict[str, float]:
     """Return what each document term adds to the score, over all the label terms that it meets."""
     weights: dict[str, float] = {}
     for part in explanation:
         weights[part.document_term] = weights.get(part.document_term, 0.0) + part.value
     return weights
+
+
+def list_words(text: str, rules: WordRules) -> list[WrittenWord]:
+    """Return the words of `text` in order, without stop words."""
+    return [word for run in _split_words(text, rules) for word in run]
 
 
 def find_spans(text: str, weights: Mapping[str, float], features: Features) -> list[Span]:
@@ -98,9 +105,9 @@ def highlight_terms(text: str, spans: Sequence[Span]) -> str:
 
 def _mark_segment(piece: Segment, strength: float) -> str:
     shown = escape(piece.text)
-    if not piece.terms or strength < MIN_STRENGTH:
+    if not piece.terms or strength < MIN_STRENGTH_SHARE:
         return shown
-    colour, line = (FOR, "solid") if piece.weight >= 0 else (AGAINST, "dashed")
+    colour, line = (FOR_RGB, "solid") if piece.weight >= 0 else (AGAINST_RGB, "dashed")
     title = escape(f"{', '.join(piece.terms)}: {piece.weight:+.4f}")
     style = (
         f"background: rgba({colour}, {0.08 + 0.42 * strength:.2f}); border-bottom: 2px {line} rgb({colour}); "
@@ -109,24 +116,24 @@ def _mark_segment(piece: Segment, strength: float) -> str:
     return f'<mark style="{style}" title="{title}">{shown}</mark>'
 
 
-def _split_words(text: str, rules: WordRules) -> Iterator[list[_Word]]:
-    """Return the words of each paragraph, without stop words."""
+def _split_words(text: str, rules: WordRules) -> Iterator[list[WrittenWord]]:
+    """Yield the words of each paragraph, without stop words."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters become two, which would shift everything after them
         lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
     character = r"[^\W_]" if rules.split_underscores else r"\w"
-    stop_words, run = frozenset(rules.stop_words), list[_Word]()
+    stop_words, run = frozenset(rules.stop_words), list[WrittenWord]()
     for found in re.finditer(rf"{character}{{2,}}|{BLANK_LINE}", lowered):
         word = found.group()
         if word == BLANK_LINE:
             yield run
             run = []
         elif word not in stop_words:
-            run.append(_Word(found.start(), found.end(), word, stem_word(word) if rules.stem else word))
+            run.append(WrittenWord(found.start(), found.end(), word, stem_word(word) if rules.stem else word))
     yield run
 
 
-def _find_ngrams(run: list[_Word], weights: Mapping[str, float], longest: int) -> Iterator[Span]:
+def _find_ngrams(run: list[WrittenWord], weights: Mapping[str, float], longest: int) -> Iterator[Span]:
     for order in range(1, longest + 1):
         for first in range(len(run) - order + 1):
             term = " ".join(word.term for word in run[first : first + order])
@@ -134,8 +141,8 @@ def _find_ngrams(run: list[_Word], weights: Mapping[str, float], longest: int) -
                 yield Span(run[first].start, run[first + order - 1].end, term, weights[term])
 
 
-def _find_pieces(word: _Word, weights: Mapping[str, float]) -> Iterator[Span]:
-    """Return pieces of a word; a stem is shorter than its word, so there the whole word stands for its pieces."""
+def _find_pieces(word: WrittenWord, weights: Mapping[str, float]) -> Iterator[Span]:
+    """Yield pieces of a word; a stem is shorter than its word, so there the whole word stands for its pieces."""
     padded, shift = f" {word.term} ", word.start - 1
     for size in range(SUBWORD_SIZES[0], SUBWORD_SIZES[1] + 1):
         for first in range(len(padded) - size + 1):

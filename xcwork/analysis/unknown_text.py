@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def describe_unknown_text(method: Method, document: Documents, *, n_suggested: int) -> str:
     """Say that nothing is suggested, or that suggestions do not depend on the text; "" where neither is the case."""
-    if method.matrix_of(document).nnz:
+    if method.read_matrix(document).nnz:
         return "" if n_suggested else "This run suggests no label for this text."
     if n_suggested:
         return (

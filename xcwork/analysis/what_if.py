@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from xcwork.methods.base import Documents, Method
 
-MAX_DEPTH = 1000  # ranks looked through for a new label
+MAX_RANKS = 1000  # looked through for a new label
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,12 @@ class NewLabel:
     rank: int | None  # None: not among the first `depth`
     score: float | None  # None: the method does not list it at all
     explanation: Explanation
-    changes: pd.DataFrame  # the first k before and after, see `rank_changes`
+    changes: pd.DataFrame  # the first k before and after, see `compare_ranks`
     displaced: list[str]  # names of the labels that it pushes out of the first k
     depth: int
     k: int
     note: str = ""
+    probability: float | None = None  # None where the run is not calibrated, or does not list it
 
     @property
     def sentence(self) -> str:
@@ -52,7 +53,8 @@ class NewLabel:
         if self.rank is None:
             return f"{self.name} is not among the first {self.depth:,} labels of this document."
         gone = f" and pushes out {', '.join(self.displaced)}" if self.displaced else ""
-        return f"{self.name} comes {_format_ordinal(self.rank)} with a score of {self.score:.4f}{gone}."
+        share = f"a score of {self.score:.4f}" if self.probability is None else f"{100 * self.probability:.0f} %"
+        return f"{self.name} comes {_format_ordinal(self.rank)} with {share}{gone}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ class EditedText:
 
     before: TopK
     after: TopK
-    changes: pd.DataFrame  # see `rank_changes`
+    changes: pd.DataFrame  # see `compare_ranks`
 
     @property
     def sentence(self) -> str:
@@ -71,10 +73,10 @@ class EditedText:
         return f"Of the labels in either list: {', '.join(said)}." if said else "No rank changed."
 
 
-def why_no_new_labels(method: Method) -> str | None:
+def explain_no_new_labels(method: Method) -> str | None:
     """Return why labels cannot be typed for this model, as a sentence; None when they can."""
     if not method.capabilities.zero_shot:
-        able = [n for n in registry.usable_methods() if registry.method_class(n).capabilities.zero_shot]
+        able = [n for n in registry.list_usable_methods() if registry.find_method_class(n).capabilities.zero_shot]
         return (
             f"{method.title or type(method).__name__} knows a label only from documents that have it, so it cannot "
             f"score a new one; {', '.join(able)} can."
@@ -88,7 +90,7 @@ def why_no_new_labels(method: Method) -> str | None:
 
 def try_label(method: Method, document: Documents, text: str, *, name: str = "", k: int = 5) -> NewLabel:
     """Return rank, score and reasons of a label with this `text` for one document, and whom it displaces."""
-    reason = why_no_new_labels(method)
+    reason = explain_no_new_labels(method)
     if reason is not None:
         raise ConfigError(reason)
     if not text.strip():
@@ -96,19 +98,23 @@ def try_label(method: Method, document: Documents, text: str, *, name: str = "",
     x, name = _check_one_document(method, document), name.strip() or " ".join(text.split())
     trial = copy.copy(method)
     label = int(trial.add_labels([text], [name])[0])
-    depth = min(MAX_DEPTH, label + 1)
-    before, after = method.predict(x, min(depth, label)), trial.predict(x, depth)
+    depth = min(MAX_RANKS, label + 1)
+    before, after = method.predict(x, min(depth, label)), trial.predict(x, depth, proba=trial.calibration_ is not None)
     place = np.flatnonzero(after.ids[0] == label)
     rank = int(place[0]) + 1 if len(place) else None
     score = float(after.scores[0, place[0]]) if len(place) else _score_label(trial, x, label)
     note = ""
     Z = trial.labels_.Z
-    assert Z is not None  # see `why_no_new_labels`
+    assert Z is not None  # see `explain_no_new_labels`
     if Z[[label]].nnz == 0:
         note = f"None of the words of {name} is known to this model, so it has nothing to go by."
-    changes = rank_changes(before, after, k=k)
+    changes = compare_ranks(before, after, k=k)
     gone = changes[changes["state"] == "out"]
-    return NewLabel(name, label, rank, score, trial.explain(x, label), changes, gone["label"].tolist(), depth, k, note)
+    displaced = gone["label"].tolist()
+    shares = after.probabilities
+    probability = None if shares is None or not len(place) else float(shares[0, place[0]])
+    reasons = trial.explain(x, label)
+    return NewLabel(name, label, rank, score, reasons, changes, displaced, depth, k, note, probability)
 
 
 def compare_edit(method: Method, before: Documents, after: str, *, k: int = 5) -> EditedText:
@@ -117,12 +123,12 @@ def compare_edit(method: Method, before: Documents, after: str, *, k: int = 5) -
     A test document (a split of one) keeps its filter pairs, so both lists follow the rule of every other ranking of it.
     """
     _check_one_document(method, before)
-    edited = before.with_texts([after]) if isinstance(before, Split) else after
+    edited = before.replace_texts([after]) if isinstance(before, Split) else after
     first, second = method.predict(before, k), method.predict(edited, k)
-    return EditedText(first, second, rank_changes(first, second, k=k))
+    return EditedText(first, second, compare_ranks(first, second, k=k))
 
 
-def rank_changes(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
+def compare_ranks(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
     """Return the labels among the first k of either list of one document, in the order of the second list.
 
     `state` is new, up, down, same or out; `change` counts the ranks won. A rank is missing where the label is not
@@ -131,7 +137,7 @@ def rank_changes(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
     import pandas as pd
 
     old, new = (
-        {label: (slot + 1, score) for slot, (label, score) in enumerate(topk.row(0))} for topk in (before, after)
+        {label: (slot + 1, score) for slot, (label, score) in enumerate(topk.get_row(0))} for topk in (before, after)
     )
     first = [label for label, (rank, _) in new.items() if rank <= k]
     lost = [label for label, (rank, _) in old.items() if rank <= k and label not in set(first)]
@@ -139,7 +145,7 @@ def rank_changes(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
     ranks = [(old.get(label, nothing), new.get(label, nothing)) for label in labels]
     columns = {
         "label_id": labels,
-        "label": [after.name(label) for label in labels],
+        "label": [after.get_name(label) for label in labels],
         "rank_before": pd.array([a[0] for a, _ in ranks], dtype="Int64"),
         "rank_after": pd.array([b[0] for _, b in ranks], dtype="Int64"),
         "change": pd.array([a[0] - b[0] for a, b in ranks], dtype="Int64"),
@@ -159,14 +165,14 @@ def _classify_change(before: float, after: float, k: int) -> str:
 
 
 def _check_one_document(method: Method, document: Documents) -> Documents:
-    X = method.matrix_of(document)
+    X = method.read_matrix(document)
     if X.shape[0] != 1:
         raise DataError(f"this works on one document, got {X.shape[0]}")
     return document if isinstance(document, Split) else X
 
 
 def _score_label(model: Method, document: Documents, label: int) -> float | None:
-    alone = model.predict(document, 1, among=[label]).row(0)
+    alone = model.predict(document, 1, among=[label]).get_row(0)
     return alone[0][1] if alone else None
 
 

@@ -15,7 +15,22 @@ from typing import Annotated
 import typer
 
 from xcwork import __version__
-from xcwork.cli import bench, compare, dashboard, data, manage, methods, predict, train
+from xcwork.cli import (
+    bench,
+    compare,
+    dashboard,
+    data,
+    decide,
+    export,
+    label_map,
+    manage,
+    methods,
+    papers,
+    predict,
+    recommend,
+    review,
+    train,
+)
 from xcwork.cli.arguments import Home
 from xcwork.cli.errors import Commands
 
@@ -50,13 +65,24 @@ def _root(
 
 
 for panel, verbs in {
-    "Data": (data.datasets, data.describe, data.export),
-    "Training": (methods.methods, train.train, train.resume, train.cancel, train.runs),
-    "Results": (compare.evaluate, predict.predict, predict.explain, compare.compare, compare.report),
+    "Data": (data.datasets, data.describe, export.export),
+    "Training": (methods.methods, recommend.recommend, train.train, train.resume, train.cancel, train.runs),
+    "Results": (
+        compare.evaluate,
+        predict.predict,
+        predict.explain,
+        decide.decide,
+        decide.calibrate,
+        compare.compare,
+        compare.report,
+        review.review,
+    ),
+    "Papers": (papers.papers, papers.study),
     "Workbench": (manage.delete, manage.rename, dashboard.app),
 }.items():
     for verb in verbs:
         app.command(verb.__name__, rich_help_panel=panel)(verb)
+app.command("map", rich_help_panel="Results")(label_map.map_labels)
 app.command(
     "bench",
     rich_help_panel="Workbench",

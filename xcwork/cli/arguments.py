@@ -12,7 +12,7 @@ from xcwork.errors import ConfigError
 
 
 def _use_home(folder: Path | None) -> Path | None:
-    """Let the environment carry the choice to the engine, to worker processes and to the dashboard."""
+    """Pass the choice through the environment to the engine, to worker processes and to the dashboard."""
     if folder is not None:
         if folder.exists() and not folder.is_dir():
             raise ConfigError(f"{folder} is a file, but --home takes a folder")

@@ -10,7 +10,7 @@ import typer
 from xcwork.cli.arguments import DataOptions, Home, Json, RunId
 from xcwork.cli.loading import read_data, read_run_data
 from xcwork.cli.output import build_record, print_result, round_figures
-from xcwork.cli.train import build_run_record, print_run
+from xcwork.cli.train import build_run_record, print_run, summarise_calibration
 from xcwork.errors import ConfigError
 from xcwork.options import parse_data_options
 
@@ -33,24 +33,30 @@ def evaluate(
     from xcwork.runs import RunStore
 
     opened = RunStore().open(run)
-    print_run(build_run_record(opened) if data is None else _measure(opened, data, parse_data_options(option)), as_json)
+    record = build_run_record(opened) if data is None else _measure_on(opened, data, parse_data_options(option))
+    print_run(record, as_json)
 
 
-def _measure(run: Run, data: str, options: dict[str, Any]) -> dict[str, Any]:
+def _measure_on(run: Run, data: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return the record of the run with metrics on other data."""
     from xcwork.analysis.alignment import align_dataset
     from xcwork.export.terminal import ProgressBar
     from xcwork.metrics import evaluate as measure
 
-    model = run.model()
+    model = run.load_model()
     trained_on = read_run_data(run)
-    aligned, remarks = align_dataset(read_data(data, options), trained_on, model)
+    aligned, told = align_dataset(read_data(data, options), trained_on, model)
     with ProgressBar() as bar:
         report = measure(model, aligned, callbacks=[bar])
     figures = {part: round_figures(getattr(report, part)) for part in ("metrics", "seen", "unseen", "diagnostics")}
     speed = round(report.predict_ms_per_document, 3)
-    notes = {"labels": " ".join(remarks)} | report.notes if remarks else report.notes
-    return build_record(run) | {"data": aligned.name, "predict_ms_per_document": speed, "notes": notes} | figures
+    notes = {"labels": " ".join(told)} | report.notes if told else report.notes
+    return (
+        build_record(run)
+        | {"data": aligned.name, "predict_ms_per_document": speed, "notes": notes}
+        | figures
+        | {"calibration": summarise_calibration(report)}
+    )
 
 
 def compare(
@@ -68,7 +74,7 @@ def compare(
     if len({run.id for run in opened}) < max(2, len(opened)):
         raise ConfigError("compare takes two or more different runs")
     for run in opened:
-        run.report()
+        run.read_report()
     records = [build_record(run) for run in opened]
     differences = _find_differences(opened)
     reference, *others = records
@@ -86,19 +92,19 @@ def compare(
 def _find_differences(runs: list[Run]) -> dict[str, list[dict[str, Any]]]:
     """Return the headline differences to the reference, with intervals, of every run on the same data."""
     from xcwork.metrics import HEADLINE_METRICS
-    from xcwork.metrics.significance import compare as bootstrap
+    from xcwork.metrics.significance import compare_predictions
     from xcwork.storage.fingerprint import may_match
 
     reference = runs[0]
-    candidates = [run for run in runs[1:] if may_match(_fingerprint(run), _fingerprint(reference))]
+    candidates = [run for run in runs[1:] if may_match(_read_fingerprint(run), _read_fingerprint(reference))]
     if not candidates:
         return {}
-    dataset, base = read_run_data(reference), reference.topk()
+    dataset, base = read_run_data(reference), reference.read_topk()
     found = {}
     for run in candidates:
-        if not dataset.recognises(_fingerprint(run)):
+        if not dataset.recognises(_read_fingerprint(run)):
             continue
-        rows = bootstrap(run.topk(), base, dataset).to_dict("records")
+        rows = compare_predictions(run.read_topk(), base, dataset).to_dict("records")
         found[run.id] = [
             {"metric": row["metric"]}
             | {name: round(row[name], 2) for name in DIFFERENCE_FIELDS}
@@ -109,7 +115,7 @@ def _find_differences(runs: list[Run]) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _fingerprint(run: Run) -> str | None:
+def _read_fingerprint(run: Run) -> str | None:
     return (run.config.get("dataset") or {}).get("fingerprint")
 
 
@@ -117,7 +123,7 @@ def _render_difference(run: str, reference: str, rows: list[dict[str, Any]] | No
     from xcwork.export.terminal import render_table
 
     if rows is None:
-        return [f"{run} was measured on other data than {reference}, so a difference would mean nothing"]
+        return [f"{run} and {reference} were tested on different data and cannot be compared"]
     cells = [
         (
             r["metric"],

@@ -19,15 +19,13 @@ from xcwork.cli.output import print_result
 from xcwork.errors import ConfigError
 from xcwork.extras import require_package
 
-ADDRESS = "127.0.0.1"
-LOCAL_NAMES = (ADDRESS, "localhost")
+LOCAL_ADDRESS = "127.0.0.1"
+LOCAL_NAMES = (LOCAL_ADDRESS, "localhost")
 
 
 def app(
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port on 127.0.0.1.")] = 8501,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="First queue a run of every method on the embedded dataset.")
-    ] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="First queue demo runs on the embedded dataset.")] = False,
     allow_host: Annotated[
         list[str] | None,
         typer.Option("--allow-host", metavar="NAME", help="A name under which a proxy shares it; see SECURITY.md."),
@@ -36,7 +34,7 @@ def app(
     home: Home = None,
 ) -> None:
     """Start the dashboard on this machine."""
-    from xcwork.paths import home as chosen
+    from xcwork.paths import find_home
 
     script = find_dashboard() / "main.py"
     if allow_host and not _has_login():
@@ -45,12 +43,17 @@ def app(
             ".streamlit/secrets.toml, as SECURITY.md shows"
         )
     _check_port(port)
+    from xcwork.runs.trash import clear_trash
+
+    clear_trash(find_home())
     if demo:
-        _queue_demo_runs(chosen(), as_json)
-    url = f"http://{ADDRESS}:{port}"
-    print_result(as_json, {"url": url, "home": str(chosen()), "pid": os.getpid()}, f"xcwork on {url} (Ctrl-C stops it)")
+        _queue_demo_runs(find_home(), as_json)
+    url = f"http://{LOCAL_ADDRESS}:{port}"
+    print_result(
+        as_json, {"url": url, "home": str(find_home()), "pid": os.getpid()}, f"xcwork on {url} (Ctrl-C stops it)"
+    )
     # -P: a file called numpy.py in the user's folder must not be taken for the library.
-    command = [sys.executable, "-P", "-m", "streamlit", "run", str(script), "--server.address", ADDRESS]
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(script), "--server.address", LOCAL_ADDRESS]
     command += ["--server.port", str(port), "--server.headless", "true", "--browser.gatherUsageStats", "false"]
     # Settings of the user or of the folder must not open what config.toml closes.
     command += ["--server.enableCORS", "true", "--server.enableXsrfProtection", "true"]
@@ -64,7 +67,7 @@ def app(
     if as_json:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # The server takes the place of this process, so whoever stops xcwork stops the server.
-    os.execve(sys.executable, command, os.environ | {"XCWORK_HOME": str(chosen())})
+    os.execve(sys.executable, command, os.environ | {"XCWORK_HOME": str(find_home())})
 
 
 def find_dashboard() -> Path:
@@ -107,7 +110,7 @@ def _check_port(port: int) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((ADDRESS, port))
+            probe.bind((LOCAL_ADDRESS, port))
         except OSError as problem:
             if problem.errno == errno.EACCES:
                 raise ConfigError(

@@ -1,9 +1,7 @@
-"""`xcwork datasets`, `describe` and `export`: what there is to train on, what is in it, and a copy for other tools."""
+"""`xcwork datasets` and `describe`: what there is to train on, and what is in it."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,15 +14,7 @@ from xcwork.options import parse_data_options
 if TYPE_CHECKING:
     from rich.table import Table
 
-BAR_WIDTH = 40  # characters of the longest bar
-
-
-class Format(StrEnum):
-    """Formats that peer tools read, and our own."""
-
-    xc = "xc"
-    splits = "splits"
-    stored = "stored"
+MAX_BAR_CHARACTERS = 40
 
 
 def datasets(as_json: Json = False, home: Home = None) -> None:
@@ -41,13 +31,44 @@ def datasets(as_json: Json = False, home: Home = None) -> None:
     )
 
 
-def describe(data: Data, option: DataOptions = None, as_json: Json = False, home: Home = None) -> None:
+def describe(
+    data: Data,
+    option: DataOptions = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each format sees in the files, instead of reading them.")
+    ] = False,
+    as_json: Json = False,
+    home: Home = None,
+) -> None:
     """Show the card of a dataset: sizes, label frequencies, what is wrong with it."""
     from xcwork.data.card import describe as examine
 
+    if explain:
+        _explain(data, as_json)
+        return
     card = examine(read_data(data, parse_data_options(option)))
     facts = card.to_dict()
     print_result(as_json, facts, *card.to_text().splitlines(), "", _render_frequencies(facts["frequency_bins"]))
+
+
+def _explain(data: str, as_json: bool) -> None:
+    """Print what each format saw, and which one reads the files."""
+    from xcwork.data.load import explain_source
+    from xcwork.export.terminal import render_table
+    from xcwork.paths import find_home
+
+    found = explain_source(data, home=find_home())
+    rows = [
+        (name, "yes" if finding.is_match else "no", finding.seen or "–", finding.missing or "–")
+        for name, finding in found.findings.items()
+    ]
+    chosen = "no format reads it" if found.chosen is None else f"read as {found.chosen}, the first format that fits"
+    print_result(
+        as_json,
+        found.to_dict(),
+        f"{found.path}: {found.content}; {chosen}",
+        render_table(("format", "fits", "what it saw", "what is missing"), rows),
+    )
 
 
 def _render_frequencies(bins: list[dict[str, int]]) -> Table:
@@ -59,37 +80,8 @@ def _render_frequencies(bins: list[dict[str, int]]) -> Table:
         (
             f"{each['from']:,}" if each["from"] == each["to"] else f"{each['from']:,} to {each['to']:,}",
             each["labels"],
-            "█" * -(-BAR_WIDTH * each["labels"] // most),  # rounded up: a few labels are not none
+            "█" * -(-MAX_BAR_CHARACTERS * each["labels"] // most),  # rounded up: a few labels are not none
         )
         for each in bins
     ]
     return render_table(("training documents", "labels", ""), rows)
-
-
-def export(
-    data: Data,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the files.")],
-    form: Annotated[
-        Format,
-        typer.Option(
-            "--format", help="xc: repository text files; splits: trn_X_Xf.txt and its companions; stored: xcwork's own."
-        ),
-    ] = Format.xc,
-    option: DataOptions = None,
-    as_json: Json = False,
-    home: Home = None,
-) -> None:
-    """Write a dataset in a format that other tools read."""
-    from xcwork.data.writers import write_splits, write_stored, write_xc
-    from xcwork.export.terminal import ProgressBar
-    from xcwork.progress import listening
-
-    dataset = read_data(data, parse_data_options(option))
-    with ProgressBar() as bar, listening([bar]):
-        {Format.xc: write_xc, Format.splits: write_splits, Format.stored: write_stored}[form](dataset, folder)
-    files = sorted(path.name for path in folder.iterdir())
-    print_result(
-        as_json,
-        {"data": dataset.name, "format": form.value, "folder": str(folder.resolve()), "files": files},
-        f"{dataset.name} in {folder}: {', '.join(files)}",
-    )

@@ -17,14 +17,14 @@ from typer.core import TyperGroup
 
 from xcwork.errors import XcworkError
 
-USER_ERROR = 2
-INTERRUPTED = 130
+USER_ERROR_CODE = 2
+INTERRUPTED_CODE = 130
 
 
 class Ended(XcworkError):
     """A verb ends before its result is there; `facts` (the run, its state) join the error in the JSON document."""
 
-    def __init__(self, sentence: str, *, code: int = USER_ERROR, **facts: Any) -> None:
+    def __init__(self, sentence: str, *, code: int = USER_ERROR_CODE, **facts: Any) -> None:
         super().__init__(sentence)
         self.code, self.facts = code, facts
 
@@ -50,16 +50,16 @@ class Commands(TyperGroup):
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except typer.TyperException as wrong:
-            _fail(f"{wrong.format_message()} (see `xcwork --help`)", args)
+            _exit_with(f"{wrong.format_message()} (see `xcwork --help`)", args)
         except Ended as end:
-            _fail(str(end), args, end.code, end.facts)
+            _exit_with(str(end), args, end.code, end.facts)
         except XcworkError as problem:
-            _fail(str(problem), args)
+            _exit_with(str(problem), args)
         except MemoryError:
-            _fail("there is not enough memory for this; use a smaller dataset or smaller parameters", args)
+            _exit_with("there is not enough memory for this; use a smaller dataset or smaller parameters", args)
         except OSError as problem:
             where = f"{problem.filename}: " if problem.filename else ""
-            _fail(f"{where}{problem.strerror or problem}", args)
+            _exit_with(f"{where}{problem.strerror or problem}", args)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -67,13 +67,13 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise Ended("interrupted", code=INTERRUPTED) from None
+            raise Ended("interrupted", code=INTERRUPTED_CODE) from None
         except BrokenPipeError:
             _leave_closed_pipe()
 
 
-def _fail(
-    sentence: str, args: Sequence[str], code: int = USER_ERROR, facts: Mapping[str, Any] | None = None
+def _exit_with(
+    sentence: str, args: Sequence[str], code: int = USER_ERROR_CODE, facts: Mapping[str, Any] | None = None
 ) -> NoReturn:
     from xcwork.cli.output import print_json
     from xcwork.export.terminal import print_note

@@ -16,11 +16,11 @@ def read_data(source: str, options: Mapping[str, Any]) -> Dataset:
     """Return the dataset called `source`, with a bar while it loads."""
     from xcwork.data.load import load_dataset
     from xcwork.export.terminal import ProgressBar
-    from xcwork.paths import home
-    from xcwork.progress import listening
+    from xcwork.paths import find_home
+    from xcwork.progress import listen
 
-    with ProgressBar() as bar, listening([bar]):
-        return load_dataset(source, home=home(), **options)
+    with ProgressBar() as bar, listen([bar]):
+        return load_dataset(source, home=find_home(), **options)
 
 
 def read_run_data(run: Run) -> Dataset:

@@ -43,19 +43,17 @@ def delete(
     if kind is Kind.run:
         run = store.open(name)
         title = run.id if run.name == run.id else f"{run.id} ({run.name})"
-        _ask(f"Delete run {title}?", yes, as_json)
+        _ask_user(f"Delete run {title}?", yes, as_json)
         manage.delete_run(run)
         print_result(as_json, {"deleted": run.id, "kind": kind.value}, f"run {title} is deleted")
         return
     dataset = data_folder.find_dataset(name, store.home)
-    _ask(f"Delete dataset {dataset.name}{_count(manage.runs_on(dataset, store))}?", yes, as_json)
+    n_runs = len(manage.find_runs_on(dataset, store))
+    trained = f", which {n_runs} {'run was' if n_runs == 1 else 'runs were'} trained on" if n_runs else ""
+    _ask_user(f"Delete dataset {dataset.name}{trained}?", yes, as_json)
     runs = manage.delete_dataset(name, store)
-    print_result(
-        as_json,
-        {"deleted": dataset.name, "kind": kind.value, "runs": [run.id for run in runs]},
-        f"{dataset.name} is deleted",
-        *_list_runs("runs trained on it, which stay readable", runs),
-    )
+    facts = {"deleted": dataset.name, "kind": kind.value}
+    _print_with_runs(as_json, facts, f"{dataset.name} is deleted", "runs trained on it, which stay readable", runs)
 
 
 def rename(
@@ -76,12 +74,12 @@ def rename(
         print_result(as_json, facts, f"run {run.id} is called {run.name}")
         return
     place, runs = manage.rename_dataset(name, new_name, store)
-    renamed = {"renamed": name, "kind": kind.value, "name": place.name, "runs": [run.id for run in runs]}
-    print_result(as_json, renamed, f"{name} is called {place.name}", *_list_runs("its runs", runs))
+    facts = {"renamed": name, "kind": kind.value, "name": place.name}
+    _print_with_runs(as_json, facts, f"{name} is called {place.name}", "its runs", runs)
 
 
-def _ask(question: str, yes: bool, as_json: bool) -> None:
-    """Go on only if the user says yes, here or in advance."""
+def _ask_user(question: str, yes: bool, as_json: bool) -> None:
+    """Continue only if the user says yes, here or in advance."""
     from xcwork.export.text import clean_text
 
     if yes:
@@ -94,9 +92,7 @@ def _ask(question: str, yes: bool, as_json: bool) -> None:
         raise Ended("nothing was deleted; --yes deletes without asking")
 
 
-def _count(runs: list[Run]) -> str:
-    return f", which {len(runs)} {'run was' if len(runs) == 1 else 'runs were'} trained on" if runs else ""
-
-
-def _list_runs(title: str, runs: list[Run]) -> list[str]:
-    return [f"{title}: {', '.join(run.id for run in runs)}"] if runs else []
+def _print_with_runs(as_json: bool, facts: dict[str, str], sentence: str, title: str, runs: list[Run]) -> None:
+    """Print what was done to a dataset, and which runs that concerns."""
+    ids = [run.id for run in runs]
+    print_result(as_json, facts | {"runs": ids}, sentence, *([f"{title}: {', '.join(ids)}"] if ids else []))

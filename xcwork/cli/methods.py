@@ -15,7 +15,7 @@ from xcwork.options import format_value
 if TYPE_CHECKING:
     from xcwork.methods.base import Method, Parameter
 
-_SHORT = {
+ABILITY_NAMES = {
     "zero_shot": "zero-shot",
     "exact_explanations": "exact explanations",
     "aggregated_labels": "aggregated labels",
@@ -32,13 +32,13 @@ def methods(
 ) -> None:
     """List the methods, or show one with its parameters."""
     from xcwork.export.terminal import render_table
-    from xcwork.methods.registry import METHODS, method_class, usable_methods
+    from xcwork.methods.registry import METHODS, find_method_class, list_usable_methods
 
     if name is not None:
-        _show_one(name, method_class(name), as_json)
+        _show_one(name, find_method_class(name), as_json)
         return
-    cards = {name: _card(name, method_class(name)) for name in usable_methods()}
-    rows = [(name, card["title"], _abilities(card)) for name, card in cards.items()]
+    cards = {name: _make_card(name, find_method_class(name)) for name in list_usable_methods()}
+    rows = [(name, card["title"], _list_abilities(card)) for name, card in cards.items()]
     missing = ", ".join(name for name in METHODS if name not in cards)
     print_result(
         as_json,
@@ -51,22 +51,25 @@ def methods(
 
 def _show_one(name: str, cls: type[Method], as_json: bool) -> None:
     from xcwork.export.terminal import render_table
+    from xcwork.methods.presets import list_preset_names
 
-    card = _card(name, cls)
-    card["parameters"] = [_parameter(declared) for declared in cls.parameters().values()]
+    card = _make_card(name, cls)
+    card["presets"] = [_make_preset_record(preset, cls) for preset in list_preset_names(name)]
+    card["parameters"] = [_make_parameter_record(declared) for declared in cls.parameters().values()]
     rows = [(p["name"], format_value(p["default"]), _describe_allowed(p), p["help"]) for p in card["parameters"]]
     print_result(
         as_json,
         card,
         f"{name}: {card['title']}",
         *[line for line in card["description"].splitlines() if line.strip()],
-        f"abilities: {_abilities(card) or 'none beyond ranking labels seen in training'}",
+        f"abilities: {_list_abilities(card) or 'none beyond ranking labels seen in training'}",
         render_table(("parameter", "default", "allowed", "meaning"), rows),
-        f"\nxcwork train {name} --data DATA --set NAME=VALUE",
+        *[f"preset {p['name']}: {_describe_preset(p)}" for p in card["presets"][1:]],
+        f"\nxcwork train {name} --data DATA --preset NAME --set NAME=VALUE",
     )
 
 
-def _card(name: str, cls: type[Method]) -> dict[str, Any]:
+def _make_card(name: str, cls: type[Method]) -> dict[str, Any]:
     description = inspect.getdoc(cls) or ""
     return {
         "name": name,
@@ -77,13 +80,24 @@ def _card(name: str, cls: type[Method]) -> dict[str, Any]:
     }
 
 
-def _abilities(card: dict[str, Any]) -> str:
-    return ", ".join(_SHORT[name] for name, able in card["capabilities"].items() if able)
+def _list_abilities(card: dict[str, Any]) -> str:
+    return ", ".join(ABILITY_NAMES[name] for name, able in card["capabilities"].items() if able)
 
 
-def _parameter(declared: Parameter) -> dict[str, Any]:
+def _make_parameter_record(declared: Parameter) -> dict[str, Any]:
     fields = ("name", "optional", "default", "help", "low", "high", "choices", "advanced")
     return {field: getattr(declared, field) for field in fields} | {"type": declared.type.__name__}
+
+
+def _make_preset_record(name: str, cls: type[Method]) -> dict[str, Any]:
+    preset = cls.find_preset(name)
+    return {"name": name, "params": dict(preset.params), "ours_adds": preset.ours_adds, "not_yet": preset.not_yet}
+
+
+def _describe_preset(preset: dict[str, Any]) -> str:
+    changes = ", ".join(f"{name}={format_value(value)}" for name, value in preset["params"].items())
+    notes = (("ours adds", preset["ours_adds"]), ("not yet", preset["not_yet"]))
+    return ". ".join([changes, *(f"{title}: {text}" for title, text in notes if text)])
 
 
 def _describe_allowed(parameter: dict[str, Any]) -> str:

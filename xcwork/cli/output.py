@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -34,31 +32,10 @@ def print_result(as_json: bool, payload: Mapping[str, Any], *parts: RenderableTy
 
 def print_json(payload: Mapping[str, Any]) -> None:
     """Print one JSON document on standard output, with nothing in it that a terminal would obey."""
+    from xcwork.export.json_text import to_json
+
     sys.stdout.write(to_json(payload, indent=2) + "\n")
     sys.stdout.flush()
-
-
-def to_json(value: Any, *, indent: int | None = None) -> str:
-    """Return valid JSON for any value: numpy numbers, paths, NaN (null), lone surrogates and control characters."""
-    from xcwork.export.text import UNSAFE_CHARACTERS
-
-    text = json.dumps(_to_plain(value), ensure_ascii=False, indent=indent, allow_nan=False)
-    # json escapes the C0 characters itself; the line breaks of its own layout must stay.
-    return UNSAFE_CHARACTERS.sub(
-        lambda match: match.group() if match.group() == "\n" else f"\\u{ord(match.group()):04x}", text
-    )
-
-
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _to_plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_to_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # a numpy array or number
-        return _to_plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def round_figures(figures: Mapping[str, float]) -> dict[str, float]:

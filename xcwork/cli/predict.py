@@ -7,21 +7,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from xcwork.cli.arguments import Home, Json, RunId
-from xcwork.cli.output import print_result, to_json
+from xcwork.cli.output import print_result
 from xcwork.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from xcwork.core.topk import TopK
     from xcwork.methods.base import Documents, Method
     from xcwork.runs import Run
+    from xcwork.runs.answers import Answerer, Question
 
-SUGGESTED = 3  # label names offered when one is not found
+MAX_SUGGESTED_LABELS = 3  # offered when one is not found
 Text = Annotated[
     str | None,
     typer.Option("--text", help="The document; - reads it from standard input. With --document: that one, edited."),
@@ -40,18 +41,28 @@ def predict(
     text: Text = None,
     document: Number = None,
     file: Annotated[
-        Path | None, typer.Option("--file", help="Documents: .txt (one per line) or .jsonl, compressed or not.")
+        Path | None, typer.Option("--file", help="Documents: .txt (one per line), .jsonl or .csv, compressed or not.")
     ] = None,
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels for each document.")] = 5,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="With --file: write JSON lines here. Interrupted, it is continued."),
+        typer.Option(
+            "--output", "-o", help="With --file: write .jsonl, .csv or .parquet here. Interrupted, it is continued."
+        ),
     ] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add the probability that each label is right.")
+    ] = False,
+    decide: Annotated[
+        bool, typer.Option("--decide", help="Say for each label: assign, suggest or leave, by the run's thresholds.")
+    ] = False,
     new_label: NewLabels = None,
     as_json: Json = False,
     home: Home = None,
 ) -> None:
     """Rank labels for a text or a test document, or for every document of a file."""
+    from xcwork.runs.answers import Question
+
     if (text is None and document is None) == (file is None):
         raise ConfigError(
             "give the document with --text, its number in the test split with --document, or a file of documents "
@@ -59,43 +70,70 @@ def predict(
         )
     if output is not None and file is None:
         raise ConfigError("--output goes with --file")
+    asked = AskedRun(run, Question(k, probabilities or decide, decide, tuple(new_label or ())))
     if file is None:
-        _predict_one(run, text, document, k, new_label, as_json)
+        _predict_one(asked, text, document, as_json)
     elif output is None:
-        _predict_to_screen(run, file, k, new_label, as_json)
+        _predict_to_screen(asked, file, as_json)
     else:
-        _predict_to_file(run, file, output, k, new_label, as_json)
+        _predict_to_file(asked, file, output, as_json)
 
 
-def _predict_one(
-    run_id: str, text: str | None, number: int | None, k: int, new_labels: list[str] | None, as_json: bool
-) -> None:
+@dataclass(frozen=True)
+class AskedRun:
+    """A run, and what is asked of it about every document."""
+
+    run_id: str
+    question: Question
+
+
+def _open_answerer(asked: AskedRun) -> Answerer:
+    from xcwork.runs.answers import Answerer
+
+    question = asked.question
+    run, model = _open_run(asked.run_id, list(question.new_labels))
+    return Answerer(run, model, question, run.read_decisions() if question.decide else None)
+
+
+def _predict_one(asked: AskedRun, text: str | None, number: int | None, as_json: bool) -> None:
     from xcwork.analysis.unknown_text import describe_unknown_text
     from xcwork.export.terminal import render_table
 
-    run, model = _open(run_id, new_labels)
-    document = _read_document(run, text, number)
-    predictions = _name_predictions(model.predict(document, k), 0)
-    note = describe_unknown_text(model, document, n_suggested=len(predictions))
-    rows = [(rank, p["label"], f"{p['score']:.4f}") for rank, p in enumerate(predictions, start=1)]
-    lines = ([note] if note else []) + ([render_table(("", "label", "score"), rows)] if rows else [])
-    print_result(as_json, {"run": run.id, "predictions": predictions, "note": note}, *lines)
+    answerer = _open_answerer(asked)
+    document = _read_document(answerer.run, text, number)
+    [predictions] = answerer.answer(document)
+    note = describe_unknown_text(answerer.model, document, n_suggested=len(predictions))
+    rows = [(rank, *_show_prediction(each)) for rank, each in enumerate(predictions, start=1)]
+    head = ("", "label", "score", *([] if not asked.question.probabilities else ["probability"]))
+    head = (*head, "decision") if asked.question.decide else head
+    lines = ([note] if note else []) + ([render_table(head, rows)] if rows else [])
+    payload = {"run": answerer.run.id, "predictions": predictions, "note": note}
+    print_result(as_json, payload | ({"decisions": answerer.decisions} if asked.question.decide else {}), *lines)
 
 
-def _predict_to_screen(run_id: str, file: Path, k: int, new_labels: list[str] | None, as_json: bool) -> None:
-    from xcwork.cli.documents import count_documents
+def _show_prediction(each: dict[str, Any]) -> tuple[str, ...]:
+    """Return label, score and what else is known, for people."""
+    shown = [each["label"], f"{each['score']:.4f}"]
+    if "probability" in each:
+        shown.append(f"{100 * each['probability']:.1f} %")
+    return tuple(shown + ([each["decision"]] if "decision" in each else []))
+
+
+def _predict_to_screen(asked: AskedRun, file: Path, as_json: bool) -> None:
     from xcwork.export.text import clean_text
+    from xcwork.runs.document_files import count_documents
 
     total = count_documents(file)
-    run, model = _open(run_id, new_labels)
+    answerer = _open_answerer(asked)
     # On a screen the answers themselves show how far it is, and a bar would tear their lines apart.
-    answers = _predictions(model, file, k, 0, total, quiet=sys.stdout.isatty() and not as_json)
+    answers = _predict_batches(answerer, file, 0, total, quiet=sys.stdout.isatty() and not as_json)
     records = (record for batch in answers for record in batch)
     if as_json:
-        _print_documents(run.id, records)
+        _print_documents(answerer.run.id, records)
         return
     for record in records:
-        labels = ", ".join(f"{p['label']} ({p['score']:.4f})" for p in record["predictions"])
+        shown = [_show_prediction(each) for each in record["predictions"]]
+        labels = ", ".join(f"{label} ({', '.join(rest)})" for label, *rest in shown)
         typer.echo(clean_text(f"{record.get('uid', record['document'])}: {labels or 'no label'}"))
 
 
@@ -104,6 +142,8 @@ def _print_documents(run_id: str, records: Iterable[dict[str, Any]]) -> None:
 
     It is complete on disk before any of it is printed: an interruption must not leave half a document behind.
     """
+    from xcwork.export.json_text import to_json
+
     with tempfile.TemporaryFile("w+", encoding="utf-8") as draft:
         draft.write(f'{{"run": {to_json(run_id)}, "documents": [')
         for position, record in enumerate(records):
@@ -114,42 +154,52 @@ def _print_documents(run_id: str, records: Iterable[dict[str, Any]]) -> None:
     sys.stdout.flush()
 
 
-def _predict_to_file(
-    run_id: str, file: Path, output: Path, k: int, new_labels: list[str] | None, as_json: bool
-) -> None:
-    from xcwork.cli.documents import count_documents
-    from xcwork.cli.errors import INTERRUPTED, Ended
-    from xcwork.cli.resumable_output import ContinuedFile
+def _predict_to_file(asked: AskedRun, file: Path, output: Path, as_json: bool) -> None:
+    from xcwork.cli.errors import INTERRUPTED_CODE, Ended
+    from xcwork.runs.document_files import count_documents
+    from xcwork.runs.prediction_tables import TABLE_SUFFIXES, is_earlier_table, write_table
+    from xcwork.runs.resumable_output import ContinuedFile
 
     if output.exists() and file.exists() and output.samefile(file):
         raise ConfigError(f"{output} is the input; choose another --output")
+    is_table = output.suffix.lower() in TABLE_SUFFIXES
+    if is_table and output.exists() and not is_earlier_table(output):
+        raise ConfigError(f"{output} exists and is not an earlier output of predict; choose another --output")
     total = count_documents(file)
-    run, model = _open(run_id, new_labels)
+    answerer = _open_answerer(asked)
+    run = answerer.run
     stat = file.stat()
     job = {
         "run": run.id,
         "attempt": run.status.attempt,
-        "k": k,
-        "new_labels": new_labels or [],
+        "k": asked.question.k,
+        "new_labels": list(asked.question.new_labels),
+        "probabilities": asked.question.probabilities,
+        "decisions": answerer.decisions,
         "file": str(file.resolve()),
         "bytes": stat.st_size,
         "modified": stat.st_mtime_ns,
     }
-    lines = ContinuedFile(output, job)
+    # A table is made from complete JSON lines, because half a Parquet file cannot be continued.
+    draft = output.with_name(f"{output.name}.jsonl") if is_table else output
+    lines = ContinuedFile(draft, job)
     begun, written = time.perf_counter(), lines.done
     try:
         with lines:
-            for batch in _predictions(model, file, k, lines.done, total):
+            for batch in _predict_batches(answerer, file, lines.done, total):
                 lines.write(batch)
                 written += len(batch)
     except KeyboardInterrupt:
         raise Ended(
             f"interrupted with {written} of {total} documents in {output}; the same command continues from there",
-            code=INTERRUPTED,
+            code=INTERRUPTED_CODE,
             run=run.id,
             output=str(output),
             documents=written,
         ) from None
+    if is_table:
+        write_table(draft, output, probabilities=asked.question.probabilities, decide=asked.question.decide)
+        draft.unlink()
     seconds = round(time.perf_counter() - begun, 2)
     print_result(
         as_json,
@@ -158,30 +208,25 @@ def _predict_to_file(
     )
 
 
-def _predictions(
-    model: Method, file: Path, k: int, first: int, total: int, *, quiet: bool = False
+def _predict_batches(
+    answerer: Answerer, file: Path, first: int, total: int, *, quiet: bool = False
 ) -> Iterator[list[dict[str, Any]]]:
     """Yield the answers from document number `first` on, batch by batch.
 
     The bar counts documents. It is moved from here, because it would flicker if it listened to the short phases of
     every batch.
     """
-    from xcwork.cli.documents import document_batches
     from xcwork.export.terminal import ProgressBar
+    from xcwork.runs.document_files import read_batches
 
     phase = "predicting"
     with ProgressBar(quiet=quiet) as bar:
         bar.on_phase(phase, total)
-        for batch in document_batches(file, first):
-            best = model.predict([document.text for document in batch], k)
-            yield [document.record(_name_predictions(best, row)) for row, document in enumerate(batch)]
+        for batch in read_batches(file, first):
+            answers = answerer.answer([document.text for document in batch])
+            yield [document.make_record(answer) for document, answer in zip(batch, answers, strict=True)]
             bar.on_step(phase, batch[-1].number + 1, total)
         bar.on_phase_end(phase)
-
-
-def _name_predictions(best: TopK, row: int) -> list[dict[str, Any]]:
-    """Return the predictions of one document; a score has the seven digits that single precision holds."""
-    return [{"label": p["label"], "score": float(f"{p['score']:.7g}")} for p in best.named(row)]
 
 
 def explain(
@@ -201,9 +246,9 @@ def explain(
 
     if text is None and document is None:
         raise ConfigError("give the document with --text, or its number in the test split with --document")
-    opened, model = _open(run, new_label)
+    opened, model = _open_run(run, new_label)
     asked = _read_document(opened, text, document)
-    found = model.explain(asked, _label_id(model, asked, label))
+    found = model.explain(asked, _find_label(model, asked, label))
     payload = {"run": opened.id} | found.to_dict()
     rows = [(part.document_term, part.label_term, f"{part.value:+.4f}") for part in found.parts[:parts]]
     hidden = len(found.parts) - len(rows)
@@ -213,21 +258,24 @@ def explain(
         head += f"; predicted {payload['predicted']:.4f} ({found.link})"
     if found.is_filtered:
         head += "; a filter pair of the dataset keeps it out of the ranking of this document"
+    grouped = found.group()
+    families = ", ".join(f"{bar.family} {grouped.format(bar.units)}" for bar in grouped.families)
     shown = render_table(("document", "label", "adds"), rows)
     print_result(
         as_json,
         payload,
         head,
+        *([families] if families else []),
         shown,
         *([f"and {hidden:,} smaller ones (--parts {len(found.parts)})"] if hidden else []),
     )
 
 
-def _open(run_id: str, new_labels: list[str] | None) -> tuple[Run, Method]:
+def _open_run(run_id: str, new_labels: list[str] | None) -> tuple[Run, Method]:
     from xcwork.runs import RunStore
 
     run = RunStore().open(run_id)
-    model = run.model()
+    model = run.load_model()
     if new_labels:
         model.add_labels(new_labels)
     return run, model
@@ -245,22 +293,22 @@ def _read_document(run: Run, text: str | None, number: int | None) -> Documents:
     if number >= len(test):
         raise DataError(f"there is no document {number}; the test split has {len(test)}, counted from 0")
     document = test.take([number])
-    return document if text is None else document.with_texts([text])
+    return document if text is None else document.replace_texts([text])
 
 
-def _label_id(model: Method, document: Documents, label: str | None) -> int:
+def _find_label(model: Method, document: Documents, label: str | None) -> int:
     labels = model.labels_
     if label is None:
-        best = model.predict(document, 1).row(0)
+        best = model.predict(document, 1).get_row(0)
         if not best:
             raise DataError("the run predicts no label for this document", remedy="name one with --label")
         return best[0][0]
     try:
-        return labels.id_of(label)
+        return labels.find_id(label)
     except DataError as missing:
         if label.isdecimal():
-            return labels.id_of(int(label))
-        similar = [name for name in labels.names if label.casefold() in name.casefold()][:SUGGESTED]
+            return labels.find_id(int(label))
+        similar = [name for name in labels.names if label.casefold() in name.casefold()][:MAX_SUGGESTED_LABELS]
         if not similar:
             raise
         raise DataError(f"{missing}; similar names: {', '.join(similar)}") from None

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from xcwork.cli.arguments import DataOptions, Home, Json, RunId
-from xcwork.cli.errors import INTERRUPTED, Ended
+from xcwork.cli.errors import INTERRUPTED_CODE, Ended
 from xcwork.cli.output import build_record, print_result, round_figures
 from xcwork.errors import RunError
 from xcwork.options import parse_data_options, parse_pairs
 
 if TYPE_CHECKING:
+    from xcwork.metrics import EvalReport
     from xcwork.runs import Run
 
-CANCEL_SECONDS = 60.0  # that Ctrl-C waits for the worker to reach its next step
+MAX_CANCEL_SECONDS = 60.0  # that Ctrl-C waits for the worker to reach its next step
 ENDINGS = {"failed": "failed", "cancelled": "was cancelled", "lost": "was lost"}
 Cluster = Annotated[
     str | None,
@@ -35,21 +36,39 @@ def train(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method. Repeatable.")
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="Settings to start from: default, quick or paper (as in the paper); --set changes some of them.",
+        ),
+    ] = None,
     option: DataOptions = None,
     name: Annotated[str, typer.Option("--name", help="What you call this run.")] = "",
     cluster: Cluster = None,
     ranks: Annotated[
         int, typer.Option("--ranks", min=1, max=1024, help="Processes that share the labels of a neural method.")
     ] = 1,
+    calibration: Annotated[
+        str,
+        typer.Option(
+            "--calibration",
+            help="Where probabilities are learned: held_out (a few training documents are not trained on), refit (on "
+            "scores of further models: one, or up to nine within 20 processor seconds), auto (refit up to 20,000 "
+            "documents) or none.",
+        ),
+    ] = "auto",
+    no_map: Annotated[bool, typer.Option("--no-map", help="Do not lay out the label map afterwards.")] = False,
     detach: Detach = False,
     as_json: Json = False,
     home: Home = None,
 ) -> None:
     """Train a method in a worker process and measure it on the test split."""
-    from xcwork.methods.registry import method_class
+    from xcwork.methods.registry import find_method_class
     from xcwork.runs import RunStore, jobs
 
-    declared = method_class(method).parameters()
+    declared = find_method_class(method).parameters()
     texts = parse_pairs(set_, "--set")
     run = RunStore().create(
         method,
@@ -60,8 +79,11 @@ def train(
         name=name,
         cluster=_check_cluster(cluster),
         ranks=ranks,
+        calibration=calibration,
+        label_map=not no_map,
+        preset=preset,
     )
-    _watch(jobs.launch(run), detach, as_json)
+    _watch_run(jobs.launch(run), detach, as_json)
 
 
 def _check_cluster(address: str | None) -> str | None:
@@ -70,7 +92,7 @@ def _check_cluster(address: str | None) -> str | None:
         return address
     from xcwork.compute import cluster
 
-    return cluster.check(address)
+    return cluster.check_address(address)
 
 
 def resume(
@@ -79,7 +101,7 @@ def resume(
     """Resume a run that was cancelled, lost or failed, from what it has stored."""
     from xcwork.runs import RunStore, jobs
 
-    _watch(jobs.resume(RunStore().open(run), cluster=_check_cluster(cluster)), detach, as_json)
+    _watch_run(jobs.resume(RunStore().open(run), cluster=_check_cluster(cluster)), detach, as_json)
 
 
 def cancel(run: RunId, as_json: Json = False, home: Home = None) -> None:
@@ -116,7 +138,7 @@ def runs(as_json: Json = False, home: Home = None) -> None:
     print_result(as_json, {"runs": records}, render_table(head, rows) if rows else empty)
 
 
-def _watch(run: Run, detach: bool, as_json: bool) -> None:
+def _watch_run(run: Run, detach: bool, as_json: bool) -> None:
     """Follow the run to its end and show what came of it."""
     from xcwork.export.terminal import ProgressBar, print_note
     from xcwork.runs import jobs
@@ -131,14 +153,14 @@ def _watch(run: Run, detach: bool, as_json: bool) -> None:
         try:
             status = jobs.wait(run, [bar])
         except KeyboardInterrupt:
-            _stop(run)
+            _stop_run(run)
     if status.state != "finished":
         ending = ENDINGS.get(status.state, f"is {status.state}")
         raise Ended(f"run {run.id} {ending}: {status.message}", run=run.id, state=status.state)
     print_run(build_run_record(run), as_json)
 
 
-def _stop(run: Run) -> NoReturn:
+def _stop_run(run: Run) -> NoReturn:
     """Cancel the run after Ctrl-C and say how to resume it. A second Ctrl-C does not wait for the worker."""
     from xcwork.export.terminal import print_note
     from xcwork.runs import jobs
@@ -146,24 +168,31 @@ def _stop(run: Run) -> NoReturn:
     try:
         jobs.cancel(run)
         print_note("cancelling; Ctrl-C again leaves immediately")
-        jobs.wait(run, timeout=CANCEL_SECONDS)
+        jobs.wait(run, timeout=MAX_CANCEL_SECONDS)
     except (RunError, KeyboardInterrupt):
         pass  # it was over already, or nobody wants to wait: the state says which
     state = run.state
     hint = "" if state == "finished" else f"; `xcwork resume {run.id}` continues it"
-    raise Ended(f"interrupted: run {run.id} is {state}{hint}", code=INTERRUPTED, run=run.id, state=state)
+    raise Ended(f"interrupted: run {run.id} is {state}{hint}", code=INTERRUPTED_CODE, run=run.id, state=state)
 
 
 def build_run_record(run: Run) -> dict[str, Any]:
     """Return the record of a finished run and what has to be known to read its numbers."""
-    report = run.report()  # a run without an evaluation is refused here, with its own sentence
-    return build_record(run) | {"notes": report.notes, "diagnostics": round_figures(report.diagnostics)}
+    report = run.read_report()  # a run without an evaluation is refused here, with its own sentence
+    figures = {"diagnostics": round_figures(report.diagnostics), "calibration": summarise_calibration(report)}
+    return build_record(run) | {"notes": report.notes} | figures
+
+
+def summarise_calibration(report: EvalReport) -> dict[str, Any] | None:
+    """Return ECE@k and Brier score with two decimals; None for a run without probabilities."""
+    return {part: round_figures(report.calibration[part]) for part in ("ece", "brier")} if report.calibration else None
 
 
 def print_run(facts: dict[str, Any], as_json: bool) -> None:
     """Print the metrics of one run: all, seen and unseen labels side by side."""
     from xcwork.export.terminal import render_table
     from xcwork.metrics import HEADLINE_METRICS
+    from xcwork.metrics.calibration import describe_calibration
 
     scopes = ("metrics", "seen", "unseen")
     rows = [(metric, *(facts[scope].get(metric) for scope in scopes)) for metric in HEADLINE_METRICS]
@@ -180,6 +209,7 @@ def print_run(facts: dict[str, Any], as_json: bool) -> None:
         f"{facts['run']}: {facts['method']} on {facts['data']}, {facts['state']}",
         render_table(("", "all", "seen", "unseen"), rows),
         ", ".join(figures),
+        *([describe_calibration(facts["calibration"])] if facts.get("calibration") else []),
         *([own] if own else []),
         *(f"{scope}: {sentence}" for scope, sentence in facts["notes"].items()),
     )

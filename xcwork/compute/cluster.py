@@ -1,6 +1,6 @@
 """A Dask cluster as the place where the blocks of `xcwork.compute.parallel` are worked on.
 
-    with cluster.using("tcp://scheduler:8786"):  # or "local:2": two worker processes on this machine
+    with cluster.use_cluster("tcp://scheduler:8786"):  # or "local:2": two worker processes on this machine
         model.fit(train)
 
 Inside the block every `parallel.block_map` sends its data to each worker once, however many blocks and phases follow,
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_SECONDS = 10
-WAITING_PER_THREAD = 2  # blocks handed out beyond the one at work, so that no thread waits for the network
+WAITING_BLOCKS_PER_THREAD = 2  # handed out beyond the one at work, so that no thread waits for the network
 MESSAGES_PER_THREAD = 16  # that small items are packed into
 MAX_LOCAL_WORKERS = 256
 ADDRESS_HINT = "give tcp://HOST:PORT as `dask scheduler` prints it, or local:N for N processes on this machine"
 
 
-def check(address: str) -> str:
-    """Return `address` if a cluster may be there, else one sentence; nothing is started."""
+def check_address(address: str) -> str:
+    """Return `address` if a cluster may be there, else raise one sentence; nothing is started."""
     require_package("distributed", "a Dask cluster")
     if address.startswith("local:"):
         _count_local_workers(address)
@@ -92,7 +92,7 @@ class Cluster:
         try:
             sent = self._send(data)
             while packs or pending:
-                while packs and len(pending) < (1 + WAITING_PER_THREAD) * self.threads:
+                while packs and len(pending) < (1 + WAITING_BLOCKS_PER_THREAD) * self.threads:
                     pending.append(self.client.submit(task, sent, packs.popleft(), pure=False))
                 results = pending[0].result()
                 pending.popleft()
@@ -125,18 +125,18 @@ class Cluster:
 _current: ContextVar[Cluster | None] = ContextVar("xcwork_cluster", default=None)
 
 
-def current() -> Cluster | None:
-    """Return the cluster of the surrounding `using`, if there is one."""
+def get_cluster() -> Cluster | None:
+    """Return the cluster of the surrounding `use_cluster`, if there is one."""
     return _current.get()
 
 
 @contextmanager
-def using(address: str | None) -> Iterator[Cluster | None]:
-    """Blocks are worked on by the cluster at `address` until the block ends; None or empty: here."""
+def use_cluster(address: str | None) -> Iterator[Cluster | None]:
+    """Let the cluster at `address` work on blocks until the block ends; None or empty: this machine."""
     if not address:
         yield None
         return
-    check(address)
+    check_address(address)
     with ExitStack() as stack:
         cluster = _connect(address, stack)
         token = _current.set(cluster)
@@ -148,10 +148,10 @@ def _connect(address: str, stack: ExitStack) -> Cluster:
     from distributed import Client, LocalCluster
 
     if address.startswith("local:"):
-        from xcwork.compute.cores import cpu_count
+        from xcwork.compute.cores import count_cores
 
         n_workers = _count_local_workers(address)
-        threads = max(1, cpu_count() // n_workers)
+        threads = max(1, count_cores() // n_workers)
         # Loopback: nobody else may hand work to these processes.
         place: Any = stack.enter_context(
             LocalCluster(
@@ -178,7 +178,7 @@ def _connect(address: str, stack: ExitStack) -> Cluster:
 
 
 def _check_versions(client: Client, address: str) -> None:
-    """Blocks must be computed by the same code everywhere."""
+    """Reject workers with another version of xcwork: blocks must be computed by the same code everywhere."""
     import xcwork
 
     try:
@@ -203,10 +203,10 @@ def _work_on(work: Callable[[Any, Any], Any], data: Any, pack: list[Any]) -> lis
 
 
 def _pack_items(items: Sequence[Any], threads: int) -> list[list[Any]]:
-    """Items as messages: one each, or, for `threads` > 0, the later and cheaper ones several together."""
+    """Return items as messages: one each or, for `threads` > 0, the later and cheaper ones several together."""
     if threads == 0:
         return [[item] for item in items]
-    alone = WAITING_PER_THREAD * threads
+    alone = WAITING_BLOCKS_PER_THREAD * threads
     rest = items[alone:]
     size = max(1, -(-len(rest) // (MESSAGES_PER_THREAD * threads)))
     return [[item] for item in items[:alone]] + [list(rest[at : at + size]) for at in range(0, len(rest), size)]

@@ -5,6 +5,6 @@ from __future__ import annotations
 import os
 
 
-def cpu_count() -> int:
-    """Cores this process may use (an affinity mask counts, unlike with `os.cpu_count`)."""
+def count_cores() -> int:
+    """Return how many cores this process may use (an affinity mask counts, unlike with `os.cpu_count`)."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

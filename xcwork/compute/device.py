@@ -24,7 +24,7 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 MAX_SINGLE_THREAD_DOCUMENTS = 16  # up to which one thread of torch is the fastest
 
 
-def resolve(name: str = "auto") -> torch.device:
+def resolve_device(name: str = "auto") -> torch.device:
     """Return the torch device that `name` stands for on this machine."""
     require_package("torch", f"device {name!r}")
     import torch
@@ -39,18 +39,18 @@ def resolve(name: str = "auto") -> torch.device:
     return torch.device(name)
 
 
-def resolve_kind(name: str = "auto") -> str:
+def resolve_device_kind(name: str = "auto") -> str:
     """Return `cpu`, `cuda` or `mps`; without torch, which methods on the CPU can do without, it is the CPU."""
     if name == "cpu" or (name == "auto" and not is_installed("torch")):
         return "cpu"
-    return resolve(name).type
+    return resolve_device(name).type
 
 
-def describe() -> str:
-    """Return one line for people: the device that `auto` gives, and how many CPU threads work beside it."""
+def describe_device() -> str:
+    """Return one line for the user: the device that `auto` gives, and how many CPU threads work beside it."""
     import torch
 
-    device = resolve("auto")
+    device = resolve_device("auto")
     if device.type == "cuda":
         free, total = torch.cuda.mem_get_info()
         return f"{torch.cuda.get_device_name()} ({free / 2**30:.1f} of {total / 2**30:.1f} GiB free)"
@@ -59,20 +59,20 @@ def describe() -> str:
     return f"CPU, {torch.get_num_threads()} threads"
 
 
-def glance() -> str:
-    """Return the line of `describe` without loading torch: another process is asked, if there may be a GPU."""
-    from xcwork.compute.cores import cpu_count
+def describe_device_without_torch() -> str:
+    """Return the line of `describe_device` without loading torch: another process is asked, if there may be a GPU."""
+    from xcwork.compute.cores import count_cores
 
     nvidia = Path("/proc/driver/nvidia").exists() or platform.system() == "Windows"
     if not nvidia and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
-        return f"CPU, {cpu_count()} threads"
-    asked = "from xcwork.compute import device; print(device.describe())"
+        return f"CPU, {count_cores()} threads"
+    asked = "from xcwork.compute import device; print(device.describe_device())"
     answer = subprocess.run([sys.executable, "-P", "-c", asked], capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or f"CPU, {cpu_count()} threads"
+    return answer.stdout.strip() or f"CPU, {count_cores()} threads"
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def use_one_thread() -> Iterator[None]:
     """Let torch work on one thread meanwhile: small tensors cost more to hand around than to work on."""
     import torch
 
@@ -91,7 +91,7 @@ def one_thread() -> Iterator[None]:
 
 
 class _Alone:
-    """Who is in `one_thread` now: the number of threads is one setting for all sessions of a dashboard."""
+    """Who is in `use_one_thread` now: the number of threads is one setting for all sessions of a dashboard."""
 
     def __init__(self) -> None:
         self.lock, self.inside, self.usual = Lock(), 0, 1
@@ -100,6 +100,6 @@ class _Alone:
 _alone = _Alone()
 
 
-def threads_for(n_documents: int) -> AbstractContextManager[None]:
-    """Return one thread of torch, if torch is there at all, for so few documents that another would be waited for."""
-    return one_thread() if n_documents <= MAX_SINGLE_THREAD_DOCUMENTS and "torch" in sys.modules else nullcontext()
+def limit_threads(n_documents: int) -> AbstractContextManager[None]:
+    """Return a block in which torch uses one thread where that is faster: for few documents, if torch is loaded."""
+    return use_one_thread() if n_documents <= MAX_SINGLE_THREAD_DOCUMENTS and "torch" in sys.modules else nullcontext()

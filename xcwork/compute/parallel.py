@@ -2,13 +2,13 @@
 
 Numba kernels release the GIL, therefore threads share the big arrays without copying them.
 
-* `parallel_map`, `by_blocks` and `stream_map` call a function for many items, for stretches of rows, for a stream.
-* `on_all_threads` calls one kernel on every core, each time for another shard of the same arrays.
+* `parallel_map`, `map_row_blocks` and `stream_map` call a function for many items, for stretches of rows, for a stream.
+* `run_on_all_threads` calls one kernel on every core, each time for another shard of the same arrays.
 * `block_map` is for work that another machine could do as well, a pure function of data and item: inside
-  `xcwork.compute.cluster.using` the data go to every worker once and the blocks go wherever a thread is free.
+  `xcwork.compute.cluster.use_cluster` the data go to every worker once and the blocks go wherever a thread is free.
 
-Kernels with threads of their own are started under `xcwork.kernels.cores_for`, and torch chooses its number of threads
-in `xcwork.compute.device`: both only say how many threads of a library are used.
+Kernels with threads of their own are started under `xcwork.kernels.use_cores_for`, and torch chooses its number of
+threads in `xcwork.compute.device`: both only say how many threads of a library are used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from threading import Semaphore
 from typing import Any, TypeVar
 
 from xcwork.compute import cluster
-from xcwork.compute.cores import cpu_count
+from xcwork.compute.cores import count_cores
 from xcwork.progress import track
 
 Data = TypeVar("Data")
@@ -41,7 +41,9 @@ def parallel_map(
     return list(track(stream_map(work, items, n_jobs=n_jobs), phase, total=total))
 
 
-def by_blocks(work: Callable[[int, int], Result], n_rows: int, phase: str, size: int = ROWS_PER_BLOCK) -> list[Result]:
+def map_row_blocks(
+    work: Callable[[int, int], Result], n_rows: int, phase: str, size: int = ROWS_PER_BLOCK
+) -> list[Result]:
     """Return `work(start, stop)` of all blocks of `size` rows, computed on all cores."""
     starts = range(0, max(n_rows, 1), size)
     # One document should not pay for starting threads.
@@ -54,7 +56,7 @@ def stream_map(work: Callable[[Item], Result], items: Iterable[Item], *, n_jobs:
 
     `items` may be endless: only a few are taken before their turn. The first item that fails ends the stream.
     """
-    n_threads = cpu_count() if n_jobs == -1 else n_jobs
+    n_threads = count_cores() if n_jobs == -1 else n_jobs
     if n_threads == 1:
         yield from map(work, items)
         return
@@ -75,13 +77,13 @@ def stream_map(work: Callable[[Item], Result], items: Iterable[Item], *, n_jobs:
                 unwanted.cancel()
 
 
-def on_all_threads(kernel: Callable[..., Any], *arguments: Any, shards_per_core: int = 1) -> None:
+def run_on_all_threads(kernel: Callable[..., Any], *arguments: Any, shards_per_core: int = 1) -> None:
     """Call `kernel(shard, n_shards, *arguments)` for every shard, as many at a time as there are cores.
 
     More shards than cores even out shards of different cost.
     """
-    n_shards = shards_per_core * cpu_count()
-    with ThreadPoolExecutor(cpu_count()) as threads:
+    n_shards = shards_per_core * count_cores()
+    with ThreadPoolExecutor(count_cores()) as threads:
         for done in [threads.submit(kernel, shard, n_shards, *arguments) for shard in range(n_shards)]:
             done.result()
 
@@ -103,7 +105,7 @@ def block_map(
     items are `light`: they travel together. `done` steps were finished in an earlier attempt and count as progress.
     `here`: not on the cluster, because the data live on an accelerator.
     """
-    place = None if here else cluster.current()
+    place = None if here else cluster.get_cluster()
 
     def compute() -> Iterator[Any]:
         yield from [None] * done
@@ -115,7 +117,7 @@ def block_map(
     yield from islice(track(compute(), phase, total=done + len(items)), done, None)
 
 
-def at_once() -> int:
+def count_parallel_blocks() -> int:
     """Return how many blocks are computed at a time: the threads of the cluster, or 1, since a block here uses all."""
-    place = cluster.current()
+    place = cluster.get_cluster()
     return 1 if place is None else place.threads

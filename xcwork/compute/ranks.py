@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import torch
 
 # The first rank may wait in a queue for long; torchrun ends all ranks when one dies, so nobody waits in vain.
-MAX_WAIT = timedelta(days=7)
+MAX_WAIT_DAYS = 7
 
 
 def count_torchrun_ranks() -> int:
@@ -58,14 +58,14 @@ class Group:
         dist.all_reduce(values, op=dist.ReduceOp.MAX)
         return values
 
-    def copy_of_first(self, values: torch.Tensor) -> torch.Tensor:
+    def copy_from_first(self, values: torch.Tensor) -> torch.Tensor:
         """Return what the first rank has, in place."""
         import torch.distributed as dist
 
         dist.broadcast(values, src=0)
         return values
 
-    def side_by_side(self, values: np.ndarray) -> np.ndarray:
+    def join_columns(self, values: np.ndarray) -> np.ndarray:
         """Return the arrays (n, k) of all ranks as one (n, k · size)."""
         import torch
         import torch.distributed as dist
@@ -79,7 +79,7 @@ class Group:
         """Return what the first rank wishes; the others give None."""
         import torch
 
-        return bool(self.copy_of_first(torch.tensor([int(bool(wish))]))[0])
+        return bool(self.copy_from_first(torch.tensor([int(bool(wish))]))[0])
 
 
 @dataclass(frozen=True)
@@ -93,22 +93,23 @@ class Shard:
         if self.n_rows < self.group.size:
             raise ConfigError(f"{self.n_rows} labels cannot be shared by {self.group.size} ranks; use fewer ranks")
 
-    def bounds(self, rank: int) -> tuple[int, int]:
+    def compute_bounds(self, rank: int) -> tuple[int, int]:
+        """Return the first row of a rank and the row after its last one."""
         return rank * self.n_rows // self.group.size, (rank + 1) * self.n_rows // self.group.size
 
     @property
     def first(self) -> int:
-        return self.bounds(self.group.rank)[0]
+        return self.compute_bounds(self.group.rank)[0]
 
     @property
     def stop(self) -> int:
-        return self.bounds(self.group.rank)[1]
+        return self.compute_bounds(self.group.rank)[1]
 
-    def mine(self, rows: np.ndarray) -> np.ndarray:
+    def take_mine(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows of this rank, from all rows or from themselves."""
         return rows[self.first : self.stop] if len(rows) == self.n_rows else rows
 
-    def whole(self, rows: np.ndarray) -> np.ndarray:
+    def gather_whole(self, rows: np.ndarray) -> np.ndarray:
         """Return all rows on the first rank; every other one sends its rows and keeps them."""
         import torch
         import torch.distributed as dist
@@ -120,21 +121,21 @@ class Shard:
         everything = np.empty((self.n_rows, *rows.shape[1:]), rows.dtype)
         everything[self.first : self.stop] = rows
         for rank in range(1, self.group.size):
-            dist.recv(torch.from_numpy(everything[slice(*self.bounds(rank))]), src=rank)
+            dist.recv(torch.from_numpy(everything[slice(*self.compute_bounds(rank))]), src=rank)
         return everything
 
 
 _current: ContextVar[Group | None] = ContextVar("xcwork_ranks", default=None)
 
 
-def current() -> Group | None:
+def get_group() -> Group | None:
     """Return the ranks that share the work of this process, if there are any."""
     return _current.get()
 
 
-def shard(n_rows: int) -> Shard | None:
+def make_shard(n_rows: int) -> Shard | None:
     """Return this rank's part of a table with `n_rows` rows; None when the table is not shared."""
-    group = current()
+    group = get_group()
     return None if group is None else Shard(group, n_rows)
 
 
@@ -150,7 +151,7 @@ def join_ranks() -> Iterator[Group | None]:
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=MAX_WAIT)
+    dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=timedelta(days=MAX_WAIT_DAYS))
     group = Group(dist.get_rank(), dist.get_world_size())
     token = _current.set(group)
     try:
@@ -161,7 +162,7 @@ def join_ranks() -> Iterator[Group | None]:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def work_alone() -> Iterator[None]:
     """Let this rank work for itself until the block ends: whole models, nothing exchanged."""
     token = _current.set(None)
     try:

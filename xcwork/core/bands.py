@@ -1,14 +1,14 @@
-"""Bands of labels by how often they occur in training, and what each band contributes to P@k.
+"""Bands of labels by how often they occur in training.
 
 A band never mixes two definitions, so there is one function per definition:
 
-- `absolute_bands`: head (more than 50 training documents), torso (6-50), tail (1-5), zero-shot (none).
-- `share_bands`: labels from the most frequent down; head are those that carry the first third of all training
+- `make_absolute_bands`: head (more than 50 training documents), torso (6-50), tail (1-5), zero-shot (none).
+- `make_share_bands`: labels from the most frequent down; head are those that have the first third of all training
   positives, torso the second third, tail the last. Labels of equal frequency share a band.
-- `decile_bands`: the same with ten equal shares.
-- `shot_bands`: many-shot (more than 3), few-shot (1-3), zero-shot (none).
+- `make_decile_bands`: the same with ten equal shares.
+- `make_shot_bands`: many-shot (more than 3), few-shot (1-3), zero-shot (none).
 
-Every hit belongs to the band of its label, so the contributions hits / (k * n_documents) of the bands add up to P@k.
+`xcwork.metrics.by_band` says what each band contributes to P@k.
 """
 
 from __future__ import annotations
@@ -30,30 +30,35 @@ class Bands:
     definition: str
     names: tuple[str, ...]
     of_label: np.ndarray  # (n_labels,) position in `names`
+    spans: tuple[str, ...] = ()  # training documents of a label of each band, in words: "6 to 50"
 
-    def names_of(self, labels: np.ndarray) -> np.ndarray:
-        """The band names of some labels, as an array of strings."""
+    def find_names(self, labels: np.ndarray) -> np.ndarray:
+        """Return the band names of some labels, as an array of strings."""
         return np.asarray(self.names, dtype=object)[self.of_label[labels]]
 
 
-def absolute_bands(frequencies: np.ndarray, *, tail: int = 5, torso: int = 50) -> Bands:
-    """Head, torso and tail by fixed counts: tail up to `tail` training documents, torso up to `torso`."""
+def make_absolute_bands(frequencies: np.ndarray, *, tail: int = 5, torso: int = 50) -> Bands:
+    """Return head, torso and tail by fixed counts: tail up to `tail` training documents, torso up to `torso`."""
     if not 1 <= tail < torso:
         raise ConfigError(f"the cut points must satisfy 1 <= tail < torso, got tail={tail} and torso={torso}")
     definition = f"training documents: head > {torso}, torso {tail + 1}-{torso}, tail 1-{tail}, zero-shot 0"
     edges = np.array([1, tail + 1, torso + 1])
-    return Bands(definition, ("head", "torso", "tail", ZERO_SHOT), 3 - np.digitize(frequencies, edges))
+    spans = (f"more than {torso}", f"{tail + 1} to {torso}", f"1 to {tail}", "none")
+    return Bands(definition, ("head", "torso", "tail", ZERO_SHOT), 3 - np.digitize(frequencies, edges), spans)
 
 
-def shot_bands(frequencies: np.ndarray, *, few: int = 3) -> Bands:
-    """Many-shot, few-shot (1 to `few` training documents) and zero-shot."""
+def make_shot_bands(frequencies: np.ndarray, *, few: int = 3) -> Bands:
+    """Return many-shot, few-shot (1 to `few` training documents) and zero-shot."""
     if few < 1:
         raise ConfigError(f"few-shot labels have at least 1 training document, got the cut point {few}")
     definition = f"training documents: many-shot > {few}, few-shot 1-{few}, zero-shot 0"
-    return Bands(definition, ("many-shot", "few-shot", ZERO_SHOT), 2 - np.digitize(frequencies, [1, few + 1]))
+    of_label = 2 - np.digitize(frequencies, [1, few + 1])
+    return Bands(
+        definition, ("many-shot", "few-shot", ZERO_SHOT), of_label, (f"more than {few}", f"1 to {few}", "none")
+    )
 
 
-def share_bands(
+def make_share_bands(
     frequencies: np.ndarray, *, cuts: Sequence[float] = (1 / 3, 2 / 3), names: Sequence[str] = ("head", "torso", "tail")
 ) -> Bands:
     """Return bands by the share of training positives that more frequent labels have, the most frequent ones first.
@@ -71,11 +76,19 @@ def share_bands(
     of_value = np.digitize(above / max(positives.sum(), 1), edges)
     of_label = np.where(frequencies > 0, of_value[inverse], len(names))
     shares = ", ".join(f"{100 * cut:.0f}" for cut in edges)
-    definition = f"share of training positives carried by more frequent labels, cut at {shares} %; zero-shot: none"
-    return Bands(definition, (*names, ZERO_SHOT), of_label)
+    definition = f"share of training positives that more frequent labels have, cut at {shares} %; zero-shot: none"
+    spans = [_describe_span(frequencies[of_label == at]) for at in range(len(names))]
+    return Bands(definition, (*names, ZERO_SHOT), of_label, (*spans, "none"))
 
 
-def decile_bands(frequencies: np.ndarray) -> Bands:
+def _describe_span(frequencies: np.ndarray) -> str:
+    if not len(frequencies):
+        return "no label"
+    low, high = int(frequencies.min()), int(frequencies.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def make_decile_bands(frequencies: np.ndarray) -> Bands:
     """Return ten bands of about equal training volume, from the most frequent labels (1) to the rarest (10)."""
     cuts = [tenth / 10 for tenth in range(1, 10)]
-    return share_bands(frequencies, cuts=cuts, names=[f"decile {i}" for i in range(1, 11)])
+    return make_share_bands(frequencies, cuts=cuts, names=[f"decile {i}" for i in range(1, 11)])

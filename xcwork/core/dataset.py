@@ -1,7 +1,7 @@
 """What a dataset is: documents, labels, and which label belongs to which document.
 
 Symbols follow the papers: `X` (documents × terms), `Y` (documents × labels, ones where relevant), `Z` (labels × label
-terms). All three are CSR with float32 values. A `Split` carries the label space and the features it is expressed in,
+terms). All three are CSR with float32 values. A `Split` has the label space and the features it is expressed in,
 so a method needs nothing else to train. Nothing here is ever modified in place: derived objects are new ones.
 """
 
@@ -20,11 +20,11 @@ from xcwork.core.labels import LabelSpace
 from xcwork.core.propensity import Propensity
 from xcwork.core.split import Split
 from xcwork.export import html
-from xcwork.storage.fingerprint import VERSION, hash_content
-from xcwork.storage.mapped_arrays import pieces
+from xcwork.storage.fingerprint import VERSION_PREFIX, hash_content
+from xcwork.storage.mapped_arrays import split_pieces
 from xcwork.storage.state import ARRAYS_FILE, read_state, write_state
 
-MIN_MAPPED_BYTES = 2**31  # bytes
+MIN_MAPPED_BYTES = 2**31  # of arrays that stay on disk
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,20 +68,22 @@ class Dataset:
         """Return whether a recorded fingerprint, of this version or the first, is that of this data; None fits all."""
         if fingerprint is None:
             return True
-        return fingerprint == (self.fingerprint if str(fingerprint).startswith(VERSION) else self._first_fingerprint)
+        return fingerprint == (
+            self.fingerprint if str(fingerprint).startswith(VERSION_PREFIX) else self._first_fingerprint
+        )
 
     def _repr_html_(self) -> str:
-        """What is in the dataset, and how its labels spread over the bands of frequency."""
-        from xcwork.core.bands import absolute_bands
+        """Show what is in the dataset, and how its labels spread over the bands of frequency."""
+        from xcwork.core.bands import make_absolute_bands
 
         frequencies, n_unseen = self.train.label_frequencies, len(self.unseen_labels)
         facts: list[list[Any]] = [
             ["documents", f"{len(self.train):,} train, {len(self.test):,} test"],
             ["features", f"{self.features.size:,}" + (", raw texts kept" if self.train.texts is not None else "")],
             ["labels", f"{len(self.labels):,}, {n_unseen:,} of them never in training"],
-            ["labels a document", f"{self.train.Y.nnz / max(1, len(self.train)):.2f} in training"],
+            ["labels per document", f"{self.train.Y.nnz / max(1, len(self.train)):.2f} in training"],
         ]
-        bands = absolute_bands(frequencies)
+        bands = make_absolute_bands(frequencies)
         counts = np.bincount(bands.of_label, minlength=len(bands.names)).tolist()
         drawn = html.scale_bars(counts)
         rows = [[name, count, bar] for name, count, bar in zip(bands.names, counts, drawn, strict=True)]
@@ -107,9 +109,9 @@ class Dataset:
 
     @classmethod
     def load(cls, folder: str | Path, *, mapped: bool | None = None) -> Dataset:
-        """The dataset that `save` stored.
+        """Return the dataset that `save` stored.
 
-        `mapped` leaves its matrices on disk, from where batches are read; None: if it has more than MAPPED_FROM bytes.
+        `mapped` leaves its matrices on disk, from where batches are read; None: if it has more than MIN_MAPPED_BYTES.
         """
         if mapped is None:
             arrays = Path(folder) / ARRAYS_FILE
@@ -130,7 +132,7 @@ def compute_first_fingerprint(dataset: Dataset) -> str:
         if matrix is not None:
             digest.update(str(matrix.shape).encode())
             for part in (matrix.data, matrix.indices, matrix.indptr):
-                for piece in pieces(part):
+                for piece in split_pieces(part):
                     digest.update(piece.view(np.uint8).data)
     for names in (labels.names, train.groups or []):
         digest.update("\n".join(names).encode("utf-8", "surrogatepass"))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from xcwork.core.explanation_groups import FamilyBar, GroupedParts, SplitTerm, group_parts
+from xcwork.core.explanation_parts import ANY_DOCUMENT, LABEL_RARITY, TRAINING_DOCUMENT, Family, Part
 from xcwork.export import html
 
 if TYPE_CHECKING:
@@ -15,19 +17,17 @@ if TYPE_CHECKING:
 
 RELATIVE_TOLERANCE = 1e-4  # a smaller relative difference between explanation and prediction is rounding
 ABSOLUTE_TOLERANCE = 1e-6  # and so is a smaller absolute one
-ANY_DOCUMENT = "(any document)"  # the document term of a part that does not depend on the document
-MAX_SHOWN_PARTS = 15  # in a notebook
 NO_TRAINING_DOCUMENT = "no training document to learn from"  # the label term where a label has nothing learned
 
-
-@dataclass(frozen=True)
-class Part:
-    """One reason: a document term meets a label term (or a landmark, a head, a tree node, a training document)."""
-
-    document_term: str
-    label_term: str
-    value: float
-    details: Mapping[str, Any] = field(default_factory=dict)
+__all__ = [
+    "ANY_DOCUMENT",
+    "LABEL_RARITY",
+    "NO_TRAINING_DOCUMENT",
+    "TRAINING_DOCUMENT",
+    "Explanation",
+    "Family",
+    "Part",
+]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Explanation:
     `exact` says whether they really add up to what was predicted. Where a method shows predictions on another scale
     than the one on which its parts add up, `predicted` is the shown score and `link` says how it follows from `score`.
     `is_filtered` says that a filter pair of the dataset keeps the label out of every ranking of the document, whatever
-    its score.
+    its score. `has_words` says that document terms are words of a text and runs of them.
     """
 
     score: float
@@ -47,21 +47,22 @@ class Explanation:
     predicted: float | None = None
     link: str = ""
     is_filtered: bool = False
+    has_words: bool = False
 
     @classmethod
     def from_parts(
         cls, parts: Sequence[Part], *, exact: bool = False, score: float | None = None, **rest: Any
     ) -> Explanation:
-        """Order `parts` by size; the score is their sum unless it is given."""
+        """Return an explanation of `parts` ordered by size; the score is their sum unless it is given."""
         ordered = tuple(sorted(parts, key=lambda part: (-abs(part.value), part.document_term, part.label_term)))
         total = float(sum(part.value for part in ordered)) if score is None else float(score)
         return cls(score=total, parts=ordered, exact=exact, **rest)
 
     @classmethod
     def from_documents(cls, documents: Sequence[int], shares: Sequence[float], *, exact: bool) -> Explanation:
-        """Reasons that are training documents, each with the share it contributes."""
+        """Return an explanation by training documents, each with the share it contributes."""
         parts = [
-            Part(f"training document {i}", "carries the label", float(v))
+            Part(f"{TRAINING_DOCUMENT} {i}", "has the label", float(v), family=Family.neighbours)
             for i, v in zip(documents, shares, strict=True)
         ]
         return cls.from_parts(parts, exact=exact)
@@ -87,6 +88,10 @@ class Explanation:
         )
         return replace(self, exact=adds_up and agrees, score=self.score if agrees else predicted)
 
+    def group(self, split_term: SplitTerm | None = None) -> GroupedParts:
+        """Return the parts by family, word and pair; `split_term` finds the words of a term in another way."""
+        return group_parts(self.parts, self.score, split_term=split_term or (str.split if self.has_words else None))
+
     def __repr__(self) -> str:
         return f"<{len(self.parts):,} reasons for {self.label or 'a label'}: {self.score:.4f}>"
 
@@ -97,17 +102,11 @@ class Explanation:
         """Return one row per part, with the details a method adds as further columns."""
         import pandas as pd
 
-        columns = ["document_term", "label_term", "value"]
-        rows = [
-            {"document_term": p.document_term, "label_term": p.label_term, "value": p.value, **p.details} for p in self
-        ]
-        return pd.DataFrame(rows, columns=None if rows else columns)
+        columns = ["document_term", "label_term", "value", "family"]
+        return pd.DataFrame([part.to_dict() for part in self], columns=None if self.parts else columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """The form the command line prints with `--json`."""
-        parts = [
-            {"document_term": p.document_term, "label_term": p.label_term, "value": p.value, **p.details} for p in self
-        ]
+        """Return the form that the command line prints with `--json`."""
         return {
             "label": self.label,
             "score": self.score,
@@ -115,20 +114,27 @@ class Explanation:
             "predicted": self.score if self.predicted is None else self.predicted,
             "link": self.link,
             "is_filtered": self.is_filtered,
-            "parts": parts,
+            "families": self.group().to_dicts(),
+            "parts": [part.to_dict() for part in self],
         }
 
     def _repr_html_(self) -> str:
         kind = "exactly" if self.exact else "approximately"
         count = f"{len(self.parts):,} {'part adds' if len(self.parts) == 1 else 'parts add'} up {kind}"
-        shown = self.parts[:MAX_SHOWN_PARTS]
-        rows: list[list[Any]] = [
-            [part.document_term, part.label_term, str(part.details.get("kind", "")), f"{part.value:+.4f}", bar]
-            for part, bar in zip(shown, html.scale_bars([part.value for part in shown]), strict=True)
-        ]
-        rest = self.parts[MAX_SHOWN_PARTS:]
-        if rest:
-            rows.append([f"({len(rest):,} smaller parts)", "", "", f"{sum(part.value for part in rest):+.4f}", ""])
-        table = html.render_table(["document term", "label term", "kind", "value", ""], rows)
+        grouped = self.group()
+        rows: list[list[Any]] = []
+        for family in grouped.families:
+            rows.append([family.family.heading, "", grouped.format(family.units), ""])
+            rows += self._list_word_rows(grouped, family)
+        table = html.render_table(["family", "word", "value", ""], rows)
         linked = f", shown as {self.predicted:.4f} ({self.link})" if self.link and self.predicted is not None else ""
-        return html.render_heading(self.label) + html.render_paragraph(f"{count} to {self.score:.4f}{linked}") + table
+        shown = grouped.format(grouped.units, sign=False)
+        return html.render_heading(self.label) + html.render_paragraph(f"{count} to {shown}{linked}") + table
+
+    def _list_word_rows(self, grouped: GroupedParts, family: FamilyBar) -> list[list[Any]]:
+        """Return the rows of the words of a family."""
+        largest = max((abs(group.value) for each in grouped.families for group in each.groups), default=0.0)
+        bars = html.scale_bars([*(group.value for group in family.groups), largest])[:-1]
+        return [
+            ["", group.name, grouped.format(group.units), bar] for group, bar in zip(family.groups, bars, strict=True)
+        ]

@@ -12,11 +12,11 @@ from scipy import sparse
 
 from xcwork.errors import DataError
 from xcwork.storage.fingerprint import hash_content
-from xcwork.storage.state import storable
+from xcwork.storage.state import register_storable
 from xcwork.text.vectorizer import TextVectorizer
 
 
-@storable
+@register_storable
 @dataclass(frozen=True, eq=False)
 class Features:
     """The columns of a feature matrix: how many, what they are called, and how text becomes them."""
@@ -34,11 +34,12 @@ class Features:
         """A hash of everything here."""
         return hash_content(self.to_state())
 
-    def name(self, feature: int) -> str:
+    def get_name(self, feature: int) -> str:
+        """Return what a column is called; its number where columns have no names."""
         return f"feature {feature}" if self.names is None else self.names[feature]
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_array:
-        """The rows of `texts` in these columns."""
+        """Return the rows of `texts` in these columns."""
         if self.vectorizer is None:
             raise DataError(
                 "this dataset was loaded as ready-made features, so new text cannot be turned into them",
@@ -65,6 +66,6 @@ class Features:
 
 
 def check_texts(what: str, texts: Any, count: int) -> None:
-    """What a file calls names must be names: one text each, or nothing at all."""
+    """Reject names from a file that are not one text each; None, no names at all, is accepted."""
     if texts is not None and not (isinstance(texts, list) and len(texts) == count and set(map(type, texts)) <= {str}):
         raise ValueError(f"the {what} are not named one by one")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 
-def inverse_propensities(frequencies: np.ndarray, n_train: int, propensity: Propensity) -> np.ndarray:
+def compute_inverse_propensities(frequencies: np.ndarray, n_train: int, propensity: Propensity) -> np.ndarray:
     """Return the weight q of a hit of each label, (n_labels,), from the label counts of the training split."""
     a, b = propensity.A, propensity.B
     # Below three documents ln N - 1 is negative and the weights would turn upside down: then all labels weigh the same.
@@ -27,7 +27,7 @@ def inverse_propensities(frequencies: np.ndarray, n_train: int, propensity: Prop
 
 @dataclass(frozen=True)
 class Propensity:
-    """The constants of the propensity model (methods of PSP@k) and where they come from."""
+    """The constants of the propensity model (of PSP@k) and where they come from."""
 
     A: float = 0.55
     B: float = 1.5

@@ -93,11 +93,11 @@ class Split:
             filter_pairs=None if self.filter_pairs is None else take_pairs(self.filter_pairs, rows, len(self)),
         )
 
-    def with_texts(self, texts: Sequence[str]) -> Split:
+    def replace_texts(self, texts: Sequence[str]) -> Split:
         """Return these documents with other texts; labels, groups and filter pairs stay."""
         return replace(self, X=self.features.transform(texts), texts=list(texts))
 
-    def filtered_labels(self, row: int) -> np.ndarray:
+    def list_filtered_labels(self, row: int) -> np.ndarray:
         """Return the ids of the labels that must never be predicted for the document at `row`."""
         if self.filter_pairs is None:
             return np.empty(0, np.int64)

@@ -58,7 +58,7 @@ def get_document_text(split: Split, row: int) -> str:
         return split.texts[row]
     place = slice(split.X.indptr[row], split.X.indptr[row + 1])
     strongest = np.argsort(-split.X.data[place], kind="stable")[:MAX_SHOWN_TERMS]
-    return ", ".join(split.features.name(int(feature)) for feature in split.X.indices[place][strongest])
+    return ", ".join(split.features.get_name(int(feature)) for feature in split.X.indices[place][strongest])
 
 
 def choose_next_document(row: int, n_documents: int) -> int:

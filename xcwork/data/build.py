@@ -121,7 +121,12 @@ def _collect_labels(known: RawLabels, train: RawSplit, test: RawSplit) -> LabelS
     texts = known.texts
     if texts is None and train.X is None:  # a number is not a text
         texts = [""] * len(names) if is_numbered else names
-    for what, values in (("texts", texts), ("uids", known.uids), ("parents", known.parents)):
+    for what, values in (
+        ("texts", texts),
+        ("uids", known.uids),
+        ("parents", known.parents),
+        ("notations", known.notations),
+    ):
         if values is not None and len(values) != len(names):
             raise DataError(f"there are {len(names)} label names but {len(values)} label {what}")
     keys = names if known.uids is None else list(known.uids)
@@ -138,6 +143,7 @@ def _collect_labels(known: RawLabels, train: RawSplit, test: RawSplit) -> LabelS
         Z=known.Z,
         features=known.features,
         parents=None if known.parents is None else [*map(list, known.parents), *[[] for _ in new]],
+        notations=None if known.notations is None else [*known.notations, *[""] * len(new)],
     )
 
 

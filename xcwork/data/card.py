@@ -1,13 +1,12 @@
 """The dataset card: what is in a dataset, and what in it is likely to cause trouble.
 
 Everything is counted on the sparse matrices in a few vectorised passes: O(entries) time, and memory for one block of
-entries and a few numbers a document. Two documents are duplicates when their texts are equal or, without texts, when
+entries and a few numbers per document. Two documents are duplicates when their texts are equal or, without texts, when
 their feature rows are.
 """
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -19,8 +18,9 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
 from xcwork.data.hashing import hash_rows
 from xcwork.data.self_links import count_filtered_self_links, count_open_self_links, count_shared_titles
+from xcwork.export import html
 
-CURVE_POINTS = 60
+MAX_CURVE_POINTS = 60
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,9 @@ class Card:
     __str__ = to_text
 
     def _repr_html_(self) -> str:
-        left = "style='text-align:left'"
-        rows = "".join(
-            f"<tr><th {left}>{html.escape(name)}</th><td {left}>{html.escape(value)}</td></tr>"
-            for name, value in self._list_rows()
-        )
-        sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in (*self.notes, *self.problems))
-        listing = f"<ul>{sentences}</ul>" if sentences else ""
-        return f"<h4>{html.escape(self.name)}</h4><table>{rows}</table>{listing}"
+        table = html.render_table(["", ""], self._list_rows())
+        sentences = map(html.render_paragraph, (*self.notes, *self.problems))
+        return "".join([html.render_heading(self.name), table, *sentences])
 
     def _list_rows(self) -> Iterator[tuple[str, str]]:
         yield "source", self.source
@@ -90,8 +85,8 @@ class Card:
         share = f"{self.unseen_share_of_test:.1f} % of the test positives"
         yield "labels", f"{self.n_labels:,}: {self.n_seen_labels:,} seen, {self.n_unseen_labels:,} unseen ({share})"
         for part in ("train", "test"):
-            yield f"labels a document, {part}", _format_summary(getattr(self, f"{part}_labels_per_document"))
-        yield "documents a label, train", _format_summary(self.train_documents_per_label)
+            yield f"labels per document, {part}", _format_summary(getattr(self, f"{part}_labels_per_document"))
+        yield "documents per label, train", _format_summary(self.train_documents_per_label)
         for name, bands in self.bands.items():
             shown = (f"{band} {counts['labels']:,} ({counts['share']:.1f} %)" for band, counts in bands.items())
             yield f"bands by {name}", ", ".join(shown)
@@ -175,11 +170,11 @@ def _hash_split(split: Split) -> np.ndarray:
 
 
 def _make_curve(frequencies: np.ndarray) -> list[dict[str, int]]:
-    """Points of the rank-frequency curve of the seen labels."""
+    """Return points of the rank-frequency curve of the seen labels."""
     ordered = np.sort(frequencies[frequencies > 0])[::-1]
     if not len(ordered):
         return []
-    ranks = np.unique(np.geomspace(1, len(ordered), CURVE_POINTS).round().astype(np.int64))
+    ranks = np.unique(np.geomspace(1, len(ordered), MAX_CURVE_POINTS).round().astype(np.int64))
     return [{"rank": int(rank), "frequency": int(ordered[rank - 1])} for rank in ranks]
 
 
@@ -192,12 +187,12 @@ def _make_bins(frequencies: np.ndarray) -> list[dict[str, int]]:
 
 
 def _count_bands(frequencies: np.ndarray) -> dict[str, dict[str, Any]]:
-    """Labels and share of the training positives of each band, by both definitions."""
-    from xcwork.core.bands import absolute_bands, share_bands
+    """Return labels and share of the training positives of each band, by both definitions."""
+    from xcwork.core.bands import make_absolute_bands, make_share_bands
 
     total = max(1, int(frequencies.sum()))
     described = {}
-    for name, bands in (("count", absolute_bands(frequencies)), ("share", share_bands(frequencies))):
+    for name, bands in (("count", make_absolute_bands(frequencies)), ("share", make_share_bands(frequencies))):
         labels = np.bincount(bands.of_label, minlength=len(bands.names))
         positives = np.bincount(bands.of_label, weights=frequencies, minlength=len(bands.names))
         described[name] = {
@@ -208,7 +203,7 @@ def _count_bands(frequencies: np.ndarray) -> dict[str, dict[str, Any]]:
 
 
 def _measure_memory(dataset: Dataset) -> int:
-    """Bytes of matrices and texts."""
+    """Return the bytes of matrices and texts."""
     total = 0
     for split in (dataset.train, dataset.test):
         total += _count_bytes(split.X) + _count_bytes(split.Y) + sum(len(text) + 50 for text in split.texts or ())

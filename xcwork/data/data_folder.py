@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from xcwork.data.load import BUILT_IN, README, drop_cache, locate_options, may_be_dataset
+from xcwork.data.load import (
+    BUILT_IN,
+    README,
+    REVIEW_FOLDER,
+    choose_name,
+    drop_cache,
+    locate_options,
+    may_be_dataset,
+)
 from xcwork.errors import DataError
 from xcwork.storage.atomic import remove_entry
 
@@ -39,6 +47,17 @@ def remove_dataset(dataset: Path, home: Path) -> None:
         drop_cache(place, home)
     remove_entry(place)
     locate_options(place).unlink(missing_ok=True)
+
+
+def move_dataset(dataset: Path, folder: Path, home: Path) -> None:
+    """Move a dataset of the data folder with its options to another folder; what is cached of it goes."""
+    place = _place_in_folder(dataset, home)
+    options = locate_options(place)
+    if not place.is_symlink():
+        drop_cache(place, home)
+    place.rename(folder / place.name)
+    with suppress(FileNotFoundError):
+        options.rename(folder / options.name)
 
 
 def _place_in_folder(path: Path, home: Path) -> Path:
@@ -69,8 +88,9 @@ def choose_place(dataset: Path, name: str) -> Path:
 
 
 def rename_dataset(dataset: Path, place: Path, home: Path) -> None:
-    """Rename a dataset to what `choose_place` chose, together with its options."""
+    """Rename a dataset to what `choose_place` chose, together with its options and its reviews."""
     before, after = locate_options(dataset), locate_options(place)
+    reviews = locate_reviews(choose_name(dataset), home)
     with remove_on_failure(after):
         after.unlink(missing_ok=True)  # of a file that was here before
         if before.exists():
@@ -80,6 +100,15 @@ def rename_dataset(dataset: Path, place: Path, home: Path) -> None:
         dataset.rename(place)
     with suppress(OSError):  # the dataset has moved, so nothing may fail any more
         before.unlink()
+    with suppress(OSError):
+        moved = locate_reviews(choose_name(place), home)
+        if not moved.exists():  # reviews are never overwritten
+            reviews.rename(moved)
+
+
+def locate_reviews(name: str, home: Path) -> Path:
+    """Return the file in which the verdicts about the labels of the dataset called `name` are."""
+    return home / "data" / REVIEW_FOLDER / f"{clean_name(name)}.jsonl"
 
 
 def clean_name(name: str) -> str:

@@ -29,7 +29,7 @@ from xcwork.storage.mapped_arrays import RowFiles
 
 
 class SplitWriter:
-    """Collects the documents of one part."""
+    """Collects the documents of one split."""
 
     def __init__(self, folder: Path, n_features: int, n_labels: int) -> None:
         self._X, self._Y = RowFiles(folder / "X", n_features), RowFiles(folder / "Y", n_labels)
@@ -44,8 +44,9 @@ class SplitWriter:
         self._X.add(X)
         self._Y.add(Y)
 
-    def split(self, labels: LabelSpace, features: Features) -> Split:
-        return Split(self._X.matrix(), self._Y.matrix(), labels, features)
+    def make_split(self, labels: LabelSpace, features: Features) -> Split:
+        """Return all documents, mapped from their files."""
+        return Split(self._X.map_matrix(), self._Y.map_matrix(), labels, features)
 
 
 class DatasetWriter:
@@ -79,7 +80,7 @@ class DatasetWriter:
     ) -> None:
         try:
             if kind is None:
-                train, test = (part.split(self._labels, self._features) for part in (self.train, self.test))
+                train, test = (part.make_split(self._labels, self._features) for part in (self.train, self.test))
                 Dataset(self._name, train, test, source="xcwork dataset folder").save(self.folder)
         finally:
             shutil.rmtree(self._scratch, ignore_errors=True)

@@ -31,7 +31,7 @@ from xcwork.errors import DataError
 
 PACKAGES = ("networkx", "numpy", "pandas", "scipy", "sklearn")
 # Tests, build tools, vendored code, and modules whose import switches something on.
-NOT_PUBLIC = {
+PRIVATE_NAMES = {
     "compat",
     "conftest",
     "core",
@@ -45,7 +45,7 @@ NOT_PUBLIC = {
     "tests",
     "testutils",
 }
-DEEPEST_ACCESSOR = 2  # the methods of pandas.Series.str are two levels below the class
+MAX_ACCESSOR_DEPTH = 2  # the methods of pandas.Series.str are two levels below the class
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -59,7 +59,7 @@ class Documented:
 
 
 def collect_documented() -> list[Documented]:
-    """Every documented public object of the installed packages, sorted by name."""
+    """Return every documented public object of the installed packages, sorted by name."""
     # Docstrings vanish under PYTHONOPTIMIZE=2, and a fixed hash seed fixes the order of sets printed inside them.
     environment = {**os.environ, "PYTHONOPTIMIZE": "", "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore"}
     with tempfile.TemporaryDirectory() as folder:
@@ -82,16 +82,16 @@ class _Walk:
     def __init__(self) -> None:
         self.found: dict[int, tuple[Any, list[str]]] = {}
 
-    def package(self, package: str) -> None:
+    def add_package(self, package: str) -> None:
         for module in _walk_modules(package):
             for name in sorted(_list_exports(module)):
                 value = _get_attribute(module, name)
                 if _belongs_to(value, package):
                     self.add(f"{module.__name__}.{name}", value)
                     if inspect.isclass(value):
-                        self.members(f"{module.__name__}.{name}", value, package)
+                        self.add_members(f"{module.__name__}.{name}", value, package)
 
-    def members(self, class_name: str, owner: type, package: str, depth: int = 1) -> None:
+    def add_members(self, class_name: str, owner: type, package: str, depth: int = 1) -> None:
         """Add the methods and properties of a class, and of the accessor classes that hang below it."""
         for base in owner.__mro__:
             if not _belongs_to(base, package):
@@ -101,9 +101,9 @@ class _Walk:
                     continue
                 value = getattr(value, "__func__", value)  # behind staticmethod and classmethod
                 accessor = getattr(value, "_accessor", None)
-                if inspect.isclass(accessor) and depth < DEEPEST_ACCESSOR:
+                if inspect.isclass(accessor) and depth < MAX_ACCESSOR_DEPTH:
                     self.add(f"{class_name}.{name}", accessor)
-                    self.members(f"{class_name}.{name}", accessor, package, depth + 1)
+                    self.add_members(f"{class_name}.{name}", accessor, package, depth + 1)
                 elif not inspect.isclass(value) and (callable(value) or hasattr(value, "__get__")):
                     self.add(f"{class_name}.{name}", value)
 
@@ -111,9 +111,13 @@ class _Walk:
         if isinstance(getattr(value, "__doc__", None), str):
             self.found.setdefault(id(value), (value, []))[1].append(name)
 
-    def entries(self) -> list[dict[str, Any]]:
+    def list_entries(self) -> list[dict[str, Any]]:
         entries = [
-            {"name": _choose_name(names, value), "names": sorted(set(names)), "doc": _clean_docstring(value)}
+            {
+                "name": _choose_name(names, value),
+                "names": sorted(set(names)),
+                "doc": _ADDRESS.sub("", inspect.cleandoc(value.__doc__)).strip(),
+            }
             for value, names in self.found.values()
             if not self._has_borrowed_doc(value)
         ]
@@ -136,7 +140,7 @@ def _walk_modules(name: str) -> Iterator[types.ModuleType]:
         return
     yield module
     for below in sorted(found.name for found in pkgutil.iter_modules(getattr(module, "__path__", []))):
-        if not below.startswith("_") and below not in NOT_PUBLIC:
+        if not below.startswith("_") and below not in PRIVATE_NAMES:
             yield from _walk_modules(f"{name}.{below}")
 
 
@@ -159,7 +163,7 @@ def _get_attribute(module: types.ModuleType, name: str) -> Any:
 
 
 def _belongs_to(value: Any, package: str) -> bool:
-    """Whether a function, a class or an object of a class of the package; modules and plain values are none of them."""
+    """Return whether `value` is a function or class of the package or an object of one; no module, no plain value."""
     if inspect.ismodule(value):
         return False
     module = getattr(value, "__module__", None)
@@ -167,10 +171,6 @@ def _belongs_to(value: Any, package: str) -> bool:
         return _get_package(module) == package
     # Compiled functions and universal functions may not say where they come from; whoever exports them owns them.
     return _get_package(type(value).__module__) == package or callable(value)
-
-
-def _clean_docstring(value: Any) -> str:
-    return _ADDRESS.sub("", inspect.cleandoc(value.__doc__)).strip()
 
 
 def _get_package(module: str) -> str:
@@ -194,8 +194,8 @@ def main(path: str) -> None:
     warnings.simplefilter("ignore")
     walk = _Walk()
     for package in PACKAGES:
-        walk.package(package)
-    Path(path).write_text(json.dumps(walk.entries()), "utf-8")
+        walk.add_package(package)
+    Path(path).write_text(json.dumps(walk.list_entries()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def parse_recipe(recipe: str) -> tuple[str, dict[str, Any], bool]:
     return kind, {name: _parse_value(name, text, types[name]) for name, text in settings.items()}, aggregate
 
 
-def regroup(dataset: Dataset, recipe: str) -> Dataset:
+def regroup_dataset(dataset: Dataset, recipe: str) -> Dataset:
     """Return the dataset with its training split grouped as `recipe` says."""
     kind, settings, aggregate = parse_recipe(recipe)
     make, _ = GROUP_KINDS[kind]
@@ -66,7 +66,7 @@ def regroup(dataset: Dataset, recipe: str) -> Dataset:
 
 
 def measure_groups(split: Split) -> GroupFacts:
-    """Sizes of the groups of a split."""
+    """Return how large the groups of a split are, and how much they blur its labels."""
     groups = collect_groups(split)
     sizes, labels = np.diff(groups.members.indptr), np.diff(groups.labels.indptr)
     dilution = groups.share_labels().nnz / max(split.Y.nnz, 1)

@@ -1,8 +1,8 @@
-"""Aggregated labels: a group of documents is known to carry some labels, but not which member carries which.
+"""Aggregated labels: a group of documents is known to have some labels, but not which member has which.
 
 A split says who belongs together in `Split.groups`. `collect_groups` reads it into the two matrices of the EAGLE paper:
 `members` (groups × documents, Y¹ transposed) and `labels` (groups × labels, Y²). Under *list* merge a label counts as
-often as members carry it, under *set* merge once. Where all members of every group carry the very same labels, these
+often as members have it, under *set* merge once. Where all members of every group have the very same labels, these
 evidently are the group's labels written to each member, and count once.
 
 Groups come from the data (a column, a bag, a module), or are made from an ordinary split in order to study what
@@ -44,13 +44,18 @@ class Groups:
     names: list[str]
     members: sparse.csr_array  # (n_groups, n_documents), ones; members ascend
     labels: sparse.csr_array  # (n_groups, n_labels), how often each label was merged in
-    repeated: bool = False  # all members of every group carry the same labels: nothing tells who carries them in truth
+    repeated: bool = False  # all members of every group have the same labels: nothing tells whose they really are
 
     def __len__(self) -> int:
         return len(self.names)
 
+    def take(self, rows: np.ndarray) -> Groups:
+        """Return some of the groups; documents keep their numbers."""
+        names = [self.names[row] for row in rows]
+        return Groups(names, self.members[rows], self.labels[rows], self.repeated)
+
     def share_labels(self) -> sparse.csr_array:
-        """Every label of a group for every member, (n_documents, n_labels) ones: the paper's baseline min(1, Y¹Y²)."""
+        """Return every label of a group for every member, (n_documents, n_labels): the baseline min(1, Y¹Y²)."""
         return sort_entries(fill_with_ones(sparse.csr_array(self.members.T @ self.labels)))
 
 
@@ -78,7 +83,7 @@ def find_groups_sharing_labels(split: Split) -> np.ndarray | None:
 
 
 def assign_groups(split: Split, ids: Iterable[Any]) -> Split:
-    """The split with the given group of each document: texts or numbers, None or NaN for a document without one."""
+    """Return the split with the given groups of its documents: texts or numbers, None or NaN for no group."""
     missing = (None, "")
     names = ["" if one in missing or (isinstance(one, float) and math.isnan(one)) else str(one) for one in ids]
     return replace(split, groups=names)
@@ -87,28 +92,28 @@ def assign_groups(split: Split, ids: Iterable[Any]) -> Split:
 def assign_group_labels(split: Split, labels: Mapping[str, Sequence[int | str]]) -> Split:
     """Return the split with labels that are known for its groups only: id, name or uid of each label by group.
 
-    A group that `labels` does not mention carries nothing.
+    A group that `labels` does not mention has no labels.
     """
     groups = collect_groups(split)
     row = {name: number for number, name in enumerate(groups.names)}
-    if strangers := [name for name in labels if name not in row]:
+    if unknown := [name for name in labels if name not in row]:
         raise DataError(
-            f"{len(strangers)} groups have labels but no members, the first is {strangers[0]!r}",
+            f"{len(unknown)} groups have labels but no members, the first is {unknown[0]!r}",
             remedy="add their documents, or leave these groups out",
         )
-    pairs = [(row[name], split.labels.id_of(label)) for name, carried in labels.items() for label in carried]
+    pairs = [(row[name], split.labels.find_id(label)) for name, known in labels.items() for label in known]
     at, label = np.array(pairs, np.int64).reshape(-1, 2).T
     known = sparse.csr_array((np.ones(len(at), np.float32), (at, label)), shape=(len(groups), split.n_labels))
     return replace(split, Y=replace(groups, labels=known).share_labels())
 
 
 def aggregate_labels(split: Split) -> Split:
-    """The split without the knowledge which member carries which label: all members carry all labels of their group."""
+    """Return the split in which every member has all labels of its group, so that nothing says which are its own."""
     return replace(split, Y=collect_groups(split).share_labels())
 
 
 def draw_random_groups(split: Split, size: int, *, seed: int = 0) -> Split:
-    """Groups of `size` documents drawn at random; the last one may be smaller. The paper's R-4 and R-10."""
+    """Return the split in random groups of `size` documents; the last one may be smaller. The paper's R-4 and R-10."""
     if size < 1:
         raise ConfigError(f"a group has at least 1 member, got {size}")
     place = np.empty(len(split), np.int64)
@@ -117,7 +122,7 @@ def draw_random_groups(split: Split, size: int, *, seed: int = 0) -> Split:
 
 
 def cluster_into_groups(split: Split, depth: int, *, noise: float = 0.0, balanced: bool = True, seed: int = 0) -> Split:
-    """2^depth groups by recursive 2-means on the cosine of documents. The paper's C-8 and C-16.
+    """Return the split in 2^depth groups by recursive 2-means on the cosine of documents. The paper's C-8 and C-16.
 
     `noise` adds a Gaussian vector of about that length to each unit-length document for the clustering only: 0 gives
     the tightest groups, much more than 1 random ones. It has columns of its own, because noise in every column would
@@ -152,7 +157,7 @@ def cluster_into_groups(split: Split, depth: int, *, noise: float = 0.0, balance
 
 
 def group_by_name(split: Split, level: str = "class") -> Split:
-    """pyseealso by the class, the module or the package that a documented object lives in."""
+    """Return pyseealso grouped by the class, the module or the package that a documented object lives in."""
     if level not in LEVELS:
         raise ConfigError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
     if split.uids is None or not all("." in uid for uid in split.uids):
@@ -170,7 +175,7 @@ def group_by_name(split: Split, level: str = "class") -> Split:
 
 @cache
 def _find_module(name: str) -> str:
-    """`numpy.linalg` of itself and `pandas` of `pandas.Series.dt`."""
+    """Return the module around a name: `numpy.linalg` of itself and `pandas` of `pandas.Series.dt`."""
     outer = name.rpartition(".")[0]
     if not outer:
         return name

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
+from xcwork.core.bit_mixing import mix_bits
+
 ENTRIES_PER_BLOCK = 2**22
 
 
@@ -26,13 +28,13 @@ def hash_rows(matrix: sparse.csr_array) -> np.ndarray:
         end = min(max(end, row + 1), matrix.shape[0])
         entries = slice(matrix.indptr[row], matrix.indptr[end])
         values = np.ascontiguousarray(matrix.data[entries], dtype=np.float32).view(np.uint32).astype(np.uint64)
-        hashes = _mix_bits(values << np.uint64(32) | matrix.indices[entries].astype(np.uint64))
+        hashes = mix_bits(values << np.uint64(32) | matrix.indices[entries].astype(np.uint64))
         filled = np.flatnonzero(lengths[row:end])
         if len(filled):
             starts = matrix.indptr[row:end][filled] - matrix.indptr[row]
             sums[row + filled] = np.add.reduceat(hashes, starts)  # wraps around, as a hash may
         row = end
-    return _mix_bits(sums)
+    return mix_bits(sums)
 
 
 def hash_texts(texts: Sequence[str]) -> np.ndarray:
@@ -54,11 +56,3 @@ def hash_documents(
     if groups is None:
         return hashes
     return np.where(np.fromiter(map(bool, groups), bool, len(groups)), hash_texts(groups), hashes)
-
-
-def _mix_bits(values: np.ndarray) -> np.ndarray:
-    """Apply the finaliser of splitmix64: every bit of the input changes half of the output."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

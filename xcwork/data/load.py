@@ -24,14 +24,16 @@ from typing import Any
 
 from xcwork import __version__
 from xcwork.core.dataset import Dataset
-from xcwork.data.propensity_constants import constants_for
-from xcwork.data.readers import choose_reader, find_reader, format_of, read
+from xcwork.data.propensity_constants import find_constants
+from xcwork.data.readers import choose_reader, explain_choice, find_reader, get_format_name, read
+from xcwork.data.readers.declaration import Finding
 from xcwork.data.readers.safe_files import get_bare_name
+from xcwork.data.readers.subject_vocabulary import list_vocabulary_candidates
 from xcwork.data.readers.text_options import make_vectorizer
+from xcwork.data.readers.unknown_format import describe_content
 from xcwork.errors import ConfigError, DataError, XcworkError
 from xcwork.options import parse_pairs
-from xcwork.paths import find_named_file
-from xcwork.paths import home as default_home
+from xcwork.paths import find_home, find_named_file
 from xcwork.storage.atomic import remove_entry
 
 BUILT_IN = {
@@ -39,7 +41,9 @@ BUILT_IN = {
     "synthetic": "a planted model of any size; set its parameters with synthetic:key=value,…",
 }
 README = "README.md"  # may lie beside datasets
-CACHE_VERSION = 2  # raise it when the same files and options would give another dataset
+REVIEW_FOLDER = "reviews"  # of the data folder: what people said about labels
+REVIEW_MARKER = ".xcwork-reviews"  # tells it from a dataset of that name
+CACHE_VERSION = 4  # raise it when the same files and options would give another dataset
 log = logging.getLogger(__name__)
 
 
@@ -77,9 +81,9 @@ class DatasetSource:
         dataset = self._load_files() if self.path is not None else self._make_built_in()
         if self.groups is None:
             return dataset
-        from xcwork.data.group_recipes import regroup
+        from xcwork.data.group_recipes import regroup_dataset
 
-        return regroup(dataset, self.groups)
+        return regroup_dataset(dataset, self.groups)
 
     def _make_built_in(self) -> Dataset:
         if self.name == "synthetic":
@@ -96,8 +100,8 @@ class DatasetSource:
         assert self.path is not None
         assert self.reader is not None
         cache = self.home / "data" / ".cache"
-        format = format_of(self.reader)
-        prefix = f"{_make_cache_prefix(self.path)}-{_hash_values([format, self.options])}"
+        format = get_format_name(self.reader)
+        prefix = f"{make_cache_prefix(self.path)}-{_hash_values([format, self.options])}"
         state = [*_list_file_states(self.path, self.options), __version__, CACHE_VERSION]
         entry = cache / f"{prefix}-{_hash_values(state)}"
         dataset = _load_entry(entry)
@@ -105,7 +109,7 @@ class DatasetSource:
             dataset = read(self.reader, self.path, self.name, self.options)
             if dataset.features.vectorizer is not None and format != "stored":
                 _save_entry(dataset, entry, prefix)
-        return replace(dataset, propensity=constants_for(dataset.name))
+        return replace(dataset, propensity=find_constants(dataset.name))
 
 
 def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any) -> Dataset:
@@ -120,7 +124,7 @@ def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any
 
 def resolve_source(source: str | Path, *, home: Path | None = None, **options: Any) -> DatasetSource:
     """Return what `load_dataset` would load, without reading it; what it could not even begin to read is rejected."""
-    home = default_home() if home is None else Path(home)
+    home = find_home() if home is None else Path(home)
     recipe = options.pop("groups", None)
     groups = None if recipe is None else str(recipe)
     name, _, arguments = str(source).partition(":")
@@ -137,12 +141,38 @@ def resolve_source(source: str | Path, *, home: Path | None = None, **options: A
     return DatasetSource(str(location), home, options, path, reader, groups)
 
 
+@dataclass(frozen=True)
+class FormatExplanation:
+    """What each format saw in a file or folder, in the order in which they are tried; the first match reads it."""
+
+    path: Path
+    content: str
+    findings: Mapping[str, Finding]
+
+    @property
+    def chosen(self) -> str | None:
+        """The format that reads it, or None."""
+        return next((name for name, finding in self.findings.items() if finding.is_match), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        findings = [{"format": name} | asdict(finding) for name, finding in self.findings.items()]
+        return {"path": str(self.path), "content": self.content, "chosen": self.chosen, "formats": findings}
+
+
+def explain_source(source: str | Path, *, home: Path | None = None) -> FormatExplanation:
+    """Return what each format sees in a file or folder, without reading it."""
+    if str(source).partition(":")[0] in BUILT_IN:
+        raise ConfigError(f"{source} is built in, so no file is read")
+    path = _find_location(source, find_home() if home is None else Path(home)).resolve()
+    return FormatExplanation(path, describe_content(path), explain_choice(path))
+
+
 def list_datasets(home: Path | None = None) -> list[DatasetEntry]:
     """Return the built-in datasets and what is in `<home>/data`."""
     entries = [DatasetEntry(name, "built in", description) for name, description in BUILT_IN.items()]
-    folder = (default_home() if home is None else Path(home)) / "data"
+    folder = (find_home() if home is None else Path(home)) / "data"
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.name.startswith(".") or path.name == README:
+        if path.name.startswith(".") or path.name == README or is_review_folder(path):
             continue
         try:
             reader = find_reader(path)
@@ -150,18 +180,23 @@ def list_datasets(home: Path | None = None) -> list[DatasetEntry]:
             log.info("%s is left out of the list: %s", path, failure)
             continue
         if reader is not None:
-            entries.append(DatasetEntry(path.name, format_of(reader), reader.TITLE, str(path)))
+            entries.append(DatasetEntry(path.name, get_format_name(reader), reader.FORMAT.title, str(path)))
     return entries
 
 
 def may_be_dataset(path: Path) -> bool:
     """Return whether a reader knows what `path` is; one that is damaged was a dataset once."""
-    if path.name == README:
+    if path.name == README or is_review_folder(path):
         return False
     try:
         return find_reader(path) is not None
     except XcworkError:
         return True
+
+
+def is_review_folder(path: Path) -> bool:
+    """Return whether `path` is the folder of review files, which a reader could take for a dataset of JSON lines."""
+    return path.name == REVIEW_FOLDER and (path / REVIEW_MARKER).exists()
 
 
 def locate_options(path: Path) -> Path:
@@ -251,12 +286,13 @@ def _save_entry(dataset: Dataset, entry: Path, prefix: str) -> None:
 def drop_cache(path: Path, home: Path) -> None:
     """Drop what is cached of the file or folder `path`, however it was read; call it while that still exists."""
     cache = home / "data" / ".cache"
-    for entry in cache.glob(f"{glob.escape(_make_cache_prefix(path.resolve()))}-*"):
+    for entry in cache.glob(f"{glob.escape(make_cache_prefix(path.resolve()))}-*"):
         with suppress(FileNotFoundError):  # someone else was faster
             remove_entry(entry)
 
 
-def _make_cache_prefix(path: Path) -> str:
+def make_cache_prefix(path: Path) -> str:
+    """Return how the names of all entries begin that are cached of the file or folder `path`."""
     return f"{choose_name(path)[:80]}-{_hash_values([str(path)])}"
 
 
@@ -267,9 +303,11 @@ def _drop_entry(entry: Path) -> None:
 
 def _list_file_states(path: Path, options: Mapping[str, Any]) -> Iterator[Any]:
     """Yield name, size and time of every file the dataset may be read from."""
-    # No format looks further down than one folder.
-    inside = [*path.glob("*"), *path.glob("*/*")] if path.is_dir() else [path]
+    # No format looks further down than two folders.
+    inside = [*path.glob("*"), *path.glob("*/*"), *path.glob("*/*/*")] if path.is_dir() else [path]
     files = sorted(file for file in inside if file.is_file())
+    if path.is_file():  # a vocabulary beside it may name its labels
+        files.extend(list_vocabulary_candidates(path.parent))
     label_file = options.get("label_file")
     if isinstance(label_file, str) and (named := find_named_file(label_file, path if path.is_dir() else path.parent)):
         files.append(named)

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.memory import available_memory
+from xcwork.compute.memory import MAX_USED_SHARE, measure_available_memory
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError
 from xcwork.progress import track
@@ -70,7 +70,7 @@ class Planted:
     signal: float = 0.4  # probability that a relevant label shows each of its terms
     noise: float = 6.0  # expected terms of irrelevant labels in a document, half of them from its own topic
     text_terms: int = 2  # own terms that the text of a label mentions
-    unseen_share: float = 0.1  # labels that no training document carries
+    unseen_share: float = 0.1  # labels that no training document has
     group_size: int = 10  # documents that share a group, all of one topic
     test_share: float = 0.2
     seed: int = 0
@@ -101,8 +101,8 @@ class Planted:
                 f"got {self.labels_per_document!r}"
             )
         needed = self._estimate_memory()
-        free = available_memory()
-        if needed > 0.9 * free:
+        free = measure_available_memory()
+        if needed > MAX_USED_SHARE * free:
             raise ConfigError(
                 f"a synthetic dataset of this size would need about {needed / 2**30:,.0f} GiB, but only "
                 f"{free / 2**30:.1f} GiB of memory are free; lower n_documents, n_labels or the numbers of terms"
@@ -187,7 +187,7 @@ class Planted:
         k = min(k, self.n_labels)
         starts = track(range(0, X.shape[0], DOCUMENTS_PER_BLOCK), "ranking")
         parts = [self._rank_block(X[start : start + DOCUMENTS_PER_BLOCK], k) for start in starts]
-        return TopK.concatenate(parts) if parts else TopK.empty(0, k)
+        return TopK.concatenate(parts) if parts else TopK.make_empty(0, k)
 
     def _rank_block(self, X: sparse.csr_array, k: int) -> TopK:
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -244,9 +244,8 @@ class _Logarithms:
         slots = np.arange(model.n_labels)
         nothing_present = np.add.reduceat(self.log_topic_gain(slots, 0), model.starts[:-1])
         expected_draws = np.add.reduceat(-np.log1p(-model.prior), model.starts[:-1])
-        self.topic_start = (
-            np.log(model.topic_prior) - np.log(-np.expm1(-expected_draws)) + nothing_present
-        )  # (n_topics,)
+        chances = np.log(model.topic_prior) - np.log(-np.expm1(-expected_draws))
+        self.topic_start = chances + nothing_present  # (n_topics,)
 
     def _log_terms(self, presence: _Presence, slots: np.ndarray, present: np.ndarray | int) -> np.ndarray:
         rate, log = (np.broadcast_to(part, self.model.n_labels)[slots] for part in (presence.rate, presence.log))
@@ -285,7 +284,7 @@ def _keep_best(documents: np.ndarray, labels: np.ndarray, scores: np.ndarray, n_
     order = np.lexsort((labels, -scores, documents))
     documents, labels, scores = documents[order], labels[order], scores[order]
     place = np.arange(len(documents)) - np.searchsorted(documents, np.arange(n_documents))[documents]
-    best = TopK.empty(n_documents, k)
+    best = TopK.make_empty(n_documents, k)
     kept = place < k
     best.ids[documents[kept], place[kept]] = labels[kept]
     best.scores[documents[kept], place[kept]] = scores[kept]

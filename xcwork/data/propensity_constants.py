@@ -50,12 +50,12 @@ _CONSTANTS: dict[tuple[float, float], tuple[str, ...]] = {
 }
 
 
-def constants_for(name: str) -> Propensity:
-    """The constants published for a dataset, whatever the spelling of its name; the usual default for all others.
+def find_constants(name: str) -> Propensity:
+    """Return the constants published for a dataset, however its name is spelt; the usual default for all others.
 
-    >>> constants_for("lf_amazontitles_131k")
+    >>> find_constants("lf_amazontitles_131k")
     Propensity(A=0.6, B=2.6, source='Extreme Classification Repository, LF-AmazonTitles-131K')
-    >>> constants_for("my own data").A
+    >>> find_constants("my own data").A
     0.55
     """
     wanted = normalise_name(name)

@@ -64,9 +64,9 @@ class LinkedDocument:
 def load_pyseealso(home: str | Path | None = None, *, vectorizer: TextVectorizer | None = None) -> Dataset:
     """Return the embedded dataset: from the cache below `home`, or built there from the installed packages."""
     if home is None:
-        from xcwork.paths import home as default_home
+        from xcwork.paths import find_home
 
-        home = default_home()
+        home = find_home()
     # Docstrings repeat their subject's name in examples; counting it once and a little more ranks labels better.
     vectorizer = TextVectorizer(sublinear=True, split_underscores=True) if vectorizer is None else vectorizer
     folder = Path(home) / "data" / ".cache" / f"pyseealso-{_make_cache_key(vectorizer)}"

@@ -84,6 +84,7 @@ class RawLabels:
     texts: Sequence[str] | None = None  # None: the names, where documents are texts
     uids: Sequence[str] | None = None
     parents: Sequence[Sequence[str]] | None = None  # uids of broader labels
+    notations: Sequence[str] | None = None  # codes of the labels, '' for one without
     Z: sparse.csr_array | None = None  # (n_labels, n_label_features), ready-made like X
     features: Features | None = None  # the columns of Z
 

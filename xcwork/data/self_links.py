@@ -23,7 +23,7 @@ SELF_LINK_CHOICES = ("auto", "filter", "keep")
 
 
 def check_choice(choice: str) -> None:
-    """Refuse what `self_links` cannot be."""
+    """Reject what `self_links` cannot be."""
     if choice not in SELF_LINK_CHOICES:
         raise ConfigError(f"self_links must be one of {', '.join(SELF_LINK_CHOICES)}, got {choice!r}")
 
@@ -47,7 +47,8 @@ def find_self_links(split: Split, *, trust_numbers: bool = False) -> np.ndarray:
     """Return the (document row, label id) pairs of the same thing that are no true labels, (n_pairs, 2) int64."""
     pairs = _find_equal_uids(split)
     if not trust_numbers and split.uids is not None:
-        pairs = pairs[[not _is_number(split.uids[row]) or _has_same_title(split, row, label) for row, label in pairs]]
+        is_number = [uid.strip().isdecimal() for uid in split.uids]
+        pairs = pairs[[not is_number[row] or _has_same_title(split, row, label) for row, label in pairs]]
     return pairs[~split.has_labels(pairs)]
 
 
@@ -100,10 +101,6 @@ def _are_filtered(split: Split, pairs: np.ndarray) -> np.ndarray:
         return np.zeros(len(pairs), bool)
     factors = np.array([split.n_labels, 1])
     return np.isin(pairs @ factors, split.filter_pairs @ factors)
-
-
-def _is_number(uid: str) -> bool:
-    return uid.strip().isdecimal()
 
 
 def _has_same_title(split: Split, row: int, label: int) -> bool:

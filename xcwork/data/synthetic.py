@@ -81,7 +81,7 @@ def _draw_documents(
         rates[model.unseen] = 0
     up_to = np.concatenate([[0], np.cumsum(rates)])  # (n_labels + 1,)
 
-    def draw(start: int) -> tuple[sparse.csr_array, sparse.csr_array, np.ndarray]:
+    def draw_block(start: int) -> tuple[sparse.csr_array, sparse.csr_array, np.ndarray]:
         rng = np.random.default_rng([model.seed, stream, start])
         n = min(DOCUMENTS_PER_BLOCK, n_documents - start)
         topics = rng.choice(model.n_topics, size=n, p=model.topic_prior)
@@ -93,7 +93,7 @@ def _draw_documents(
             topics,
         )
 
-    blocks = parallel_map(draw, range(0, n_documents, DOCUMENTS_PER_BLOCK), "drawing documents")
+    blocks = parallel_map(draw_block, range(0, n_documents, DOCUMENTS_PER_BLOCK), "drawing documents")
     terms, Y, topics = zip(*blocks, strict=True)
     return sparse.csr_array(sparse.vstack(terms)), sparse.csr_array(sparse.vstack(Y)), np.concatenate(topics)
 
@@ -121,7 +121,7 @@ def _draw_terms(
     pair, which = np.nonzero(rng.random((len(slots), model.label_terms), dtype=np.float32) < model.signal)
     rows, columns = [documents[pair]], [slots[pair] * model.label_terms + which]
 
-    def add(expected: float, low: np.ndarray | int, size: np.ndarray | int) -> None:
+    def add_terms(expected: float, low: np.ndarray | int, size: np.ndarray | int) -> None:
         """Draw a Poisson number of terms for each document, uniform among `size` columns from `low` on."""
         drawn = np.repeat(np.arange(len(topics)), rng.poisson(expected, len(topics)))
         low, size = (np.broadcast_to(value, topics.shape)[drawn] for value in (low, size))
@@ -130,10 +130,10 @@ def _draw_terms(
 
     first = model.starts * model.label_terms
     first_topic_term, n_topic_terms = model.n_label_terms, model.n_topics * model.topic_terms
-    add(model.noise / 2, first[topics], (first[1:] - first[:-1])[topics])
-    add(model.noise / 2, 0, model.n_label_terms)
-    add(TOPIC_TERM_RATE * model.topic_terms, first_topic_term + topics * model.topic_terms, model.topic_terms)
-    add(STRAY_TOPIC_TERMS, first_topic_term, n_topic_terms)
+    add_terms(model.noise / 2, first[topics], (first[1:] - first[:-1])[topics])
+    add_terms(model.noise / 2, 0, model.n_label_terms)
+    add_terms(TOPIC_TERM_RATE * model.topic_terms, first_topic_term + topics * model.topic_terms, model.topic_terms)
+    add_terms(STRAY_TOPIC_TERMS, first_topic_term, n_topic_terms)
     # Common terms follow Zipf's law, as words do: their ranks are spread evenly on a logarithmic scale.
     common = np.repeat(np.arange(len(topics)), rng.poisson(COMMON_TERMS_SHOWN, len(topics)))
     rank = ((model.common_terms + 1) ** rng.random(len(common))).astype(np.int64) - 1

@@ -25,11 +25,12 @@ from xcwork.storage.atomic import write_json
 
 MAX_FILES = 100
 MAX_BYTES = 4 * 2**30  # unpacked
-DAY_SECONDS = 86_400
+MAX_DISK_SHARE = 0.9  # of the free space
+MAX_STAGED_SECONDS = 86_400  # after which an upload that nobody kept is swept away
 
 
 def stage_files(files: Sequence[tuple[str, IO[bytes]]], home: Path) -> Path:
-    """The uploaded (name, content) pairs as a file, or as a folder when there are several; nothing is read yet."""
+    """Return the uploaded (name, content) pairs as a file, or as a folder of several; nothing is read yet."""
     if not files:
         raise DataError("nothing was uploaded", remedy="choose a file")
     if len(files) > MAX_FILES:
@@ -86,7 +87,7 @@ class UploadFolder:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
-        self.folder, self.left = folder, min(MAX_BYTES, int(0.9 * shutil.disk_usage(folder).free))
+        self.folder, self.left = folder, min(MAX_BYTES, int(MAX_DISK_SHARE * shutil.disk_usage(folder).free))
 
     def copy(self, content: IO[bytes], *place: str) -> None:
         target = self.folder.joinpath(*place)
@@ -140,7 +141,7 @@ def _is_content(member: zipfile.ZipInfo) -> bool:
 
 
 def _choose_name(staged: Path) -> str:
-    """What to call a folder of loose files: like the staging folder if nothing better is known."""
+    """Return what to call a folder of loose files: like the staging folder if nothing better is known."""
     return "upload" if staged.parent.name == ".uploads" else staged.name
 
 
@@ -155,5 +156,5 @@ def _find_free_place(folder: Path, stem: str, suffix: str) -> Path:
 def _sweep_old(root: Path) -> None:
     for folder in root.iterdir() if root.is_dir() else ():
         with suppress(FileNotFoundError):  # another session was faster
-            if time.time() - folder.stat().st_mtime > DAY_SECONDS:
+            if time.time() - folder.stat().st_mtime > MAX_STAGED_SECONDS:
                 shutil.rmtree(folder, ignore_errors=True)

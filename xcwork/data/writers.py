@@ -1,6 +1,6 @@
 """Datasets as the two text formats that every tool of the field reads: XC-repository files and split files.
 
-`write_xc` gives `train.txt` and `test.txt`, `write_splits` one matrix a file (and label features, where there are any).
+`write_xc` gives `train.txt` and `test.txt`, `write_splits` one matrix per file (and label features, if any).
 Both add `Y.txt` and `Xf.txt`, the names of labels and features, and `filter_labels_*.txt`; `load_dataset` reads all of
 it back. Texts and groups have no place in these formats. A folder appears complete or not at all.
 """
@@ -17,14 +17,14 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
 from xcwork.errors import DataError
 from xcwork.progress import track
-from xcwork.storage.atomic import new_folder
+from xcwork.storage.atomic import create_folder
 
 ENTRIES_PER_BLOCK = 2**18
 
 
 def write_xc(dataset: Dataset, folder: str | Path) -> None:
-    """XC-repository files: header `N F L`, then `label,label id:value id:value` a document."""
-    with new_folder(_check_free(folder)) as target:
+    """Write XC-repository files: header `N F L`, then `label,label id:value id:value` per document."""
+    with create_folder(check_free(folder)) as target:
         for part, split in (("train", dataset.train), ("test", dataset.test)):
             header = f"{len(split)} {split.X.shape[1]} {split.n_labels}"
             _write_rows(target / f"{part}.txt", header, split.X, split.Y)
@@ -34,18 +34,18 @@ def write_xc(dataset: Dataset, folder: str | Path) -> None:
 
 
 def write_stored(dataset: Dataset, folder: str | Path) -> None:
-    """xcwork's own format, which keeps everything and can be mapped into memory."""
-    dataset.save(_check_free(folder))
+    """Write xcwork's own format, which keeps everything and can be mapped into memory."""
+    dataset.save(check_free(folder))
 
 
 def write_splits(dataset: Dataset, folder: str | Path) -> None:
-    """Split files: header `rows columns`, then `id:value id:value` a row.
+    """Write split files: header `rows columns`, then `id:value id:value` per row.
 
     Label features that share the columns of the documents go to `lbl_X_Xf.txt`; others make it a ZestXML folder with
     `Y_Yf.txt` and `Yf.txt`.
     """
     labels = dataset.labels
-    with new_folder(_check_free(folder)) as target:
+    with create_folder(check_free(folder)) as target:
         for prefix, part, split in (("trn", "train", dataset.train), ("tst", "test", dataset.test)):
             _write_matrix(target / f"{prefix}_X_Xf.txt", split.X)
             _write_matrix(target / f"{prefix}_X_Y.txt", split.Y)
@@ -59,7 +59,7 @@ def write_splits(dataset: Dataset, folder: str | Path) -> None:
             _write_names(target / "Yf.txt", None if labels.features is None else labels.features.names)
 
 
-def _check_free(folder: str | Path) -> Path:
+def check_free(folder: str | Path) -> Path:
     """Return the folder to write, which must not hold anything that would be lost."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -96,7 +96,7 @@ def _write_rows(path: Path, header: str, X: sparse.csr_array, Y: sparse.csr_arra
 
 
 def _split_rows(X: sparse.csr_array, Y: sparse.csr_array | None) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with a bounded number of entries and labels."""
+    """Yield ranges of rows with a bounded number of entries and labels."""
     weight = X.indptr.astype(np.int64) + (0 if Y is None else Y.indptr) + np.arange(X.shape[0] + 1)
     first = 0
     while first < X.shape[0]:
@@ -109,14 +109,15 @@ def _split_rows(X: sparse.csr_array, Y: sparse.csr_array | None) -> Iterator[tup
 def _write_filter(target: Path, part: str, split: Split) -> None:
     if split.filter_pairs is not None:
         lines = (f"{row} {label}" for row, label in split.filter_pairs.tolist())
-        _write_lines(target / f"filter_labels_{part}.txt", lines)
+        write_lines(target / f"filter_labels_{part}.txt", lines)
 
 
 def _write_names(path: Path, names: list[str] | None) -> None:
     if names is not None:
-        _write_lines(path, (name.replace("\r", " ").replace("\n", " ") for name in names))
+        write_lines(path, (name.replace("\r", " ").replace("\n", " ") for name in names))
 
 
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines as UTF-8."""
     with path.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
         file.writelines(f"{line}\n" for line in lines)

@@ -1,7 +1,7 @@
 """Tables as text: CSV that is safe to open in a spreadsheet, Markdown and LaTeX.
 
 Label names and document texts come from outside. A spreadsheet runs a cell that starts with `=`, `+`, `-` or `@` as a
-formula, so `safe_csv` puts an apostrophe before such text (never before numbers); Markdown and LaTeX escape their own
+formula, so `render_csv` puts an apostrophe before such text (never before numbers); Markdown and LaTeX escape their own
 special characters. All three take any pandas frame and leave out its index.
 """
 
@@ -42,7 +42,7 @@ _LATEX = str.maketrans(
 )
 
 
-def safe_csv(frame: pd.DataFrame) -> str:
+def render_csv(frame: pd.DataFrame) -> str:
     """Return `frame` as CSV in which no cell is a formula."""
     import pandas as pd
 
@@ -61,25 +61,57 @@ def render_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]], numer
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, rule, *rows))
 
 
-def to_markdown(frame: pd.DataFrame, *, digits: int = 2, emphasis: np.ndarray | None = None) -> str:
-    """Return `frame` as a Markdown table; numbers are right-aligned. `emphasis` is as in `to_latex`."""
+def to_markdown(
+    frame: pd.DataFrame,
+    *,
+    digits: int = 2,
+    emphasis: np.ndarray | None = None,
+    numeric: Sequence[bool] | None = None,
+) -> str:
+    """Return `frame` as a Markdown table; numbers are right-aligned. `emphasis` and `numeric` are as in `to_latex`."""
     cells = _format_cells(frame, digits, emphasis, escape_markdown, {BOLD: "**{}**", ITALIC: "*{}*"})
-    return render_markdown([escape_markdown(name) for name in frame.columns], cells, _find_numeric(frame)) + "\n"
+    right = _find_numeric(frame) if numeric is None else numeric
+    return render_markdown([escape_markdown(name) for name in frame.columns], cells, right) + "\n"
 
 
-def to_latex(frame: pd.DataFrame, *, digits: int = 2, emphasis: np.ndarray | None = None) -> str:
+def to_latex(
+    frame: pd.DataFrame,
+    *,
+    digits: int = 2,
+    emphasis: np.ndarray | None = None,
+    numeric: Sequence[bool] | None = None,
+    caption: str = "",
+    label: str = "",
+) -> str:
     """Return `frame` as a LaTeX table in booktabs style; numbers are right-aligned.
 
-    `emphasis` has the shape of `frame` and says which cells are `BOLD` or `ITALIC`.
+    `emphasis` has the shape of `frame` and says which cells are `BOLD` or `ITALIC`. `numeric` says which columns are
+    right-aligned although they hold texts. With a caption it becomes a table that floats.
     """
-    alignment = "".join("r" if right else "l" for right in _find_numeric(frame))
-    head = " & ".join(str(name).translate(_LATEX) for name in frame.columns)
+    right = _find_numeric(frame) if numeric is None else numeric
+    alignment = "".join("r" if each else "l" for each in right)
+    head = " & ".join(_escape_latex(str(name)) for name in frame.columns)
     styles = {BOLD: r"\textbf{{{}}}", ITALIC: r"\textit{{{}}}"}
-    cells = _format_cells(frame, digits, emphasis, lambda text: text.translate(_LATEX), styles)
+    cells = _format_cells(frame, digits, emphasis, _escape_latex, styles)
     body = [" & ".join(row) for row in cells]
     lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", head + r" \\", r"\midrule"]
     lines += [row + r" \\" for row in body] + [r"\bottomrule", r"\end{tabular}"]
+    if caption:
+        named = [rf"\label{{{label}}}"] if label else []
+        lines = [
+            r"% needs \usepackage{booktabs}",
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_escape_latex(caption)}}}",
+            *named,
+            *lines,
+            r"\end{table}",
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _escape_latex(text: str) -> str:
+    return text.translate(_LATEX)
 
 
 def _format_cells(

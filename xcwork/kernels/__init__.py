@@ -2,9 +2,9 @@
 
 A kernel that uses several threads is called under `one_at_a_time`: where numba finds neither OpenMP nor TBB, its own
 threading layer ends the whole process when two Python threads, such as two sessions of a dashboard, meet in it.
-Nothing is lost by waiting, because each call uses all cores. `cores_for` takes as many of them as are worth waking: on
-a busy machine another thread may come after ten milliseconds only, and one document is ranked in less than one. It is
-here rather than in `xcwork.compute`, which starts all other threads, because it belongs to numba, which only kernels
+Nothing is lost by waiting, because each call uses all cores. `use_cores_for` uses as many of them as are worth waking:
+on a busy machine another thread may come after ten milliseconds only, and one document is ranked in less than one. It
+is here rather than in `xcwork.compute`, which starts all other threads, because it belongs to numba, which only kernels
 import.
 
 Compiled kernels are kept beside their modules. Their index names the classes that kernels take, and numba cannot read
@@ -22,7 +22,7 @@ MIN_NUMBERS_PER_THREAD = 2**16  # numbers to go through that keep a thread busy 
 
 
 @contextmanager
-def cores_for(numbers: int) -> Iterator[None]:
+def use_cores_for(numbers: int) -> Iterator[None]:
     """Run kernels that go through so many numbers, one kernel at a time, on as many cores as are worth it."""
     from numba import get_num_threads, set_num_threads
 

@@ -1,9 +1,9 @@
-"""The k largest sums of one entry a head, found best first without forming the grid of all sums.
+"""The k largest sums of one entry per head, found best first without forming the grid of all sums.
 
 Each head is sorted. The best sum takes the first entry of every head; the next best differ from a known one by one step
 in one head. A heap holds the sums on the border of what has been found. From a sum whose last stepped head was h only
-heads h … H step further, which reaches every point of the grid once. Points that are no label are skipped, so the cost
-is O((k + skipped) · H · log) a document, whatever the size of the grid.
+heads h … H step further, which reaches every point of the grid once. Points that are not a label are skipped, so the
+cost is O((k + skipped) · H · log) per document, whatever the size of the grid.
 """
 
 from __future__ import annotations
@@ -11,17 +11,23 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+INITIAL_SUMS = 64  # room for sums before it is doubled
+
 
 @njit(cache=True, nogil=True)
 def _enlarge_arrays(scores, states):
+    """Return both arrays with room for twice as many sums."""
     size = 2 * len(scores)
-    more_scores, more_states = np.empty(size, scores.dtype), np.empty((size, states.shape[1]), states.dtype)
-    more_scores[: len(scores)], more_states[: len(scores)] = scores, states
+    more_scores = np.empty(size, scores.dtype)
+    more_scores[: len(scores)] = scores
+    more_states = np.empty((size, states.shape[1]), states.dtype)
+    more_states[: len(scores)] = states
     return more_scores, more_states
 
 
 @njit(cache=True, nogil=True)
 def _sift_up(heap, scores, at):
+    """Restore the heap after an entry has joined at its end, the place `at`."""
     while at > 0 and scores[heap[at]] > scores[heap[(at - 1) // 2]]:
         heap[at], heap[(at - 1) // 2] = heap[(at - 1) // 2], heap[at]
         at = (at - 1) // 2
@@ -29,6 +35,7 @@ def _sift_up(heap, scores, at):
 
 @njit(cache=True, nogil=True)
 def _sift_down(heap, scores, size):
+    """Restore the heap after its root has changed."""
     at = 0
     while 2 * at + 1 < size:
         child = 2 * at + 1
@@ -42,6 +49,7 @@ def _sift_down(heap, scores, size):
 
 @njit(cache=True, nogil=True)
 def _compute_sum(values, starts, state):
+    """Return the sum of the entries at the places `state` of the heads."""
     total = 0.0
     for head in range(len(starts) - 1):
         total += values[starts[head] + state[head]]
@@ -51,11 +59,17 @@ def _compute_sum(values, starts, state):
 @njit(cache=True, nogil=True)
 def _find_best_sums(values, digits, starts, places, label_of, ids, scores):
     """Fill for one document ids and scores (k,) with labels and sums, best first, equal sums by id."""
-    n_heads, k, n_codes = len(starts) - 1, len(ids), len(label_of)
-    sums, states = np.empty(64, np.float64), np.zeros((64, n_heads + 1), np.int64)  # the last column: head to step from
-    heap = np.empty(64, np.int64)
-    sums[0], heap[0] = _compute_sum(values, starts, states[0]), 0
-    made, size, found = 1, 1, 0
+    n_heads = len(starts) - 1
+    n_codes = len(label_of)
+    k = len(ids)
+    sums = np.empty(INITIAL_SUMS, np.float64)
+    states = np.zeros((INITIAL_SUMS, n_heads + 1), np.int64)  # the last column: head to step from
+    sums[0] = _compute_sum(values, starts, states[0])
+    n_sums = 1
+    heap = np.empty(INITIAL_SUMS, np.int64)
+    heap[0] = 0
+    size = 1  # of the heap
+    found = 0
     while size > 0:
         top = heap[0]
         total = sums[top]
@@ -72,18 +86,19 @@ def _find_best_sums(values, digits, starts, places, label_of, ids, scores):
         for head in range(states[top, n_heads], n_heads):
             if states[top, head] + 1 >= starts[head + 1] - starts[head]:
                 continue
-            if made == len(sums):
+            if n_sums == len(sums):
                 sums, states = _enlarge_arrays(sums, states)
                 more = np.empty(len(sums), np.int64)
                 more[: len(heap)] = heap
                 heap = more
-            states[made] = states[top]
-            states[made, head] += 1
-            states[made, n_heads] = head
-            sums[made] = _compute_sum(values, starts, states[made])
-            heap[size] = made
+            states[n_sums] = states[top]
+            states[n_sums, head] += 1
+            states[n_sums, n_heads] = head
+            sums[n_sums] = _compute_sum(values, starts, states[n_sums])
+            heap[size] = n_sums
             _sift_up(heap, sums, size)
-            made, size = made + 1, size + 1
+            n_sums += 1
+            size += 1
 
 
 @njit(cache=True, nogil=True)

@@ -4,7 +4,7 @@ A document x meets a label z through weights W on pairs of features, s = Σ x_c 
 the document onto label features, p = Wᵀx, in a dense scratch vector that it clears again by walking the same entries.
 Any number of labels then cost one short dot product each.
 
-All kernels allocate their scratch once a call and release the GIL, so that blocks of rows can run side by side. No
+All kernels allocate their scratch once per call and release the GIL, so that blocks of rows can run side by side. No
 result depends on how the rows were cut into blocks.
 """
 
@@ -19,8 +19,8 @@ from xcwork.kernels.topk import push_entry, sort_best_first
 from xcwork.sparse import Rows
 
 MIN_LABELS_TO_CLEAR_TOUCHED = 100_000  # from here on it is faster to clear what a document touched than everything
-# A product of weight and label value below this never brings a label into the lazy shortlist.
-MIN_LAZY_PRODUCT_SHARE = 1e-6
+# A smaller product of weight and label value never brings a label into the lazy shortlist.
+MIN_LAZY_PRODUCT_SHARE = 1e-6  # of the largest product of the document
 
 
 class BilinearDocuments(NamedTuple):
@@ -31,14 +31,14 @@ class BilinearDocuments(NamedTuple):
 
 
 class BilinearWeights(NamedTuple):
-    """What maps a document to label features."""
+    """Weights that map a document to label features."""
 
     pairs: Rows  # (n_features, n_label_features)
     matches: Rows  # the same shape, with entries only where both features are the same term
 
 
 class TermClassifiers(NamedTuple):
-    """What the score of a label is put together from."""
+    """The parts of a label's score that it has to itself, and how much the shared ones count."""
 
     own: Rows  # (n_features, n_labels): the weights that labels have to themselves
     bias: np.ndarray  # (n_labels,)
@@ -47,7 +47,7 @@ class TermClassifiers(NamedTuple):
 
 
 class PairVotes(NamedTuple):
-    """Who voted for the pairs, so that a document can be scored by the votes of the others alone."""
+    """The votes for the pairs, so that a document can be scored by the votes of the others alone."""
 
     counts: np.ndarray  # (nnz of the pairs,) float32; empty: score by all votes
     by_document: Rows  # (n_documents, n_label_features)
@@ -73,7 +73,8 @@ def find_top_pairs(start, stop, a, b, totals_a, totals_b, blend, ids, values, co
     touched = np.empty(totals_b.occurrences.shape[0], np.int32)
     filled = np.zeros(stop - start, np.int64)
     for row in range(start, stop):
-        n_touched, out = 0, row - start
+        n_touched = 0
+        out = row - start
         for at in range(a.indptr[row], a.indptr[row + 1]):
             document = a.indices[at]
             for of in range(b.indptr[document], b.indptr[document + 1]):
@@ -111,7 +112,8 @@ def project_others(row, documents, weights, votes, own_votes, p):
     `votes.counts` is n for each entry of the weights, `own_votes` a dense vector of what this document's labels offer.
     """
     for at in range(documents.indptr[row], documents.indptr[row + 1]):
-        feature, value = documents.indices[at], documents.data[at]
+        feature = documents.indices[at]
+        value = documents.data[at]
         factor = value if votes.real_values else np.float32(1)
         for of in range(weights.indptr[feature], weights.indptr[feature + 1]):
             column = weights.indices[of]
@@ -131,7 +133,8 @@ def clear_projection(row, documents, weights, p):
 @njit(cache=True, nogil=True)
 def score_label(label, labels, p):
     """Return z · p, and whether the two meet at all."""
-    score, meet = np.float32(0), False
+    score = np.float32(0)
+    meet = False
     for at in range(labels.indptr[label], labels.indptr[label + 1]):
         value = p[labels.indices[at]]
         if value != 0:
@@ -143,7 +146,8 @@ def score_label(label, labels, p):
 @njit(cache=True, nogil=True)
 def shortlist_exactly(documents, weights, labels, n_label_features, candidates, ids, scores):
     """Find the best of the label ids `candidates` for each document, among those that meet the document at all."""
-    rows, p = documents.rows, np.zeros(n_label_features, np.float32)
+    rows = documents.rows
+    p = np.zeros(n_label_features, np.float32)
     for row in range(ids.shape[0]):
         filled = 0
         project_document(row, rows, rows.data, weights.pairs, p)
@@ -159,18 +163,25 @@ def shortlist_exactly(documents, weights, labels, n_label_features, candidates, 
 
 @njit(cache=True, nogil=True)
 def shortlist_lazily(documents, weights, labels, n_label_features, postings, n_wanted, ids, scores):
-    """Find the same without looking at every label: the labels of `postings`, largest value first, are fetched by need.
+    """Find the best labels as `shortlist_exactly` does, but look only at labels that `postings` brings up early.
 
     `postings` (n_label_features, n_labels) lists the candidates of each label feature by falling z. A falling limit
     admits labels with p_d z_ld >= limit for some feature d until `n_wanted` are there; these are scored exactly. A
     feature that very many labels have in common therefore costs no more than any other.
     """
-    rows, p = documents.rows, np.zeros(n_label_features, np.float32)
-    is_active, active = np.zeros(n_label_features, np.bool_), np.empty(n_label_features, np.int32)
+    rows = documents.rows
+    p = np.zeros(n_label_features, np.float32)
+    n_labels = labels.indptr.shape[0] - 1
+    is_active = np.zeros(n_label_features, np.bool_)
+    active = np.empty(n_label_features, np.int32)
     reached = np.empty(n_label_features, np.int64)
-    is_found, found = np.zeros(labels.indptr.shape[0] - 1, np.bool_), np.empty(labels.indptr.shape[0] - 1, np.int32)
+    is_found = np.zeros(n_labels, np.bool_)
+    found = np.empty(n_labels, np.int32)
     for row in range(ids.shape[0]):
-        filled, n_active, n_found, limit = 0, 0, 0, np.float32(0)
+        filled = 0
+        n_active = 0
+        n_found = 0
+        limit = np.float32(0)
         project_document(row, rows, rows.data, weights.pairs, p)
         project_document(row, rows, documents.damped, weights.matches, p)
         for side in (weights.pairs, weights.matches):
@@ -178,8 +189,10 @@ def shortlist_lazily(documents, weights, labels, n_label_features, postings, n_w
                 for column in side.indices[side.indptr[feature] : side.indptr[feature + 1]]:
                     first = postings.indptr[column]
                     if not is_active[column] and p[column] > 0 and first < postings.indptr[column + 1]:
-                        is_active[column], active[n_active], reached[column] = True, column, first
+                        is_active[column] = True
+                        active[n_active] = column
                         n_active += 1
+                        reached[column] = first
                         limit = max(limit, p[column] * postings.data[first])
         lowest = limit * np.float32(MIN_LAZY_PRODUCT_SHARE)
         while n_found < n_wanted and limit > lowest:
@@ -189,7 +202,8 @@ def shortlist_lazily(documents, weights, labels, n_label_features, postings, n_w
                 while at < end and n_found < n_wanted and p[column] * postings.data[at] >= limit:
                     label = postings.indices[at]
                     if not is_found[label]:
-                        is_found[label], found[n_found] = True, label
+                        is_found[label] = True
+                        found[n_found] = label
                         n_found += 1
                     at += 1
                 reached[column] = at
@@ -210,9 +224,12 @@ def score_candidates(documents, weights, labels, n_label_features, terms, votes,
 
     `indptr` and `candidates` list the label ids of each document; `scores` is parallel to `candidates`.
     """
-    rows, by_document = documents.rows, votes.by_document
-    p, q = np.zeros(n_label_features, np.float32), np.zeros(n_label_features, np.float32)
-    by_own, own_votes = np.zeros(terms.bias.shape[0], np.float32), np.zeros(n_label_features, np.float32)
+    rows = documents.rows
+    by_document = votes.by_document
+    p = np.zeros(n_label_features, np.float32)  # through learned pairs
+    q = np.zeros(n_label_features, np.float32)  # through terms in common
+    by_own = np.zeros(terms.bias.shape[0], np.float32)
+    own_votes = np.zeros(n_label_features, np.float32)
     for row in range(indptr.shape[0] - 1):
         if votes.counts.shape[0]:
             for at in range(by_document.indptr[row], by_document.indptr[row + 1]):

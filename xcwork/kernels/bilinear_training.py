@@ -6,8 +6,8 @@ support of a row, however many labels compete. Work is cut into shards, one per 
 them, which sums its gradient in the order of the documents, so the result is the same for any number of shards.
 
 A label's own weights solve a linear problem, min ½‖w‖² + ½b² + C Σ_i loss(y_i (w·x_i + b + o_i)), where o_i is what the
-rest of the model says. Its dual has one a_i a pair, with w = Σ a_i y_i x_i, and is improved one a_i at a time (Hsieh et
-al., ICML 2008; for the logistic loss Yu, Huang and Lin, Machine Learning 2011). Labels are independent, each with
+rest of the model says. Its dual has one a_i per pair, with w = Σ a_i y_i x_i, and is improved one a_i at a time (Hsieh
+et al., ICML 2008; for the logistic loss Yu, Huang and Lin, Machine Learning 2011). Labels are independent, each with
 random numbers of its own, so again the number of shards does not matter.
 """
 
@@ -19,12 +19,14 @@ import numpy as np
 from numba import njit
 
 from xcwork.kernels.bilinear import clear_projection, project_document, score_label
-from xcwork.kernels.svm import _dot, add_row, shuffle_order
+from xcwork.kernels.svm import add_row, multiply_row, shuffle_order
 from xcwork.kernels.topk import push_entry
 from xcwork.sparse import Rows
 
 MIN_SLOPE = np.float32(1e-4)  # a slope below this is not worth a walk over the support
-MAX_IDLE_PASSES = 63  # passes that a pair may be left alone
+MAX_IDLE_PASSES = 63  # that a pair may be left alone for
+MAX_NEWTON_STEPS = 30
+NEWTON_TOLERANCE = 1e-6  # the last step is shorter
 
 
 class SharedWeights(NamedTuple):
@@ -63,7 +65,8 @@ def compute_shared_slopes(
     """Compute the slopes of all pairs of one shard's documents in `batch`, and the summed loss of each document."""
     p = np.zeros(n_label_features, np.float32)
     for at in range(shard, batch.shape[0], n_shards):
-        row, total = batch[at], 0.0
+        row = batch[at]
+        total = 0.0
         project_document(row, documents, documents.data, shared.weights, p)
         for pair in range(pairs.others.indptr[row], pairs.others.indptr[row + 1]):
             score, _ = score_label(pairs.others.indices[pair], labels, p)
@@ -78,7 +81,8 @@ def compute_shared_slopes(
 @njit(cache=True, nogil=True)
 def take_shared_step(shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, slopes, rate):
     """Take one Adagrad step along the summed gradient of the documents in `batch`, for the rows of one shard."""
-    weights, q = shared.weights, np.zeros(n_label_features, np.float32)
+    weights = shared.weights
+    q = np.zeros(n_label_features, np.float32)
     for row in batch:
         _sum_label_rows(row, pairs.others, labels, slopes, q)
         for at in range(documents.indptr[row], documents.indptr[row + 1]):
@@ -110,6 +114,7 @@ def _sum_label_rows(row, others, labels, slopes, q):
 
 @njit(cache=True, nogil=True)
 def _clear_label_rows(row, others, labels, q):
+    """Zero what `_sum_label_rows` can have touched."""
     for label in others.indices[others.indptr[row] : others.indptr[row + 1]]:
         for of in range(labels.indptr[label], labels.indptr[label + 1]):
             q[labels.indices[of]] = 0
@@ -124,7 +129,7 @@ def _find_best_dual(dual, margin, curvature, C, logistic):
     target = curvature * dual - margin
     low, high = target - curvature * C, target
     u = (low + high) / 2
-    for _ in range(30):
+    for _ in range(MAX_NEWTON_STEPS):
         sigmoid = 1 / (1 + np.exp(-u))
         gap = u + curvature * C * sigmoid - target
         if gap > 0:
@@ -132,43 +137,51 @@ def _find_best_dual(dual, margin, curvature, C, logistic):
         else:
             low = u
         newton = u - gap / (1 + curvature * C * sigmoid * (1 - sigmoid))
-        before, u = u, newton if low < newton < high else (low + high) / 2
-        if abs(u - before) < 1e-6:
+        before = u
+        u = newton if low < newton < high else (low + high) / 2
+        if abs(u - before) < NEWTON_TOLERANCE:
             break
     return C / (1 + np.exp(-u))
 
 
 @njit(cache=True, nogil=True)
 def _ascend_dual(rows, curvature, pairs, first, last, C, logistic, passes, tolerance, random, w, is_touched, touched):
-    """Solve one label's problem into w; returns (bias, number of touched features).
+    """Solve one label's problem into w; return (bias, number of touched features).
 
     A pair whose dual variable rests at zero (logistic: hardly moves) is looked at again only after 1, 3, 7, ... passes:
     most pairs are like that after the first pass.
     """
-    n_pairs, n_touched, bias = last - first, 0, np.float32(0)
-    duals, order = np.zeros(n_pairs, np.float32), np.arange(n_pairs)
-    due, rest = np.zeros(n_pairs, np.int32), np.zeros(n_pairs, np.int32)
+    n_pairs = last - first
+    n_touched = 0
+    bias = np.float32(0)
+    duals = np.zeros(n_pairs, np.float32)
+    order = np.arange(n_pairs)
+    due = np.zeros(n_pairs, np.int32)  # the pass that looks at a pair again
+    rest = np.zeros(n_pairs, np.int32)  # passes for which it was left alone
     for sweep in range(passes):
         largest = 0.0
         random = shuffle_order(order, n_pairs, random)
         for pair in order:
             if due[pair] > sweep:
                 continue
-            row, sign = pairs.others.indices[first + pair], np.float32(pairs.others.data[first + pair])
-            score = pairs.offsets[first + pair] + bias + _dot(rows, row, w)
+            row = pairs.others.indices[first + pair]
+            sign = np.float32(pairs.others.data[first + pair])
+            score = pairs.offsets[first + pair] + bias + multiply_row(rows, row, w)
             new = np.float32(_find_best_dual(duals[pair], sign * score, curvature[row], C, logistic))
             step = new - duals[pair]
             if (new == 0 and step == 0) or (logistic and abs(step) <= tolerance * C):
                 rest[pair] = min(2 * rest[pair] + 1, MAX_IDLE_PASSES)
                 due[pair] = sweep + 1 + rest[pair]
                 continue
-            rest[pair], duals[pair] = 0, new
+            rest[pair] = 0
+            duals[pair] = new
             largest = max(largest, abs(step))
             bias += step * sign
             add_row(rows, row, step * sign, w)
             for feature in rows.indices[rows.indptr[row] : rows.indptr[row + 1]]:
                 if not is_touched[feature]:
-                    is_touched[feature], touched[n_touched] = True, feature
+                    is_touched[feature] = True
+                    touched[n_touched] = feature
                     n_touched += 1
         if largest <= tolerance * C:
             break
@@ -199,8 +212,10 @@ def fit_own_weights(
 
     `random` (n_labels of the block,) is the state of each label's generator, never zero.
     """
-    w, is_touched = np.zeros(n_features, np.float32), np.zeros(n_features, np.bool_)
-    touched, sizes = np.empty(n_features, np.int32), np.empty(ids.shape[1], np.float32)
+    w = np.zeros(n_features, np.float32)
+    is_touched = np.zeros(n_features, np.bool_)
+    touched = np.empty(n_features, np.int32)
+    sizes = np.empty(ids.shape[1], np.float32)
     for at in range(shard, block.shape[0], n_shards):
         first, last = pairs.others.indptr[block[at]], pairs.others.indptr[block[at] + 1]
         bias[at], n_touched = _ascend_dual(
@@ -215,4 +230,5 @@ def fit_own_weights(
             values[at, slot] = w[ids[at, slot]]
         filled[at] = n
         for feature in touched[:n_touched]:
-            w[feature], is_touched[feature] = 0, False
+            w[feature] = 0
+            is_touched[feature] = False

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-EMPTY_DOCUMENT_COSINE = -2.0  # instead of the cosine of an empty document, which loses against any
+EMPTY_DOCUMENT_COSINE = -2.0  # instead of a cosine: an empty document loses against any other
 
 
 class CentredDocuments(NamedTuple):
@@ -34,7 +34,8 @@ def sum_members(rows: CentredDocuments, members: sparse.csr_array) -> CentredDoc
     X = sparse.csr_array(
         (rows.data.astype(np.float64), rows.indices, rows.indptr), shape=(len(rows.scale), len(rows.mean))
     )
-    alpha, meeting = np.asarray(scaled.sum(axis=1)).ravel(), scaled @ rows.offset
+    alpha = np.asarray(scaled.sum(axis=1)).ravel()
+    meeting = scaled @ rows.offset
     inverse = np.divide(1.0, alpha, out=np.zeros_like(alpha), where=alpha > 0)
     A = sparse.csr_array(sparse.diags_array(inverse) @ (scaled @ X))
     return CentredDocuments(
@@ -54,7 +55,9 @@ class CentredSum(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def add_row(total, rows, i, weight):
-    n, factor = total.n_used[0], weight * rows.scale[i]
+    """Add weight times the centred document i to the sum `total`."""
+    n = total.n_used[0]
+    factor = weight * rows.scale[i]
     for at in range(rows.indptr[i], rows.indptr[i + 1]):
         feature = rows.indices[at]
         if not total.in_use[feature]:
@@ -69,6 +72,7 @@ def add_row(total, rows, i, weight):
 
 @njit(cache=True, nogil=True)
 def add_sum(total, other, factor):
+    """Add factor times the sum `other` to the sum `total`."""
     n = total.n_used[0]
     for i in range(other.n_used[0]):
         feature = other.used[i]
@@ -83,6 +87,7 @@ def add_sum(total, other, factor):
 
 @njit(cache=True, nogil=True)
 def clear_sum(total):
+    """Make `total` a sum of no documents again, in the time that its entries take."""
     for i in range(total.n_used[0]):
         total.values[total.used[i]] = 0
         total.in_use[total.used[i]] = False
@@ -103,14 +108,17 @@ def multiply_sums(one, other, mean_square):
 
 @njit(cache=True, nogil=True)
 def measure_length(total, mean_square):
+    """Return ‖A - α μ‖."""
     return np.sqrt(max(multiply_sums(total, total, mean_square), 0.0))
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _dot(rows, i, values):
+def _multiply_row(rows, i, values):
+    """Return x_i · values, not centred."""
     first, end = rows.indptr[i], rows.indptr[i + 1]
+    data = rows.data[first:end]
     # A feature without a sign is not first compared with zero, and several are looked up together.
-    data, features = rows.data[first:end], rows.indices[first:end].view(np.uint32)
+    features = rows.indices[first:end].view(np.uint32)
     product = 0.0
     for at in range(data.shape[0]):
         product += data[at] * values[features[at]]
@@ -127,5 +135,5 @@ def fill_cosines(total, factor, rows, members, first, last, v):
         if rows.scale[document] == 0:
             v[i] = EMPTY_DOCUMENT_COSINE
         else:
-            product = _dot(rows, document, total.values) - alpha * rows.offset[document] + constant
+            product = _multiply_row(rows, document, total.values) - alpha * rows.offset[document] + constant
             v[i] = rows.scale[document] * product * factor

@@ -8,37 +8,20 @@ and v_i = <e, x_i>:
               g ← Proj(Σ over winners of w_i x_i),   u_i = <g, x_i>
               e ← Proj(e + λ g),  that is  v ← (v + λ u) / ρ,  ρ = ‖e + λ g‖ = √(1 + 2 λ <e, g> + λ²)
 
-*Careful* steps, for centred documents, differ from this in three ways.
+*Careful* steps, for centred documents, differ in three ways. Winners common to all groups are subtracted: groups J,
+drawn among all, enter the sum of g with negative weights. No group counts towards itself: members are compared by
+v_i - o_i, where o is what their own group has contributed to v. And steps end early when the winners have settled:
+nearly the same ones several times in a row.
 
-Winners common to all groups are subtracted. Some member is nearest to e in every group, with the label or not, and such
-winners share with e whatever makes documents near to it; steps towards them would draw e to the largest topic around.
-So let J be groups drawn among all and W the sum of the weights of the label's groups, then
-
-    g ← Proj(Σ over winners of w_i x_i - W / |J| Σ over winners of J of x_i),
-
-which is the same sum with negative weights w for the groups of J. (The first e has that form already, because the mean
-of all centred documents is 0.) A label of half of the groups or more keeps its first e: too little tells its groups
-from any.
-
-No group has a say about itself: its members are compared with e without what the group has contributed, that is by
-v_i - o_i, where o follows e as v does: at first o_i = w_j <Σ of the group, x_i> / ‖Σ w x‖, for groups of J 0, and a
-step adds λ w_j times <winner of the group, x_i> / ‖Σ over winners‖ before it divides by ρ. Otherwise a member that
-resembles its own group has an advantage, and so has the last winner. A label with one group has nobody else to ask, and
-o = 0.
-
-And steps end early when the winners have settled: nearly the same ones several times in a row.
-
-The first sum costs nothing extra: the sums of the groups are given. The products v and u with all members are what
-costs time. But from step to step g changes little, so an old u still gives v up to an error that is known:
-|<g - g', x>| ≤ ‖g - g'‖ for a unit vector x. Only where a group's best member does not lead its second by twice the
-error are the products of that group recomputed. The winners are those of the algorithm as it is written, at a fraction
-of its cost.
+Only products that can change a winner are computed: an old u gives v up to an error of ‖g - g'‖, so a group whose best
+member leads its second by twice the error keeps its winner. The winners are those of the algorithm as it is written.
+`docs/methods/grlr.md` derives both.
 
 Of equal members the first wins, and equal means up to rounding: the sum of two unit vectors is as close to one as to
 the other, so a label that occurs in a single group of two is always a tie, which must not depend on the machine.
 
 Proj(0) is undefined. Where the members cancel out, e starts at one of them, drawn with the label's random number; where
-g cancels out, e stays. An empty document is nobody's nearest as long as there is another; a label whose members are all
+g cancels out, e stays. An empty document is nearest only where there is no other; a label whose members are all
 empty keeps e = 0 and points at the first member of each group.
 """
 
@@ -101,7 +84,7 @@ def _is_certain(v, own, first, last, error):
 
 @njit(cache=True, nogil=True)
 def _start_embedding(rows, sums_of_groups, groups, group_weights, members, weights, random, e):
-    """Set e to Σ w_i x_i, or a random member where that is zero; return what makes its length one, and if it was 0."""
+    """Set e to Σ w_i x_i, or to a random member where that is 0; return what makes its length one, and if it was 0."""
     for j in range(groups.shape[0]):
         add_row(e, sums_of_groups, groups[j], group_weights[j])
     sizes = 0.0
@@ -149,20 +132,22 @@ def draw_member(scale, members, random):
 
 @njit(cache=True, nogil=True)
 def _elect_winners(rows, members, firsts, e, factor, v, own, error, fresh, winners):
-    """Elect the winner of every group; a group where v is not exact enough gets it anew and is marked in `fresh`."""
-    nobody = np.zeros(v.shape[0], np.bool_)
+    """Elect the winner of every group; where v is not exact enough it is recomputed and the group marked in `fresh`."""
+    none_taken = np.zeros(v.shape[0], np.bool_)
     for j in range(winners.shape[0]):
         first, last = firsts[j], firsts[j + 1]
         if error[j] > 0 and not _is_certain(v, own, first, last, error[j]):
             fill_cosines(e, factor, rows, members, first, last, v)
-            error[j], fresh[j] = 0, True
-        winners[j] = _find_best_place(v, own, first, last, nobody)
+            error[j] = 0
+            fresh[j] = True
+        winners[j] = _find_best_place(v, own, first, last, none_taken)
 
 
 @njit(cache=True, nogil=True)
 def _replace_winners(rows, members, weights, old, new, total, change):
-    """Let `total` be the sum of the new winners instead of the old; returns the change of direction and the length."""
-    square, changed = rows.mean_square[0], False
+    """Let `total` be the sum of the new winners instead of the old; return the change of direction and the length."""
+    square = rows.mean_square[0]
+    changed = False
     for j in range(new.shape[0]):
         if old[j] != new[j]:
             changed = True
@@ -189,9 +174,13 @@ def _descend_embedding(
     `v` ends up exact enough.
     """
     n_groups = firsts.shape[0] - 1
-    u, winners, old = np.zeros_like(v), np.empty(n_groups, np.int64), np.full(n_groups, -1, np.int64)
-    error, fresh = np.zeros(n_groups), np.ones(n_groups, np.bool_)  # of v; whether u is to be recomputed
-    path, since = 0.0, np.zeros(n_groups)  # how far g has come, and where it was when u was made
+    u = np.zeros_like(v)
+    winners = np.empty(n_groups, np.int64)
+    old = np.full(n_groups, -1, np.int64)
+    error = np.zeros(n_groups)  # of v
+    fresh = np.ones(n_groups, np.bool_)  # whether u is to be recomputed
+    path = 0.0  # how far g has come
+    since = np.zeros(n_groups)  # and how far it had come when u was computed
     winners_share = np.zeros_like(v)  # <winner of the group, x>
     same = 0  # steps in a row
     for _ in range(steps):
@@ -220,7 +209,8 @@ def _descend_embedding(
         for j in range(n_groups):
             if fresh[j]:
                 fill_cosines(total, 1 / length, rows, members, firsts[j], firsts[j + 1], u)
-                fresh[j], since[j] = False, path
+                fresh[j] = False
+                since[j] = path
             for i in range(firsts[j], firsts[j + 1]):
                 if v[i] > EMPTY_DOCUMENT_COSINE:
                     v[i] = (v[i] + rate * u[i]) * shrink
@@ -292,14 +282,16 @@ def assign_members(
     for at in range(labels.shape[0]):
         label = labels[at]
         begin, end = own_groups.indptr[label], own_groups.indptr[label + 1]
-        n_own, against = end - begin, slice(others.indptr[label], others.indptr[label + 1])
+        n_own = end - begin
+        against = slice(others.indptr[label], others.indptr[label + 1])
         takes_steps = steps > 0 and (against.stop > against.start or not careful)
         groups = np.concatenate((own_groups.indices[begin:end], others.indices[against]))
         group_weights = np.concatenate((own_groups.data[begin:end], others.data[against]))
         firsts = np.zeros(groups.shape[0] + 1, np.int64)
         for j in range(groups.shape[0]):
             firsts[j + 1] = firsts[j] + bags.starts[groups[j] + 1] - bags.starts[groups[j]]
-        members, weights = np.empty(firsts[-1], np.int32), np.empty(firsts[-1], np.float32)
+        members = np.empty(firsts[-1], np.int32)
+        weights = np.empty(firsts[-1], np.float32)
         for j in range(groups.shape[0]):
             members[firsts[j] : firsts[j + 1]] = bags.documents[bags.starts[groups[j]] : bags.starts[groups[j] + 1]]
             weights[firsts[j] : firsts[j + 1]] = group_weights[j]
@@ -316,7 +308,8 @@ def assign_members(
         )
         v = np.empty(firsts[-1], np.float64)
         fill_cosines(e, factor, rows, members, 0, firsts[-1], v)
-        own, leave_out = np.zeros_like(v), careful and n_own > 1
+        own = np.zeros_like(v)
+        leave_out = careful and n_own > 1
         if takes_steps:
             if leave_out and not cancelled:
                 for i in range(end_of_own):

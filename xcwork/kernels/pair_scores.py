@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+ROWS_PER_CHUNK = 64  # rows that share a workspace
+
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _dot(a, b):
+def _multiply_vectors(a, b):
     """Return a · b; free to add in the order that suits the processor, which is the same at every call."""
     total = np.float32(0)
     for place in range(a.shape[0]):
@@ -25,16 +27,16 @@ def compute_pair_dots(rows, vectors, partners, scores):
     for i in prange(partners.shape[0]):
         for j in range(partners.shape[1]):
             partner = partners[i, j]
-            scores[i, j] = _dot(rows[i], vectors[partner]) if partner >= 0 else np.float32(0)
+            scores[i, j] = _multiply_vectors(rows[i], vectors[partner]) if partner >= 0 else np.float32(0)
 
 
 @njit(cache=True, parallel=True, nogil=True)
 def compute_pair_matches(data, indices, indptr, their_data, their_indices, their_indptr, n_columns, partners, scores):
     """Set scores[i, j] = row i of one sparse matrix · row partners[i, j] of another, both with `n_columns` columns."""
-    n_rows, chunk = partners.shape[0], 64  # rows that share a workspace
-    for block in prange((n_rows + chunk - 1) // chunk):
+    n_rows = partners.shape[0]
+    for chunk in prange((n_rows + ROWS_PER_CHUNK - 1) // ROWS_PER_CHUNK):
         row = np.zeros(n_columns, np.float32)
-        for i in range(block * chunk, min(n_rows, (block + 1) * chunk)):
+        for i in range(chunk * ROWS_PER_CHUNK, min(n_rows, (chunk + 1) * ROWS_PER_CHUNK)):
             for at in range(indptr[i], indptr[i + 1]):
                 row[indices[at]] = data[at]
             for j in range(partners.shape[1]):
@@ -54,10 +56,10 @@ def compute_pair_products(data, indices, indptr, by_term, ids, starts, n_columns
 
     Only the terms of the row are visited. That is less than `compute_pair_matches` does where partners have many terms.
     """
-    n_rows, chunk = partners.shape[0], 64  # rows that share a workspace
-    for block in prange((n_rows + chunk - 1) // chunk):
+    n_rows = partners.shape[0]
+    for chunk in prange((n_rows + ROWS_PER_CHUNK - 1) // ROWS_PER_CHUNK):
         sums = np.zeros(n_columns, np.float32)
-        for i in range(block * chunk, min(n_rows, (block + 1) * chunk)):
+        for i in range(chunk * ROWS_PER_CHUNK, min(n_rows, (chunk + 1) * ROWS_PER_CHUNK)):
             for at in range(indptr[i], indptr[i + 1]):
                 for place in range(starts[indices[at]], starts[indices[at] + 1]):
                     sums[ids[place]] += data[at] * by_term[place]

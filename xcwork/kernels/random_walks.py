@@ -37,7 +37,8 @@ def find_most_visited(documents, documents_start, labels, labels_start, walkers,
     """
     threshold = np.int64(restart * 2**31)
     for w in prange(walkers.shape[0]):
-        start, state = walkers[w], random[w]
+        start = walkers[w]
+        state = random[w]
         met = np.empty(steps, np.int64)
         at = start
         for step in range(steps):
@@ -54,7 +55,8 @@ def find_most_visited(documents, documents_start, labels, labels_start, walkers,
             if _draw_below(state, 2**31) < threshold:
                 at = start
         met.sort()
-        filled, first = 0, 0
+        filled = 0
+        first = 0
         for step in range(1, steps + 1):
             if step == steps or met[step] != met[first]:
                 filled = push_entry(ids[w], visits[w], filled, met[first], np.float32(step - first))

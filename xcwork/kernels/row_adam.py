@@ -15,6 +15,7 @@ ROWS_PER_CHUNK = 64  # rows that share a buffer
 
 @njit(cache=True, nogil=True, inline="always")
 def _move_row(row, mean, square, gradient, rate, decay, square_decay, square_scale, epsilon):
+    """Take one step of Adam with one row, its moments and its gradient."""
     for i in range(row.shape[0]):
         mean[i] += (np.float32(1) - decay) * (gradient[i] - mean[i])
         square[i] = square_decay * square[i] + (np.float32(1) - square_decay) * gradient[i] * gradient[i]
@@ -43,7 +44,8 @@ def move_bags(
         for r in range(chunk * ROWS_PER_CHUNK, min(n_rows, (chunk + 1) * ROWS_PER_CHUNK)):
             own[:] = 0
             for at in range(starts[r], starts[r + 1]):
-                value, text = values[at], texts[at]
+                value = values[at]
+                text = texts[at]
                 for i in range(own.shape[0]):
                     own[i] += value * gradient[text, i]
             at = rows[r]

@@ -1,8 +1,8 @@
 """The k best entries of every row of a sparse product, without ever forming the product.
 
-One accumulator a thread collects the scores of a document over the columns of the terms it contains, and a bounded
-heap keeps the best: O(entries touched + candidates * log k) a document, O(columns) memory a thread. Scores are summed
-in the order of the document's terms, so a document gets the same score to the last bit alone or in a batch.
+One accumulator per thread collects the scores of a document over the columns of the terms it contains, and a bounded
+heap keeps the best: O(entries touched + candidates * log k) per document, O(columns) memory per thread. Scores are
+summed in the order of the document's terms, so a document gets the same score to the last bit alone or in a batch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def find_product_top_k(data, indices, indptr, terms_data, terms_indices, terms_i
     `start` (n_columns,) is the score before any term counts; a column whose start is NaN is never chosen. With `every`
     all other columns compete, without it only those that share a term with the row.
     """
-    n_rows, n_columns = ids.shape[0], start.shape[0]
+    n_rows = ids.shape[0]
+    n_columns = start.shape[0]
     for chunk in prange((n_rows + DOCUMENTS_PER_CHUNK - 1) // DOCUMENTS_PER_CHUNK):
         total = start.copy()
         met = np.zeros(n_columns, np.bool_)

@@ -29,7 +29,11 @@ from numba import njit, prange
 from xcwork.kernels.topk import push_entry
 
 DOCUMENTS_PER_CHUNK = 64  # documents scored together, so that their margins stay in the cache
-MAX_EXTRA_VIOLATORS = 500  # violators that a working set takes beyond the number of documents that are in it anyway
+MAX_EXTRA_VIOLATORS = 500  # that join a working set besides as many as are in it anyway
+PASSES_PER_ROUND = 5  # of descent between two looks at all documents
+# The common start of all labels is solved this much better: it is solved once, and then has fewer documents with α > 0.
+START_TOLERANCE_DIVISOR = 100
+MIN_TOLERANCE = 1e-5  # a smaller violation is within rounding error
 MIN_GRADIENT = np.float32(1e-7)  # a smaller gradient does not move α
 
 
@@ -45,7 +49,7 @@ class LabelBlock(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _dot(rows, i, w):
+def multiply_row(rows, i, w):
     """Return x_i · w, in four sums that the processor can overlap.
 
     A column without a sign is not first compared with zero.
@@ -84,7 +88,7 @@ def turn_positive(rows, block, label, documents):
 
 @njit(cache=True, nogil=True)
 def shuffle_order(order, n, random):
-    """Permute the first n entries (Fisher-Yates with a xorshift generator); returns the generator's state."""
+    """Permute the first n entries (Fisher-Yates with a xorshift generator); return the generator's state."""
     for i in range(n - 1, 0, -1):
         random ^= random << np.uint64(13)
         random ^= random >> np.uint64(7)
@@ -110,7 +114,7 @@ def descend_documents(rows, curvature, w, b, alpha, positive, order, C, toleranc
         while at < active:
             i = order[at]
             y = np.float32(1) if positive[i] else np.float32(-1)
-            G = y * (_dot(rows, i, w) + b) - np.float32(1) + alpha[i] * diagonal
+            G = y * (multiply_row(rows, i, w) + b) - np.float32(1) + alpha[i] * diagonal
             if alpha[i] == 0 and shrink_above < G:
                 active -= 1
                 order[at], order[active] = order[active], order[at]
@@ -163,7 +167,7 @@ def compute_margins(rows, by_feature, block, live):
 
 @njit(cache=True, nogil=True)
 def _measure_violations(margin, alpha, positive, C, projected):
-    """Fill `projected` (n_documents,) with the projected gradients; returns the largest of their sizes."""
+    """Fill `projected` (n_documents,) with the projected gradients; return the largest of their sizes."""
     diagonal = np.float32(0.5 / C)
     worst = np.float32(0)
     for i in range(margin.shape[0]):
@@ -177,13 +181,16 @@ def _measure_violations(margin, alpha, positive, C, projected):
 @njit(cache=True, nogil=True)
 def choose_working_set(alpha, positive, projected, least):
     """Return the positives, the documents with α > 0, and the worst of those that violate by more than `least`."""
-    chosen, n_chosen = np.empty(alpha.shape[0], np.int32), 0
+    chosen = np.empty(alpha.shape[0], np.int32)
+    n_chosen = 0
     for i in range(alpha.shape[0]):
         if alpha[i] > 0 or positive[i]:
             chosen[n_chosen] = i
             n_chosen += 1
     room = min(alpha.shape[0] - n_chosen, n_chosen + MAX_EXTRA_VIOLATORS)
-    worst, sizes, n_worst = np.empty(room, np.int32), np.empty(room, np.float32), 0
+    worst = np.empty(room, np.int32)
+    sizes = np.empty(room, np.float32)
+    n_worst = 0
     for i in range(alpha.shape[0]):
         if alpha[i] == 0 and not positive[i] and projected[i] < -least:
             n_worst = push_entry(worst, sizes, n_worst, i, -projected[i])
@@ -194,7 +201,7 @@ def choose_working_set(alpha, positive, projected, least):
 
 @njit(cache=True, nogil=True)
 def _improve_label(rows, curvature, block, label, C, tolerance, max_passes):
-    """Run one round of descent for a label of the block; returns the violation it had before it."""
+    """Run one round of descent for a label of the block; return the violation it had before it."""
     alpha, positive = block.alpha[label], block.positive[label]
     projected = np.empty(alpha.shape[0], np.float32)
     worst = _measure_violations(block.margins[label], alpha, positive, C, projected)
@@ -228,9 +235,9 @@ def improve_labels(rows, curvature, block, live, C, tolerance, max_passes, worst
 
 @njit(cache=True, nogil=True)
 def solve_block(rows, curvature, block, C, tolerance, max_passes, max_rounds):
-    """Check and descent in turns on one thread, until every label of the block is within the tolerance.
+    """Alternate checks and descent on one thread, until every label of the block is within the tolerance.
 
-    Returns how many labels are not after `max_rounds`.
+    Return how many labels are not after `max_rounds`.
     """
     n_documents = rows.indptr.shape[0] - 1
     live = np.arange(block.bias.shape[0])

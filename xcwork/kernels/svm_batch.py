@@ -13,13 +13,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from xcwork.kernels.svm import LabelBlock, add_row, descend_documents, solve_block, turn_positive
+from xcwork.kernels.svm import (
+    MIN_TOLERANCE,
+    PASSES_PER_ROUND,
+    START_TOLERANCE_DIVISOR,
+    LabelBlock,
+    add_row,
+    descend_documents,
+    solve_block,
+    turn_positive,
+)
 from xcwork.kernels.svm_gram import compute_gram, descend_gram
-
-PASSES_PER_ROUND = 5  # of descent between two looks at all documents
-# The common start is solved this much better: it is solved once, and then has fewer documents with α > 0.
-START_TOLERANCE_DIVISOR = 100
-MIN_TOLERANCE = 1e-5  # no tolerance below this is above rounding error
 
 
 @njit(cache=True, nogil=True)
@@ -29,7 +33,8 @@ def solve_one_by_one(rows, n_features, positive, C, tolerance, max_passes, rando
     curvature = _compute_curvatures(rows, C)
     weights, bias = _make_zero_solution(n_labels, n_features)
     for label in range(n_labels):
-        alpha, order = np.zeros(n_documents, np.float32), np.arange(n_documents).astype(np.int32)
+        alpha = np.zeros(n_documents, np.float32)
+        order = np.arange(n_documents).astype(np.int32)
         bias[label], random = descend_documents(
             rows,
             curvature,
@@ -75,7 +80,8 @@ def solve_from_negatives(rows, n_features, positive, C, tolerance, max_rounds, r
     )
     block = _make_block(n_labels, n_features, n_documents, random)
     for label in range(n_labels):
-        block.weights[label], block.bias[label] = start.weights[0], start.bias[0]
+        block.weights[label] = start.weights[0]
+        block.bias[label] = start.bias[0]
         block.alpha[label] = start.alpha[0]
         turn_positive(rows, block, label, np.flatnonzero(positive[label]))
     solve_block(rows, curvature, block, C, tolerance, PASSES_PER_ROUND, max_rounds)

@@ -9,7 +9,7 @@ K = X Xᵀ + 1 once. Coordinate descent then keeps the margins f = K (α ∘ y) 
 A sweep moves the documents whose projected gradient exceeds a threshold; it starts high and is halved, so the documents
 that matter most move first, as in greedy descent, at the price of a scan.
 
-Memory: 4 n_documents² bytes. Cost: O(pairs of documents * terms they share) for K, O(n_documents) a move.
+Memory: 4 n_documents² bytes. Cost: O(pairs of documents * terms they share) for K, O(n_documents) per move.
 """
 
 from __future__ import annotations
@@ -22,23 +22,27 @@ from xcwork.sparse import Rows
 
 DENSE_COLUMN_DIVISOR = 8  # a feature that more than one in eight documents has is cheaper as a dense column
 ROWS_PER_TILE = 32  # rows and columns that are mirrored together
-FIRST_THRESHOLD = np.float32(0.5)
+FIRST_GRADIENT_THRESHOLD = np.float32(0.5)  # projected gradient from which on documents move in the first sweep
 
 
 @njit(cache=True, nogil=True)
 def transpose_rows(rows, n_columns):
     """Return the matrix with rows and columns exchanged."""
-    n_rows, n_entries = rows.indptr.shape[0] - 1, rows.indices.shape[0]
+    n_rows = rows.indptr.shape[0] - 1
+    n_entries = rows.indices.shape[0]
     indptr = np.zeros(n_columns + 1, np.int64)
     for at in range(n_entries):
         indptr[rows.indices[at] + 1] += 1
     for column in range(n_columns):
         indptr[column + 1] += indptr[column]
-    data, indices, place = np.empty(n_entries, np.float32), np.empty(n_entries, np.int32), indptr[:-1].copy()
+    data = np.empty(n_entries, np.float32)
+    indices = np.empty(n_entries, np.int32)
+    place = indptr[:-1].copy()
     for row in range(n_rows):
         for at in range(rows.indptr[row], rows.indptr[row + 1]):
             to = place[rows.indices[at]]
-            data[to], indices[to] = rows.data[at], row
+            data[to] = rows.data[at]
+            indices[to] = row
             place[rows.indices[at]] += 1
     return Rows(data, indices, indptr)
 
@@ -48,7 +52,8 @@ def compute_gram(rows, n_features):
     """Return K = X Xᵀ + 1, (n_rows, n_rows) float32."""
     n_rows = rows.indptr.shape[0] - 1
     columns = transpose_rows(rows, n_features)
-    number, n_dense = np.full(n_features, -1, np.int32), 0
+    number = np.full(n_features, -1, np.int32)  # of the dense column of each feature
+    n_dense = 0
     for feature in range(n_features):
         if (columns.indptr[feature + 1] - columns.indptr[feature]) * DENSE_COLUMN_DIVISOR > n_rows:
             number[feature] = n_dense
@@ -63,7 +68,8 @@ def compute_gram(rows, n_features):
     for i in range(n_rows):
         row = K[i, : i + 1]
         for at in range(rows.indptr[i], rows.indptr[i + 1]):
-            feature, value = rows.indices[at], rows.data[at]
+            feature = rows.indices[at]
+            value = rows.data[at]
             if number[feature] >= 0:
                 column = dense[number[feature]]
                 for j in range(i + 1):
@@ -89,17 +95,19 @@ def _mirror_triangle(K):
 
 @njit(cache=True, nogil=True)
 def descend_gram(K, positive, C, tolerance, max_sweeps, random):
-    """Solve for one label; returns (α (n_documents,), random).
+    """Solve for one label; return (α (n_documents,), random).
 
     It ends when a sweep met no document that violates its optimality condition by more than half the tolerance: moves
     are cheap here, and those of the last sweep may cost the other half. Violations down to a tenth count as well while
     there are larger ones: many small ones together move w.
     """
     n_documents = K.shape[0]
-    diagonal, least = np.float32(0.5 / C), np.float32(tolerance / 10)
-    alpha, f = np.zeros(n_documents, np.float32), np.zeros(n_documents, np.float32)
+    diagonal = np.float32(0.5 / C)
+    least = np.float32(tolerance / 10)
+    alpha = np.zeros(n_documents, np.float32)
+    f = np.zeros(n_documents, np.float32)
     order = np.arange(n_documents).astype(np.int32)
-    threshold = FIRST_THRESHOLD
+    threshold = FIRST_GRADIENT_THRESHOLD
     for _ in range(max_sweeps):
         random = shuffle_order(order, n_documents, random)
         worst = np.float32(0)

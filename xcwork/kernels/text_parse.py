@@ -3,10 +3,10 @@
 A line is `label,label id:value id:value …` (XC repository, svmlight) or `id:value …` (split files). A value is read as
 a decimal mantissa m of at most 18 digits and an exponent e; m * 10^e is exact in float64 up to one rounding while
 m < 2^53 and |e| <= 22, so the float32 it becomes is the nearest one for all but contrived input. Whether the ids of
-every row increase is noted, so that only blocks where they do not have to be sorted. Whatever the kernel cannot accept
-ends it with an error code and the position of the culprit.
+every row increase is noted, so that only blocks with ids out of order are sorted. Whatever the kernel cannot accept
+ends it with an error code and its position.
 
-Cost: O(bytes), about 200 MB/s a core; the GIL is released, so blocks of a file parse in threads.
+Cost: O(bytes), about 200 MB/s per core; the GIL is released, so blocks of a file parse in threads.
 """
 
 from __future__ import annotations
@@ -15,40 +15,46 @@ import numpy as np
 from numba import njit
 
 from xcwork.kernels import text_codes as codes
+from xcwork.kernels.text_bytes import (
+    COLON,
+    COMMA,
+    HASH,
+    LOWER_E,
+    LOWER_I,
+    LOWER_N,
+    MINUS,
+    NEWLINE,
+    PLUS,
+    POINT,
+    RETURN,
+    SPACE,
+    TAB,
+    UPPER_E,
+    ZERO,
+)
 
-_TAB = 9
-_NEWLINE = 10
-_RETURN = 13
-_SPACE = 32
-_HASH = 35
-_PLUS = 43
-_COMMA = 44
-_MINUS = 45
-_POINT = 46
-_ZERO = 48
-_COLON = 58
-_E = 69
-_LOWER_E = 101
-_LOWER_N = 110
-_LOWER_I = 105
-_MANTISSA_LIMIT = 10**17
-POWERS_OF_TEN = 10.0 ** np.arange(23)
+_MANTISSA_LIMIT = 10**17  # digits that follow no longer change a float32
+_MAX_EXPONENT = 100_000  # a larger one means the same
+MAX_EXACT_POWER = 22  # the largest power of ten that a float64 holds exactly
+POWERS_OF_TEN = 10.0 ** np.arange(MAX_EXACT_POWER + 1)
 
 
 @njit(cache=True, nogil=True)
 def count_marks(text):
     """Return (newlines, commas, colons): upper bounds of the rows, labels and entries of a buffer."""
-    newlines, commas, colons = 0, 0, 0
+    newlines = 0
+    commas = 0
+    colons = 0
     for byte in text:
-        newlines += byte == _NEWLINE
-        commas += byte == _COMMA
-        colons += byte == _COLON
+        newlines += byte == NEWLINE
+        commas += byte == COMMA
+        colons += byte == COLON
     return newlines, commas, colons
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _is_blank(byte):
-    return byte in (_SPACE, _TAB, _RETURN)
+    return byte in (SPACE, TAB, RETURN)
 
 
 @njit(cache=True, nogil=True)
@@ -56,11 +62,11 @@ def scale_by_power(mantissa, exponent):
     """Return mantissa * 10^exponent as float64; one rounding while the exponent lies within ±22."""
     value = float(mantissa)
     while exponent > 0 and value < np.inf and value != 0.0:
-        step = min(exponent, 22)
+        step = min(exponent, MAX_EXACT_POWER)
         value *= POWERS_OF_TEN[step]
         exponent -= step
     while exponent < 0 and value != 0.0:
-        step = min(-exponent, 22)
+        step = min(-exponent, MAX_EXACT_POWER)
         value /= POWERS_OF_TEN[step]
         exponent += step
     return value
@@ -68,49 +74,54 @@ def scale_by_power(mantissa, exponent):
 
 @njit(cache=True, nogil=True)
 def _read_integer(text, at):
-    """Return (value, position after it); the value is -1 without a digit, and stops growing when it is absurd."""
-    start, value, end = at, np.int64(0), text.shape[0]
-    while at < end and _ZERO <= text[at] < _ZERO + 10:
+    """Read digits; return (value, position after them): -1 without a digit, and a value that stops growing at 10^17."""
+    start = at
+    end = text.shape[0]
+    value = np.int64(0)
+    while at < end and ZERO <= text[at] < ZERO + 10:
         if value < _MANTISSA_LIMIT:
-            value = value * 10 + np.int64(text[at] - _ZERO)
+            value = value * 10 + np.int64(text[at] - ZERO)
         at += 1
     return (np.int64(-1) if at == start else value), at
 
 
 @njit(cache=True, nogil=True)
 def _read_number(text, at):
-    """Return (error, value, position after it)."""
+    """Read a number; return (error, value, position after it)."""
     end = text.shape[0]
-    negative = at < end and text[at] == _MINUS
-    if at < end and (text[at] == _MINUS or text[at] == _PLUS):
+    negative = at < end and text[at] == MINUS
+    if at < end and (text[at] == MINUS or text[at] == PLUS):
         at += 1
-    mantissa, exponent, digits, after_point = np.int64(0), np.int64(0), 0, False
+    mantissa = np.int64(0)
+    exponent = np.int64(0)
+    digits = 0
+    after_point = False
     while at < end:
         byte = text[at]
-        if _ZERO <= byte < _ZERO + 10:
+        if ZERO <= byte < ZERO + 10:
             digits += 1
             if mantissa < _MANTISSA_LIMIT:
-                mantissa = mantissa * 10 + np.int64(byte - _ZERO)
+                mantissa = mantissa * 10 + np.int64(byte - ZERO)
                 exponent -= after_point
             else:
                 exponent += not after_point
-        elif byte == _POINT and not after_point:
+        elif byte == POINT and not after_point:
             after_point = True
         else:
             break
         at += 1
     if digits == 0:
         letter = np.uint8(text[at] | 32) if at < end else np.uint8(0)
-        return (codes.NOT_FINITE if letter in (_LOWER_N, _LOWER_I) else codes.BAD_VALUE), 0.0, at
-    if at < end and (text[at] == _E or text[at] == _LOWER_E):
+        return (codes.NOT_FINITE if letter in (LOWER_N, LOWER_I) else codes.BAD_VALUE), 0.0, at
+    if at < end and (text[at] == UPPER_E or text[at] == LOWER_E):
         at += 1
-        below = at < end and text[at] == _MINUS
-        if at < end and (text[at] == _MINUS or text[at] == _PLUS):
+        below = at < end and text[at] == MINUS
+        if at < end and (text[at] == MINUS or text[at] == PLUS):
             at += 1
         power, at = _read_integer(text, at)
         if power < 0:
             return codes.BAD_VALUE, 0.0, at
-        power = min(power, 100_000)
+        power = min(power, _MAX_EXPONENT)
         exponent += -power if below else power
     value = scale_by_power(mantissa, exponent)
     return codes.OK, (-value if negative else value), at
@@ -118,17 +129,19 @@ def _read_number(text, at):
 
 @njit(cache=True, nogil=True)
 def _read_labels(text, at, base, limit, labels, n, seen):
-    """Return (error, position, number of labels so far): the `3,7,12` that opens a line, if it is there."""
-    end, start, previous = text.shape[0], at, np.int64(-1)
+    """Read the `3,7,12` that opens a line, if it is there; return (error, position, number of labels so far)."""
+    end = text.shape[0]
+    start = at
+    previous = np.int64(-1)
     while True:
-        if at < end and text[at] == _MINUS:
+        if at < end and text[at] == MINUS:
             return codes.NEGATIVE_LABEL, at, n
-        if at < end and text[at] == _PLUS:
+        if at < end and text[at] == PLUS:
             at += 1
         label, after = _read_integer(text, at)
         if label < 0:
             return codes.BAD_LABEL, at, n
-        if after < end and text[after] == _COLON and at == start:
+        if after < end and text[after] == COLON and at == start:
             return codes.OK, start, n  # `id:value`: the document has no labels
         label -= base
         if label < 0:
@@ -143,34 +156,36 @@ def _read_labels(text, at, base, limit, labels, n, seen):
         seen[codes.MIN_LABEL] = min(seen[codes.MIN_LABEL], label)
         seen[codes.MAX_LABEL] = max(seen[codes.MAX_LABEL], label)
         labels[n] = label
-        n, at = n + 1, after
-        if at >= end or text[at] == _NEWLINE or _is_blank(text[at]):
+        n += 1
+        at = after
+        if at >= end or text[at] == NEWLINE or _is_blank(text[at]):
             return codes.OK, at, n
-        if text[at] != _COMMA:
+        if text[at] != COMMA:
             return codes.BAD_LABEL, at, n
         at += 1
 
 
 @njit(cache=True, nogil=True)
 def _read_entries(text, at, base, limit, allow_negative, comments, ids, values, n, seen):
-    """Return (error, position, number of entries so far): the `id:value` pairs up to the end of the line."""
-    end, previous = text.shape[0], np.int64(-1)
+    """Read the `id:value` pairs up to the end of the line; return (error, position, number of entries so far)."""
+    end = text.shape[0]
+    previous = np.int64(-1)
     while True:
         while at < end and _is_blank(text[at]):
             at += 1
-        if at >= end or text[at] == _NEWLINE:
+        if at >= end or text[at] == NEWLINE:
             return codes.OK, at, n
-        if comments and text[at] == _HASH:
-            while at < end and text[at] != _NEWLINE:
+        if comments and text[at] == HASH:
+            while at < end and text[at] != NEWLINE:
                 at += 1
             return codes.OK, at, n
-        if text[at] == _MINUS:
+        if text[at] == MINUS:
             return codes.NEGATIVE_ID, at, n
         start = at
         number, at = _read_integer(text, at)
         if number < 0:
             return codes.BAD_ID, start, n
-        if at >= end or text[at] != _COLON:
+        if at >= end or text[at] != COLON:
             return codes.MISSING_COLON, start, n
         number -= base
         if number < 0:
@@ -190,12 +205,14 @@ def _read_entries(text, at, base, limit, allow_negative, comments, ids, values, 
             error = codes.NOT_FINITE
         if error == codes.OK and value < 0 and not allow_negative:
             error = codes.NEGATIVE_VALUE
-        if error == codes.OK and after < end and not (text[after] == _NEWLINE or _is_blank(text[after])):
+        if error == codes.OK and after < end and not (text[after] == NEWLINE or _is_blank(text[after])):
             error = codes.BAD_VALUE
         if error != codes.OK:
             return error, at + 1, n
-        ids[n], values[n] = number, value
-        n, at = n + 1, after
+        ids[n] = number
+        values[n] = value
+        n += 1
+        at = after
 
 
 @njit(cache=True, nogil=True)
@@ -221,21 +238,25 @@ def parse_rows(
     the same for the labels. Ids run from `base` to `base + limit`. The limit itself is one too much, but it is only
     noted in `seen`: whether it betrays a file that counts from 1 is known at the end of the file.
     """
-    at, row, n, m = 0, 0, 0, 0
+    at = 0
+    row = 0
+    n = 0  # entries so far
+    m = 0  # labels so far
     while at < text.shape[0]:
-        if comments and text[at] == _HASH:
-            while at < text.shape[0] and text[at] != _NEWLINE:
+        if comments and text[at] == HASH:
+            while at < text.shape[0] and text[at] != NEWLINE:
                 at += 1
             at += 1
             continue
-        if labelled and text[at] != _NEWLINE and not _is_blank(text[at]):
+        if labelled and text[at] != NEWLINE and not _is_blank(text[at]):
             error, at, m = _read_labels(text, at, label_base, label_limit, labels, m, seen)
             if error != codes.OK:
                 return error, at, row
         error, at, n = _read_entries(text, at, id_base, id_limit, allow_negative, comments, ids, values, n, seen)
         if error != codes.OK:
             return error, at, row
-        ends[row], label_ends[row] = n, m
+        ends[row] = n
+        label_ends[row] = m
         row += 1
         at += 1
     return codes.OK, at, row

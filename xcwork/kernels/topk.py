@@ -10,7 +10,7 @@ from numba import njit, prange
 
 
 @njit(cache=True, inline="always")
-def _ranks_below(score_a, id_a, score_b, id_b):
+def _is_below(score_a, id_a, score_b, id_b):
     """Tell whether a ranks below b."""
     return score_a < score_b or (score_a == score_b and id_a > id_b)
 
@@ -21,9 +21,9 @@ def _sift_down(ids, scores, start, end):
     root = start
     while 2 * root + 1 < end:
         child = 2 * root + 1
-        if child + 1 < end and _ranks_below(scores[child + 1], ids[child + 1], scores[child], ids[child]):
+        if child + 1 < end and _is_below(scores[child + 1], ids[child + 1], scores[child], ids[child]):
             child += 1
-        if not _ranks_below(scores[child], ids[child], scores[root], ids[root]):
+        if not _is_below(scores[child], ids[child], scores[root], ids[root]):
             return
         ids[root], ids[child] = ids[child], ids[root]
         scores[root], scores[child] = scores[child], scores[root]
@@ -32,21 +32,23 @@ def _sift_down(ids, scores, start, end):
 
 @njit(cache=True, nogil=True)
 def push_entry(ids, scores, filled, new_id, new_score):
-    """Offer one entry to the heap of the best len(ids) entries; returns how many are filled."""
+    """Offer one entry to the heap of the best len(ids) entries; return how many are filled."""
     k = ids.shape[0]
     if filled < k:
         child = filled
-        ids[child], scores[child] = new_id, new_score
+        ids[child] = new_id
+        scores[child] = new_score
         while child > 0:
             parent = (child - 1) // 2
-            if not _ranks_below(scores[child], ids[child], scores[parent], ids[parent]):
+            if not _is_below(scores[child], ids[child], scores[parent], ids[parent]):
                 break
             ids[parent], ids[child] = ids[child], ids[parent]
             scores[parent], scores[child] = scores[child], scores[parent]
             child = parent
         return filled + 1
-    if k > 0 and _ranks_below(scores[0], ids[0], new_score, new_id):
-        ids[0], scores[0] = new_id, new_score
+    if k > 0 and _is_below(scores[0], ids[0], new_score, new_id):
+        ids[0] = new_id
+        scores[0] = new_score
         _sift_down(ids, scores, 0, k)
     return filled
 
@@ -73,7 +75,7 @@ def find_csr_top_k(data, indices, indptr, k, ids, scores):
 
 @njit(cache=True, parallel=True, nogil=True)
 def find_dense_top_k(matrix, k, ids, scores):
-    """Find the same for a dense matrix, where -inf and NaN mean "no score"."""
+    """Fill `ids` and `scores` (n_rows, k) from a dense matrix; entries of -inf and NaN are never chosen."""
     for row in prange(ids.shape[0]):
         filled = 0
         for column in range(matrix.shape[1]):

@@ -21,7 +21,7 @@ from xcwork.kernels.topk import push_entry, sort_best_first
 
 
 class TreeArrays(NamedTuple):
-    """Nodes of all trees, level by level; their slots, one a child or label; a row of weights a feature and node."""
+    """Nodes of all trees, level by level; slots, one per child or label; a row of weights per feature and node."""
 
     roots: np.ndarray  # (n_trees,) int32
     first_slot: np.ndarray  # (n_nodes + 1,) int64
@@ -40,22 +40,27 @@ def search_trees(rows, trees, width, power, allowed, ids, best, reached):
 
     A tree that does not reach a label counts as zero. `reached` (n_nodes,) gets marks where a document came by.
     """
-    n_trees, n_labels = trees.roots.shape[0], allowed.shape[0]
+    n_trees = trees.roots.shape[0]
+    n_labels = allowed.shape[0]
     share = np.float32(1 / n_trees)
-    total, met = np.zeros(n_labels, np.float32), np.zeros(n_labels, np.bool_)
+    total = np.zeros(n_labels, np.float32)
+    met = np.zeros(n_labels, np.bool_)
     touched = np.empty(n_labels, np.int32)
-    nodes, scores = np.empty(width, np.int32), np.empty(width, np.float32)  # where the document stands
+    nodes = np.empty(width, np.int32)  # where the document stands
+    scores = np.empty(width, np.float32)  # how it got there, as log-probabilities
     for document in range(ids.shape[0]):
         first, end = rows.indptr[document], rows.indptr[document + 1]
         terms, values = rows.indices[first:end], rows.data[first:end]
         at = trees.first_row[terms]  # how far the list of each term is read; trees follow each other in it
         n_touched = 0
         for tree in range(n_trees):
-            nodes[0], scores[0], n_nodes = trees.roots[tree], 0, 1
+            nodes[0] = trees.roots[tree]
+            scores[0] = 0
+            n_nodes = 1
             while n_nodes > 0:
                 first_found = _locate_slots(trees, nodes[:n_nodes])
                 found = np.empty(first_found[n_nodes], np.float32)
-                _add_margins(trees, terms, values, at, nodes[:n_nodes], first_found, found)
+                _fill_margins(trees, terms, values, at, nodes[:n_nodes], first_found, found)
                 for place in range(n_nodes):
                     reached[nodes[place]] = True
                     slot_before = trees.first_slot[nodes[place]] - first_found[place]
@@ -72,12 +77,14 @@ def search_trees(rows, trees, width, power, allowed, ids, best, reached):
         filled = 0
         for i in range(n_touched):
             filled = push_entry(ids[document], best[document], filled, touched[i], total[touched[i]])
-            total[touched[i]], met[touched[i]] = 0, False
+            total[touched[i]] = 0
+            met[touched[i]] = False
         sort_best_first(ids[document], best[document], filled)
 
 
 @njit(cache=True, inline="always")
 def _compute_loss(margin, power):
+    """Return max(0, 1 - margin)ᵖ."""
     short = max(np.float32(0), np.float32(1) - margin)
     loss = short
     for _ in range(1, power):
@@ -96,13 +103,15 @@ def _locate_slots(trees, nodes):
 
 
 @njit(cache=True, nogil=True)
-def _add_margins(trees, terms, values, at, nodes, first_found, margins):
-    """Fill `margins` with those of all slots of `nodes`, which ascend; `at` goes on in the list of every term."""
+def _fill_margins(trees, terms, values, at, nodes, first_found, margins):
+    """Fill `margins` with those of all slots of `nodes`, which ascend; `at` moves on in the list of every term."""
     for place in range(nodes.shape[0]):
         first, end = trees.first_slot[nodes[place]], trees.first_slot[nodes[place] + 1]
         margins[first_found[place] : first_found[place + 1]] = trees.bias[first:end]
     for term in range(terms.shape[0]):
-        row, end, value = at[term], trees.first_row[terms[term] + 1], values[term]
+        row = at[term]
+        end = trees.first_row[terms[term] + 1]
+        value = values[term]
         for place in range(nodes.shape[0]):
             node = nodes[place]
             row = _leap_to_node(trees.nodes, row, end, node)
@@ -154,8 +163,10 @@ def collect_path_weights(trees, path, terms):
 
 @njit(cache=True, nogil=True)
 def _descend_one_level(trees, nodes, scores, n_nodes, first_found, found):
-    """Replace `nodes` and `scores` by the best nodes below them, in order; returns how many there are."""
-    ids, best, filled = np.empty_like(nodes), np.empty_like(scores), 0
+    """Replace `nodes` and `scores` by the best nodes below them, in order; return how many there are."""
+    ids = np.empty_like(nodes)
+    best = np.empty_like(scores)
+    filled = 0
     for place in range(n_nodes):
         slot_before = trees.first_slot[nodes[place]] - first_found[place]
         for i in range(first_found[place], first_found[place + 1]):
@@ -164,7 +175,9 @@ def _descend_one_level(trees, nodes, scores, n_nodes, first_found, found):
     for i in range(filled):  # few: sorted by insertion
         here = i
         while here > 0 and nodes[here - 1] > ids[i]:
-            nodes[here], scores[here] = nodes[here - 1], scores[here - 1]
+            nodes[here] = nodes[here - 1]
+            scores[here] = scores[here - 1]
             here -= 1
-        nodes[here], scores[here] = ids[i], best[i]
+        nodes[here] = ids[i]
+        scores[here] = best[i]
     return filled

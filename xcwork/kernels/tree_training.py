@@ -10,7 +10,7 @@ from numba import njit
 
 from xcwork.sparse import Rows
 
-# Sorting the entries of a node is faster than a look at all features, when it has 30 times fewer.
+# Sorting the entries of a node is faster than a look at all features when it has so many times fewer.
 FEATURES_PER_SORTED_ENTRY = 30
 
 
@@ -23,10 +23,10 @@ def cluster_rows(rows, n_features, members, starts, balanced, least_gain, max_ro
     ordered by mean₀·v - mean₁·v: sizes differ by at most one. Otherwise each goes to its nearest mean, and a cluster
     may end up empty.
     """
-    n_members, k = members.shape[0], starts.shape[0]
-    rows, features = gather_rows(
-        rows, n_features, members
-    )  # a small node should not pay for the features of all labels
+    n_members = members.shape[0]
+    k = starts.shape[0]
+    # A small node should not pay for the features of all labels.
+    rows, features = gather_rows(rows, n_features, members)
     means = np.zeros((features.shape[0], k), np.float32)
     found = np.empty(n_members, np.int32)
     similarity = np.empty((n_members, k), np.float32)
@@ -57,6 +57,7 @@ def cluster_rows(rows, n_features, members, starts, balanced, least_gain, max_ro
 
 @njit(cache=True, nogil=True)
 def _add_to_mean(rows, i, means, c):
+    """Add row i to the mean of cluster c, which is not yet divided."""
     for at in range(rows.indptr[i], rows.indptr[i + 1]):
         means[rows.indices[at], c] += rows.data[at]
 
@@ -94,7 +95,8 @@ def gather_rows(rows, n_features, documents):
     indptr = np.zeros(documents.shape[0] + 1, np.int64)
     for row in range(documents.shape[0]):
         indptr[row + 1] = indptr[row] + rows.indptr[documents[row] + 1] - rows.indptr[documents[row]]
-    data, indices = np.empty(indptr[-1], np.float32), np.empty(indptr[-1], np.int32)
+    data = np.empty(indptr[-1], np.float32)
+    indices = np.empty(indptr[-1], np.int32)
     for row in range(documents.shape[0]):
         first, last = rows.indptr[documents[row]], rows.indptr[documents[row] + 1]
         data[indptr[row] : indptr[row + 1]] = rows.data[first:last]
@@ -121,18 +123,21 @@ def group_by_feature(weights, least):
             starts[feature + 1] += abs(weights[slot, feature]) >= least and weights[slot, feature] != 0
     for feature in range(n_features):
         starts[feature + 1] += starts[feature]
-    place, slots, values = starts[:-1].copy(), np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+    place = starts[:-1].copy()
+    slots = np.empty(starts[-1], np.int32)
+    values = np.empty(starts[-1], np.float32)
     for slot in range(n_slots):
         for feature in range(n_features):
             if abs(weights[slot, feature]) >= least and weights[slot, feature] != 0:
-                slots[place[feature]], values[place[feature]] = slot, weights[slot, feature]
+                slots[place[feature]] = slot
+                values[place[feature]] = weights[slot, feature]
                 place[feature] += 1
     return starts, slots, values
 
 
 @njit(cache=True, nogil=True)
 def find_next_places(keys, filled):
-    """Return the next free place of every key, (n_keys,) int64; `filled` (n_places,) says where each key goes on."""
+    """Return the next free place of every key, (n_keys,) int64; `filled[key]` is where the next entry of a key goes."""
     places = np.empty(keys.shape[0], np.int64)
     for i in range(keys.shape[0]):
         places[i] = filled[keys[i]]
@@ -146,5 +151,6 @@ def copy_rows(indptr, indices, data, offset, places, starts, slots, values):
     for row in range(places.shape[0]):
         to = starts[places[row]]
         for cell in range(indptr[row], indptr[row + 1]):
-            slots[to], values[to] = indices[cell] + offset, data[cell]
+            slots[to] = indices[cell] + offset
+            values[to] = data[cell]
             to += 1

@@ -3,7 +3,7 @@
     @dataclass(kw_only=True, eq=False)
     class NearestDocuments(Method):
         \"\"\"Vote of the nearest training documents.\"\"\"
-        neighbours: int = param(20, "training documents that vote", low=1, high=10_000)
+        neighbours: int = param(20, "number of training documents that vote", low=1, high=10_000)
 
         model_type = NearestDocumentsModel
 
@@ -31,22 +31,26 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import threads_for
+from xcwork.compute.device import limit_threads
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
-from xcwork.errors import ConfigError, DataError, NotFittedError
+from xcwork.decisions.calibration import Calibration
+from xcwork.decisions.stored_calibration import read_calibration, write_calibration
+from xcwork.errors import ConfigError, DataError, NotFittedError, XcworkError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
 from xcwork.methods.model import FittedModel, Misfit, Params
-from xcwork.methods.names import find_class, name_of, usable_methods
-from xcwork.methods.params import Parameter, param
-from xcwork.progress import Callback, listening
-from xcwork.storage.state import read_state, storable, write_state
+from xcwork.methods.names import find_class, find_name, list_usable_methods
+from xcwork.methods.params import Parameter, Preset, param
+from xcwork.progress import Callback, listen
+from xcwork.storage.state import read_state, register_storable, write_state
 
-__all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "TopK", "param"]
+__all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "Preset", "TopK", "param"]
+
+DEFAULT_PRESET = "default"
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +68,7 @@ class Capabilities:
     ranks: bool = False  # several processes can share its labels, see `xcwork.compute.ranks`
 
 
-@storable
+@register_storable
 @dataclass(kw_only=True, eq=False)
 class Method(ABC):
     """Base of every method."""
@@ -76,10 +80,12 @@ class Method(ABC):
     paper: ClassVar[str] = ""
     capabilities: ClassVar[Capabilities] = Capabilities()
     model_type: ClassVar[type[FittedModel]]
+    presets: ClassVar[tuple[Preset, ...]] = ()  # besides the declared defaults
+    learns_from_labels: ClassVar[bool] = True  # False: it can be trained where no document has a label
 
     @abstractmethod
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> FittedModel:
-        """Learn from `train`, resuming from `checkpoint`; `self._facts(train)` are the common fields."""
+        """Learn from `train`, resuming from `checkpoint`; `self._collect_facts(train)` are the common fields."""
 
     # ---- parameters
 
@@ -99,10 +105,18 @@ class Method(ABC):
         return method
 
     @classmethod
+    def find_preset(cls, name: str) -> Preset:
+        """Return the settings called `name`."""
+        known = {preset.name: preset for preset in (Preset(DEFAULT_PRESET, {}), *cls.presets)}
+        if name not in known:
+            raise ConfigError(f"{cls.__name__} has no preset {name!r}; it has {', '.join(known)}")
+        return known[name]
+
+    @classmethod
     def rename_params(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return `params` under the names of this version, with a note in the log; unknown names are rejected."""
         known = cls.parameters()
-        former = cls.former_names()
+        former = cls.list_former_names()
         renamed: dict[str, Any] = {}
         for given, value in params.items():
             name = former.get(given, given)
@@ -116,7 +130,7 @@ class Method(ABC):
         return renamed
 
     @classmethod
-    def former_names(cls) -> dict[str, str]:
+    def list_former_names(cls) -> dict[str, str]:
         """Return the present name of every parameter by the name it had in earlier versions."""
         return {declared.formerly: name for name, declared in cls.parameters().items() if declared.formerly}
 
@@ -150,12 +164,14 @@ class Method(ABC):
         if train.n_documents == 0 or train.n_labels == 0:
             raise DataError("there are no documents or no labels to train on")
         if self.capabilities.needs_label_text and train.labels.Z is None:
-            without = [n for n in usable_methods() if not find_class(n).capabilities.needs_label_text]
+            without = [n for n in list_usable_methods() if not find_class(n).capabilities.needs_label_text]
             raise DataError(
                 f"{type(self).__name__} needs label text or label features, and this dataset has neither",
                 remedy=f"add a labels file, or use one of {', '.join(without)}",
             )
-        with listening(callbacks):
+        if self.learns_from_labels and train.Y.nnz == 0:
+            raise DataError("no training document has a label", remedy="check the label column or the label file")
+        with listen(callbacks):
             model = self._fit(train, checkpoint).compact()
         try:
             model.check_finite()
@@ -168,51 +184,72 @@ class Method(ABC):
         return self
 
     def predict(
-        self, documents: Documents, k: int = 5, *, among: Candidates | None = None, callbacks: Iterable[Callback] = ()
+        self,
+        documents: Documents,
+        k: int = 5,
+        *,
+        among: Candidates | None = None,
+        proba: bool = False,
+        callbacks: Iterable[Callback] = (),
     ) -> TopK:
         """Return the k best labels of every document: a split, a feature matrix, a text, or a list or array of texts.
 
         `among` limits the candidates: label ids, or a mask with one bool per label. Filter pairs of a split never
-        appear.
+        appear. `proba` adds the probability that each label is right, which needs a calibration; a limit changes
+        neither scores nor probabilities.
         """
-        model = self._current_model()
+        model = self._get_current_model()
         if isinstance(k, bool) or not isinstance(k, int | np.integer):
             raise ConfigError(f"k must be a whole number, got {k!r}")
         if k < 1:
             raise ConfigError(f"k must be at least 1, got {k}")
-        X = self.matrix_of(documents)
+        X = self.read_matrix(documents)
         n_shown = min(int(k), model.n_labels)
         pairs = documents.filter_pairs if isinstance(documents, Split) else None
         spare = 0 if pairs is None or len(pairs) == 0 else int(np.bincount(pairs[:, 0]).max())
         candidates = read_candidates(among, model.n_labels)
         wanted = min(int(k) + spare, model.n_labels if candidates is None else len(candidates))
+        calibration = self._require_calibration() if proba else None
         if X.shape[0] == 0 or wanted == 0:
-            return replace(TopK.empty(X.shape[0], n_shown), labels=model.labels)
-        with listening(callbacks), threads_for(X.shape[0]):
+            nothing = np.zeros((X.shape[0], n_shown), np.float32) if proba else None
+            return replace(TopK.make_empty(X.shape[0], n_shown), labels=model.labels, probabilities=nothing)
+        with listen(callbacks), limit_threads(X.shape[0]):
             found = model.predict(X, wanted, candidates)
         if pairs is not None and spare:
-            found = found.without(pairs)
-        return replace(found.head(n_shown), labels=model.labels)
+            found = found.drop_pairs(pairs)
+        found = replace(found.head(n_shown), labels=model.labels)
+        if calibration is None:
+            return found
+        if candidates is None:
+            return calibration.apply(found, model.label_frequencies)
+        best = self.predict(documents, calibration.depth, callbacks=callbacks)
+        return calibration.apply_among(found, model.label_frequencies, best)
 
     def explain(self, document: Documents, label: int | str) -> Explanation:
         """Return why `label` (id, name or uid) has its score for one document."""
-        model = self._current_model()
-        x = self.matrix_of(document)
+        model = self._get_current_model()
+        x = self.read_matrix(document)
         if x.shape[0] != 1:
             raise DataError(f"explain takes one document, got {x.shape[0]}")
-        label = model.labels.id_of(label)
-        is_filtered = isinstance(document, Split) and label in document.filtered_labels(0)
-        with threads_for(1):
+        label = model.labels.find_id(label)
+        is_filtered = isinstance(document, Split) and label in document.list_filtered_labels(0)
+        with limit_threads(1):
             found = model.explain(x, label)
             best = model.predict(x, 1, np.array([label]))
-        predicted = float(best.scores[0, 0]) if best.row(0) else None
-        return replace(found.compare_with(predicted), label=model.labels.names[label], is_filtered=is_filtered)
+        predicted = float(best.scores[0, 0]) if best.get_row(0) else None
+        vectorizer = model.features.vectorizer
+        return replace(
+            found.compare_with(predicted),
+            label=model.labels.names[label],
+            is_filtered=is_filtered,
+            has_words=vectorizer is not None and vectorizer.tokens != "subwords",
+        )
 
     def add_labels(self, texts: Sequence[str], names: Sequence[str] | None = None) -> np.ndarray:
         """Add labels by their texts, without training, and return their ids. Zero-shot methods only."""
-        model = self._current_model()
+        model = self._get_current_model()
         if not self.capabilities.zero_shot:
-            able = [n for n in usable_methods() if find_class(n).capabilities.zero_shot]
+            able = [n for n in list_usable_methods() if find_class(n).capabilities.zero_shot]
             raise ConfigError(
                 f"{type(self).__name__} cannot predict labels it was not trained on; {', '.join(able)} can"
             )
@@ -229,16 +266,16 @@ class Method(ABC):
 
     def label_embeddings(self) -> np.ndarray | sparse.csr_array | None:
         """Return one row per label, for neighbours and the map; None when the method has none."""
-        return self._current_model().label_embeddings()
+        return self._get_current_model().label_embeddings()
 
-    def diagnostics(self, split: Split) -> dict[str, float]:
+    def diagnose(self, split: Split) -> dict[str, float]:
         """Return numbers about the model on `split` that metrics do not show, such as the recall of a shortlist."""
-        return self._current_model().diagnostics(split)
+        return self._get_current_model().diagnose(split)
 
-    def matrix_of(self, documents: Documents) -> sparse.csr_array:
+    def read_matrix(self, documents: Documents) -> sparse.csr_array:
         """Return documents in any accepted form as rows of the features this model was trained on."""
         given = read_documents(documents)
-        features = self._current_model().features
+        features = self._get_current_model().features
         X = features.transform(given) if isinstance(given, list) else given
         if X.shape[1] != features.size:
             raise DataError(f"the documents have {X.shape[1]} features, but the model was trained on {features.size}")
@@ -249,19 +286,36 @@ class Method(ABC):
     @property
     def labels_(self) -> LabelSpace:
         """The labels that can be predicted."""
-        return self._current_model().labels
+        return self._get_current_model().labels
 
     @property
     def features_(self) -> Features:
         """The features of the documents."""
-        return self._current_model().features
+        return self._get_current_model().features
 
     @property
     def label_frequencies_(self) -> np.ndarray:
         """The number of training documents of each label, (n_labels,)."""
-        return self._current_model().label_frequencies
+        return self._get_current_model().label_frequencies
 
-    def _current_model(self) -> FittedModel:
+    @property
+    def calibration_(self) -> Calibration | None:
+        """What turns scores into probabilities; None until `set_calibration`."""
+        return self._get_current_model().calibration
+
+    def set_calibration(self, calibration: Calibration | None) -> None:
+        """Use another calibration for the same model (`xcwork.methods.calibrating` learns one), or none."""
+        self.model_ = self._get_current_model().attach_calibration(calibration)
+
+    def _require_calibration(self) -> Calibration:
+        if self.calibration_ is None:
+            raise ConfigError(
+                "this model has no calibration, so it gives no probabilities; train again or run "
+                "`xcwork calibrate RUN DATA`"
+            )
+        return self.calibration_
+
+    def _get_current_model(self) -> FittedModel:
         """Return what was learned, with the parameters for predicting as they are now."""
         if not hasattr(self, "model_"):
             raise NotFittedError(f"{type(self).__name__} has not been trained; call fit first")
@@ -275,7 +329,7 @@ class Method(ABC):
             self.model_ = replace(self.model_, params=params | changed)
         return self.model_
 
-    def _facts(self, train: Split) -> dict[str, Any]:
+    def _collect_facts(self, train: Split) -> dict[str, Any]:
         """Return the fields that every model has."""
         return {
             "params": Params(self.get_params()),
@@ -288,8 +342,8 @@ class Method(ABC):
 
     def to_state(self) -> dict[str, Any]:
         """Return name, parameters and everything learned."""
-        model = self._current_model()
-        return {"method": name_of(type(self)), "params": dict(model.params), "learned": model.to_state()}
+        model = self._get_current_model()
+        return {"method": find_name(type(self)), "params": dict(model.params), "learned": model.to_state()}
 
     @staticmethod
     def from_state(state: dict[str, Any]) -> Method:
@@ -305,17 +359,30 @@ class Method(ABC):
         return method
 
     def save(self, folder: str | Path) -> None:
-        """Store the trained method below `folder`."""
-        self._current_model()
+        """Store the trained method below `folder`, with its calibration."""
+        self._get_current_model()
         write_state(folder, {"model": self})
+        if self.calibration_ is not None:
+            self.save_calibration(folder)
+
+    def save_calibration(self, folder: str | Path) -> None:
+        """Store only the calibration, in the folder of the same model."""
+        write_calibration(folder, self._require_calibration())
 
     @staticmethod
     def load(folder: str | Path) -> Method:
-        """Return the trained method that `save` stored. Nothing in the folder is executed."""
+        """Return the trained method that `save` stored. Nothing in the folder is executed.
+
+        A damaged calibration is left out, with a note in the log: no probability is better than a wrong one.
+        """
         try:
             model = read_state(folder).get("model")
         except DataError as refusal:
             raise DataError(refusal.problem, file=folder, remedy=refusal.remedy) from None
         if not isinstance(model, Method):
             raise DataError("this folder does not hold a model", file=folder)
+        try:
+            model.set_calibration(read_calibration(folder))
+        except XcworkError as damage:
+            log.warning("the model is used without its calibration: %s", damage)
         return model

@@ -25,7 +25,9 @@ ACCEPTED_FORMS = "give a split, a matrix of features, a text or a list of texts"
 
 def read_split(split: Split) -> Split:
     """Return `split` with canonical matrices (see `xcwork.sparse.make_canonical`); itself when they are so already."""
-    labels, X, Y = split.labels, make_canonical(split.X), make_canonical(split.Y)
+    X = make_canonical(split.X)
+    Y = make_canonical(split.Y)
+    labels = split.labels
     if labels.Z is not None and (Z := make_canonical(labels.Z)) is not labels.Z:
         labels = replace(labels, Z=Z)
     is_same = X is split.X and Y is split.Y and labels is split.labels

@@ -33,6 +33,7 @@ from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
+from xcwork.decisions.calibration import Calibration
 from xcwork.sparse import narrow_indices
 from xcwork.storage.mapped_arrays import is_finite
 
@@ -90,6 +91,7 @@ class FittedModel(ABC):
     labels: LabelSpace
     features: Features
     label_frequencies: np.ndarray  # (n_labels,) training documents of each label
+    calibration: Calibration | None = None  # from scores to probabilities; stored beside the model, see `Method.save`
 
     @property
     def n_labels(self) -> int:
@@ -125,7 +127,7 @@ class FittedModel(ABC):
         """Return one row per label, for neighbours and the map; None when the method has none."""
         return None
 
-    def diagnostics(self, split: Split) -> dict[str, float]:
+    def diagnose(self, split: Split) -> dict[str, float]:
         """Return numbers about this model on `split` that metrics do not show, such as the recall of a shortlist."""
         return {}
 
@@ -137,21 +139,29 @@ class FittedModel(ABC):
         frequencies = np.concatenate([self.label_frequencies, new])
         return replace(self, labels=labels, label_frequencies=frequencies, **self.extend(Z))
 
+    def attach_calibration(self, calibration: Calibration | None) -> Self:
+        """Return this model with another calibration, and with what it has prepared for predicting."""
+        names = {declared.name for declared in fields(self)}
+        calibrated = replace(self, calibration=calibration)
+        vars(calibrated).update({name: value for name, value in vars(self).items() if name not in names})
+        return calibrated
+
     def to_state(self) -> dict[str, Any]:
         """Return the learned fields in a form that `xcwork.storage.state` can store."""
-        return {name: getattr(self, name) for name in self.learned_fields()}
+        return {name: getattr(self, name) for name in self.list_learned_fields()}
 
     @classmethod
     def from_state(cls, params: Params, state: Mapping[str, Any]) -> Self:
         """Return the model that `to_state` described; `Misfit` where it is none."""
-        names = cls.learned_fields()
+        names = cls.list_learned_fields()
         for name in names:
             if name not in state:
                 raise Misfit(f"{name} is missing")
         for name in state:
             if name not in names:
                 raise Misfit(f"{name} is unknown here")
-        labels, features = state["labels"], state["features"]
+        labels = state["labels"]
+        features = state["features"]
         if not isinstance(labels, LabelSpace) or not isinstance(features, Features):
             raise Misfit("its labels or features are missing")
         model = cls(params=params, **cls.restore_fields(state))
@@ -170,9 +180,9 @@ class FittedModel(ABC):
         return dict(state)
 
     @classmethod
-    def learned_fields(cls) -> tuple[str, ...]:
-        """Return the names of all fields but the parameters."""
-        return tuple(declared.name for declared in fields(cls) if declared.name != "params")
+    def list_learned_fields(cls) -> tuple[str, ...]:
+        """Return the names of all fields but the parameters and the calibration."""
+        return tuple(declared.name for declared in fields(cls) if declared.name not in ("params", "calibration"))
 
     def check_finite(self) -> None:
         """Raise `Misfit` at NaN and infinite numbers wherever they are not expected."""
@@ -185,7 +195,9 @@ class FittedModel(ABC):
 
     def compact(self) -> Self:
         """Return this model with 32-bit indices in its sparse matrices where these suffice."""
-        changed = {name: narrow(value) for name in self.learned_fields() if (value := getattr(self, name)) is not None}
+        changed = {
+            name: narrow(value) for name in self.list_learned_fields() if (value := getattr(self, name)) is not None
+        }
         return replace(self, **changed)
 
 

@@ -28,7 +28,7 @@ METHODS = {
 TORCH_METHODS = frozenset({"deep_miml", "flat", "landmarks", "mhc", "mhp", "mhs", "siamesexml"})
 
 
-def usable_methods() -> list[str]:
+def list_usable_methods() -> list[str]:
     """Return the names of the methods whose packages are installed; some extras may be missing."""
     has_torch = is_installed("torch")
     return [name for name in METHODS if has_torch or name not in TORCH_METHODS]
@@ -44,7 +44,7 @@ def find_class(name: str) -> type[Any]:
     return getattr(import_module(module), attribute)
 
 
-def name_of(cls: type[Any]) -> str:
+def find_name(cls: type[Any]) -> str:
     """Return the registered name of a method class."""
     for name, place in METHODS.items():
         module, _, attribute = place.partition(":")

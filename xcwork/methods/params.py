@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from xcwork.errors import ConfigError
 
-LARGEST_WHOLE_NUMBER = 2**53 - 1  # whole number: what every format, every kernel and every browser can hold
+MAX_WHOLE_NUMBER = 2**53 - 1  # what every format, every kernel and every browser can hold
 TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -35,6 +35,25 @@ def param(
     """
     declared = {"help": help, "low": low, "high": high, "choices": choices, "advanced": advanced}
     return field(default=default, metadata=declared | {"at_prediction": at_prediction, "formerly": formerly})
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Named settings of a method, declared beside its class: what differs from the defaults and what to know about it.
+
+    `ours_adds` lists what the defaults have and these settings leave out; `not_yet` what no parameter can express.
+    """
+
+    name: str  # quick or paper
+    params: Mapping[str, Any]
+    ours_adds: str = ""
+    not_yet: str = ""
+
+    @property
+    def note(self) -> str:
+        """Both lists as sentences; empty where there is nothing to say."""
+        parts = (("Ours adds", self.ours_adds), ("Not yet", self.not_yet))
+        return " ".join(f"{title}: {text}." for title, text in parts if text)
 
 
 @dataclass(frozen=True)
@@ -99,8 +118,8 @@ class Parameter:
             raise ConfigError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, got {value!r}")
         if self.type is float and not np.isfinite(value):
             raise ConfigError(f"{self.name} must be a finite number, got {value!r}")
-        if self.type is int and abs(value) > LARGEST_WHOLE_NUMBER:
-            raise ConfigError(f"{self.name} must be at most {LARGEST_WHOLE_NUMBER:,}")
+        if self.type is int and abs(value) > MAX_WHOLE_NUMBER:
+            raise ConfigError(f"{self.name} must be at most {MAX_WHOLE_NUMBER:,}")
         if self.low is not None and value < self.low:
             raise ConfigError(f"{self.name} must be at least {self.low}, got {value}")
         if self.high is not None and value > self.high:

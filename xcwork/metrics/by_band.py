@@ -13,8 +13,8 @@ from xcwork.core.bands import Bands
 from xcwork.metrics.ranking import KS, Placement
 
 
-def band_table(placement: Placement, bands: Bands, ks: Sequence[int] = KS) -> dict[str, dict[str, float]]:
-    """Per band: how many labels and test positives, and for every k hits, contribution to P@k and recall in percent.
+def tabulate_bands(placement: Placement, bands: Bands, ks: Sequence[int] = KS) -> dict[str, dict[str, float]]:
+    """Return per band: labels and test positives, and for every k hits, contribution to P@k and recall in percent.
 
     `recall@k` is micro: of the band's true labels in the test split, the share that stands among the first k.
     """

@@ -7,17 +7,18 @@ spreadsheet opens safely.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from xcwork.core.bands import absolute_bands
+from xcwork.core.bands import make_absolute_bands
 from xcwork.core.dataset import Dataset
-from xcwork.core.propensity import inverse_propensities
+from xcwork.core.propensity import compute_inverse_propensities
+from xcwork.core.split import Split
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import DataError
-from xcwork.export.tables import safe_csv
-from xcwork.metrics.ranking import document_ratios, place
+from xcwork.export.tables import render_csv
+from xcwork.metrics.ranking import compute_document_ratios, place_labels
 from xcwork.metrics.report import EvalReport
 from xcwork.storage.atomic import write_text
 
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def per_label(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -> pd.DataFrame:
-    """Per label: documents in train and test, how often it is predicted, hits, recall and precision in percent.
+def tabulate_labels(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -> pd.DataFrame:
+    """Return per label: documents in train and test, how often it is predicted, hits, recall and precision in percent.
 
     Recall is missing where no test document has the label, precision where it is never predicted.
     """
     import pandas as pd
 
     topk, n_labels = _take_topk(predictions), len(dataset.labels)
-    placement = place(topk, dataset.test.Y)
+    placement = place_labels(topk, dataset.test.Y)
     listed = topk.head(k).ids.ravel()
     predicted = np.bincount(listed[(listed != MISSING) & (listed < n_labels)], minlength=n_labels)
     hits = np.bincount(placement.truth.indices[placement.ranks <= k], minlength=n_labels)
@@ -43,7 +44,7 @@ def per_label(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -
         {
             "label_id": np.arange(n_labels),
             "label": dataset.labels.names,
-            "band": absolute_bands(frequencies).names_of(np.arange(n_labels)),
+            "band": make_absolute_bands(frequencies).find_names(np.arange(n_labels)),
             "train_documents": frequencies,
             "test_documents": in_test,
             f"predicted@{k}": predicted,
@@ -54,15 +55,15 @@ def per_label(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -
     )
 
 
-def per_document(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -> pd.DataFrame:
-    """Per test document: true labels, hits and misses among the first k, P@k, nDCG@k, recall, and the first hit."""
+def tabulate_documents(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5) -> pd.DataFrame:
+    """Return per test document: true labels, hits and misses among the first k, P@k, nDCG@k, recall and first hit."""
     import pandas as pd
 
     topk, test = _take_topk(predictions), dataset.test
-    placement = place(topk, test.Y)
-    q = inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
-    ratios = document_ratios(placement, q, [k])
-    hits = placement.hits(k)
+    placement = place_labels(topk, test.Y)
+    q = compute_inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
+    ratios = compute_document_ratios(placement, q, [k])
+    hits = placement.count_hits(k)
     first = np.full(len(test), np.nan)
     found = placement.ranks <= topk.k
     np.fmin.at(first, placement.documents[found], placement.ranks[found])
@@ -79,13 +80,32 @@ def per_document(predictions: TopK | EvalReport, dataset: Dataset, *, k: int = 5
     return pd.DataFrame(columns)
 
 
+class JudgedLabels(NamedTuple):
+    """The predicted and the true labels of one document, by id."""
+
+    found: list[int]  # predicted and true, best first
+    missed: list[int]  # true and not predicted, by id
+    wrong: list[int]  # predicted and not true, best first
+
+
+def judge_labels(predicted_ids: np.ndarray, split: Split, document: int) -> JudgedLabels:
+    """Compare the predicted labels of a document (a row of `TopK.ids`) with its true ones."""
+    true = set(split.Y.indices[split.Y.indptr[document] : split.Y.indptr[document + 1]].tolist())
+    predicted = [label for label in predicted_ids.tolist() if label != MISSING]
+    return JudgedLabels(
+        found=[label for label in predicted if label in true],
+        missed=sorted(true.difference(predicted)),
+        wrong=[label for label in predicted if label not in true],
+    )
+
+
 def write_details(
     predictions: TopK | EvalReport, dataset: Dataset, folder: str | Path, *, k: int = 5
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write `per_label.csv` and `per_document.csv` into `folder` and return both tables, unrounded."""
-    labels, documents = per_label(predictions, dataset, k=k), per_document(predictions, dataset, k=k)
-    write_text(Path(folder) / "per_label.csv", safe_csv(labels.round(2)))
-    write_text(Path(folder) / "per_document.csv", safe_csv(documents.round(2)))
+    labels, documents = tabulate_labels(predictions, dataset, k=k), tabulate_documents(predictions, dataset, k=k)
+    write_text(Path(folder) / "per_label.csv", render_csv(labels.round(2)))
+    write_text(Path(folder) / "per_document.csv", render_csv(documents.round(2)))
     return labels, documents
 
 

@@ -1,6 +1,6 @@
 """Ranking metrics, all computed from one thing: the rank at which each true label was listed.
 
-`place` looks up every listed label once. What follows is a ratio of two sums over documents,
+`place_labels` looks up every listed label once. What follows is a ratio of two sums over documents,
 
     metric = 100 * sum_i numerator_i / sum_i denominator_i
 
@@ -14,7 +14,9 @@
 
 with DCG_i = sum over hits of 1 / log2(rank + 1), ideal_i the same sum over ranks 1 … min(k, |y_i|), and q the inverse
 propensity of a label. Because of that form the same per-document arrays serve the table, the error pages and the
-bootstrap. `coverage@k` alone is counted over labels: those found at least once, of those that occur in the truth.
+bootstrap. `coverage@k` and `macro_F1@k` alone are counted over labels: `coverage@k` are those found at least once, of
+all true ones; `macro_F1@k` is the mean of their F1, in which a rare label weighs as much as any other.
+`micro_F1@k` is the F1 of all predictions together.
 
 Rules: a missing slot is wrong; P@k divides by k, never by the number of labels returned; a document without true
 labels counts as 0 wherever the denominator is 1. PSP is a ratio of sums, so it cannot exceed 100; PSnDCG is pyxclib's
@@ -31,8 +33,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.propensity import Propensity, inverse_propensities
-from xcwork.core.topk import TopK
+from xcwork.core.propensity import Propensity, compute_inverse_propensities
+from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.sparse import make_canonical
 
@@ -49,7 +51,9 @@ DEFINITIONS = {
     "recall_macro@k": "share of a document's true labels among its first k, averaged over all documents",
     "recall_micro@k": "share of all true labels that stand among the first k of their document",
     "hit@k": "share of documents with at least one correct label among the first k",
-    "coverage@k": "share of the labels in the truth that are correctly predicted among the first k at least once",
+    "coverage@k": "share of the true labels that are correctly predicted among the first k at least once",
+    "macro_F1@k": "F1 of each true label (of its predictions among the first k), averaged over these labels",
+    "micro_F1@k": "F1 of all predictions among the first k together",
 }
 
 
@@ -59,7 +63,8 @@ class Ratio(NamedTuple):
     numerator: np.ndarray  # (n_documents,)
     denominator: np.ndarray  # (n_documents,)
 
-    def percent(self) -> float:
+    def compute_percent(self) -> float:
+        """Return the ratio of the two sums, in percent; 0 where there is nothing to divide by."""
         total = float(self.denominator.sum())
         return 100.0 * float(self.numerator.sum()) / total if total > 0 else 0.0
 
@@ -71,6 +76,7 @@ class Placement:
     truth: sparse.csr_array  # (n_documents, n_labels), ids ascending within a row, no explicit zeros
     ranks: np.ndarray  # (nnz of truth,) int32, 1 is the top, ABSENT is not in the list
     k: int
+    listed: np.ndarray  # (n_documents, k) the predicted labels, MISSING where the list is shorter
 
     @property
     def n_documents(self) -> int:
@@ -86,11 +92,11 @@ class Placement:
         """The document of every true label, (nnz,)."""
         return np.repeat(np.arange(self.n_documents), self.n_true)
 
-    def hits(self, k: int) -> np.ndarray:
+    def count_hits(self, k: int) -> np.ndarray:
         """Return how many of each document's first k labels are correct, (n_documents,)."""
         return np.bincount(self.documents[self.ranks <= k], minlength=self.n_documents)
 
-    def hit_matrix(self) -> np.ndarray:
+    def mark_hits(self) -> np.ndarray:
         """Return which slots are correct, (n_documents, k) bool."""
         matrix = np.zeros((self.n_documents, self.k), dtype=bool)
         found = self.ranks <= self.k
@@ -98,13 +104,13 @@ class Placement:
         return matrix
 
 
-def place(topk: TopK, truth: sparse.sparray) -> Placement:
+def place_labels(topk: TopK, truth: sparse.sparray) -> Placement:
     """Find every true label in the list of its document. A label listed twice counts once, at its better rank."""
     from xcwork.kernels.hits import rank_positives  # numba loads here, not with the package
 
     if len(topk) != truth.shape[0]:
         raise DataError(
-            f"there are predictions for {len(topk)} documents, but the truth has {truth.shape[0]}",
+            f"there are predictions for {len(topk)} documents, but true labels of {truth.shape[0]} documents",
             remedy="evaluate the predictions on the documents they were made for",
         )
     truth = make_canonical(truth)
@@ -115,13 +121,15 @@ def place(topk: TopK, truth: sparse.sparray) -> Placement:
         truth.indptr.astype(np.int64, copy=False),
         ranks,
     )
-    return Placement(truth, ranks, topk.k)
+    return Placement(truth, ranks, topk.k, topk.ids)
 
 
-def document_ratios(placement: Placement, inverse_propensity: np.ndarray, ks: Sequence[int] = KS) -> dict[str, Ratio]:
-    """Numerators and denominators of every metric that is a ratio of sums, for every k, keyed `P@1` and so on."""
-    gains = _gains(placement, inverse_propensity)
-    ratios = [_ratios_at(placement, gains, k) for k in _check_ks(ks)]
+def compute_document_ratios(
+    placement: Placement, inverse_propensity: np.ndarray, ks: Sequence[int] = KS
+) -> dict[str, Ratio]:
+    """Return numerators and denominators of every metric that is a ratio of sums, for every k, by key (`P@1`, …)."""
+    gains = _compute_gains(placement, inverse_propensity)
+    ratios = [_compute_ratios(placement, gains, k) for k in _check_ks(ks)]
     return {key: ratio for at_k in ratios for key, ratio in at_k.items()}
 
 
@@ -135,7 +143,7 @@ class _Gains(NamedTuple):
     best_discount: np.ndarray
 
 
-def _gains(placement: Placement, inverse_propensity: np.ndarray) -> _Gains:
+def _compute_gains(placement: Placement, inverse_propensity: np.ndarray) -> _Gains:
     labels, documents = placement.truth.indices, placement.documents
     order = np.argsort(-inverse_propensity, kind="stable")  # (n_labels,), rarest first
     position = np.empty(len(order), dtype=np.int64)
@@ -152,13 +160,13 @@ def _gains(placement: Placement, inverse_propensity: np.ndarray) -> _Gains:
     )
 
 
-def _ratios_at(placement: Placement, gains: _Gains, k: int) -> dict[str, Ratio]:
+def _compute_ratios(placement: Placement, gains: _Gains, k: int) -> dict[str, Ratio]:
     n_documents, n_true = placement.n_documents, placement.n_true
     found = np.flatnonzero(placement.ranks <= k)
     reachable = np.flatnonzero(gains.best_rank <= k)
 
-    def total(chosen: np.ndarray, *factors: np.ndarray) -> np.ndarray:
-        """Per document, the sum over the chosen true labels of the product of the factors."""
+    def sum_products(chosen: np.ndarray, *factors: np.ndarray) -> np.ndarray:
+        """Return per document the sum over the chosen true labels of the product of the factors."""
         values = np.prod([factor[chosen] for factor in factors], axis=0)
         return np.bincount(placement.documents[chosen], weights=values, minlength=n_documents)
 
@@ -166,21 +174,26 @@ def _ratios_at(placement: Placement, gains: _Gains, k: int) -> dict[str, Ratio]:
     ideal = attainable[np.minimum(n_true, k)]  # (n_documents,)
     # Where there is nothing to find the numerator is 0 too, so any positive divisor gives the 0 that the rules ask for.
     ideal[n_true == 0] = 1.0
-    best_psdcg = total(reachable, gains.best_q, gains.best_discount)
-    one, hits = np.ones(n_documents), placement.hits(k)
+    best_psdcg = sum_products(reachable, gains.best_q, gains.best_discount)
+    one, hits = np.ones(n_documents), placement.count_hits(k)
     return {
         f"P@{k}": Ratio(hits / k, one),
-        f"nDCG@{k}": Ratio(total(found, gains.discount) / ideal, one),
-        f"PSP@{k}": Ratio(total(found, gains.q), total(reachable, gains.best_q)),
-        f"PSnDCG@{k}": Ratio(total(found, gains.q, gains.discount) / ideal, best_psdcg / ideal),
+        f"nDCG@{k}": Ratio(sum_products(found, gains.discount) / ideal, one),
+        f"PSP@{k}": Ratio(sum_products(found, gains.q), sum_products(reachable, gains.best_q)),
+        f"PSnDCG@{k}": Ratio(sum_products(found, gains.q, gains.discount) / ideal, best_psdcg / ideal),
         f"recall_macro@{k}": Ratio(hits / np.maximum(n_true, 1), one),
         f"recall_micro@{k}": Ratio(hits, n_true),
         f"hit@{k}": Ratio((hits > 0).astype(np.float64), one),
     }
 
 
-def coverage(placement: Placement, k: int) -> float:
-    """Return the percentage of the labels in the truth that are found at least once among the first k."""
+def compute_highest_precision(n_true: np.ndarray, k: int) -> float:
+    """Return the P@k in percent of a perfect list, which is below 100 where documents have fewer than k labels."""
+    return 100.0 * float(np.minimum(n_true, k).sum()) / (k * max(len(n_true), 1))
+
+
+def compute_coverage(placement: Placement, k: int) -> float:
+    """Return the percentage of the true labels that are found at least once among the first k."""
     # Marking beats np.unique by far, and one byte per label is little beside a model.
     occurring, found = np.zeros((2, placement.truth.shape[1]), dtype=bool)
     occurring[placement.truth.indices] = True
@@ -188,13 +201,29 @@ def coverage(placement: Placement, k: int) -> float:
     return 100.0 * int(found.sum()) / max(int(occurring.sum()), 1)
 
 
+def compute_f1(placement: Placement, k: int) -> dict[str, float]:
+    """Return macro and micro F1 of the first k labels, in percent."""
+    n_labels = placement.truth.shape[1]
+    listed = placement.listed[:, :k]
+    n_listed = int((listed != MISSING).sum())
+    predicted = np.bincount(listed[(listed != MISSING) & (listed < n_labels)], minlength=n_labels)
+    occurring = np.bincount(placement.truth.indices, minlength=n_labels)
+    hits = np.bincount(placement.truth.indices[placement.ranks <= k], minlength=n_labels)
+    of_label = 2.0 * hits / np.maximum(predicted + occurring, 1)
+    return {
+        f"macro_F1@{k}": 100.0 * float(of_label[occurring > 0].sum()) / max(int((occurring > 0).sum()), 1),
+        f"micro_F1@{k}": 200.0 * int(hits.sum()) / max(n_listed + placement.truth.nnz, 1),
+    }
+
+
 def evaluate_placement(
     placement: Placement, inverse_propensity: np.ndarray, ks: Sequence[int] = KS
 ) -> dict[str, float]:
     """Return every metric for every k, in percent."""
-    ratios = document_ratios(placement, inverse_propensity, ks)
-    summed = {key: ratio.percent() for key, ratio in ratios.items()}
-    return summed | {f"coverage@{k}": coverage(placement, k) for k in ks}
+    ratios = compute_document_ratios(placement, inverse_propensity, ks)
+    summed = {key: ratio.compute_percent() for key, ratio in ratios.items()}
+    summed |= {f"coverage@{k}": compute_coverage(placement, k) for k in ks}
+    return summed | {name: value for k in ks for name, value in compute_f1(placement, k).items()}
 
 
 def evaluate_topk(
@@ -211,11 +240,13 @@ def evaluate_topk(
     `frequencies` (n_labels,) and `n_train` describe the *training* split: they, with `propensity`, decide what a rare
     label is.
     """
-    return evaluate_placement(place(topk, truth_Y), inverse_propensities(frequencies, n_train, propensity), ks)
+    return evaluate_placement(
+        place_labels(topk, truth_Y), compute_inverse_propensities(frequencies, n_train, propensity), ks
+    )
 
 
-def curves(placement: Placement) -> dict[str, list[float]]:
-    """P, hit and both recalls for every k from 1 to the length of the list, in percent.
+def compute_curves(placement: Placement) -> dict[str, list[float]]:
+    """Return P, hit and both recalls for every k from 1 to the length of the list, in percent.
 
     The end of the recall curves is the ceiling of anything that only re-orders the list.
     """
@@ -225,15 +256,15 @@ def curves(placement: Placement) -> dict[str, list[float]]:
     first = np.full(placement.n_documents, ABSENT, dtype=np.int32)
     np.minimum.at(first, documents, rank)
 
-    def up_to(ranks: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    def count_up_to(ranks: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         return np.cumsum(np.bincount(ranks, weights=weights, minlength=placement.k + 1)[1:])
 
-    hits = up_to(rank)
+    hits = count_up_to(rank)
     columns = {
         "P": hits / (ks * n),
-        "recall_macro": up_to(rank, 1.0 / placement.n_true[documents]) / n,
+        "recall_macro": count_up_to(rank, 1.0 / placement.n_true[documents]) / n,
         "recall_micro": hits / max(placement.truth.nnz, 1),
-        "hit": up_to(first[first <= placement.k]) / n,
+        "hit": count_up_to(first[first <= placement.k]) / n,
     }
     return {"k": ks.tolist()} | {name: (100.0 * values).tolist() for name, values in columns.items()}
 

@@ -15,22 +15,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.bands import absolute_bands, share_bands, shot_bands
+from xcwork.core.bands import make_absolute_bands, make_share_bands, make_shot_bands
 from xcwork.core.dataset import Dataset
-from xcwork.core.propensity import Propensity, inverse_propensities
+from xcwork.core.propensity import Propensity, compute_inverse_propensities
 from xcwork.core.split import Split
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import DataError
 from xcwork.export import html
-from xcwork.metrics.by_band import band_table
-from xcwork.metrics.ranking import HEADLINE_METRICS, KS, curves, evaluate_placement, place
-from xcwork.progress import Callback, listening
+from xcwork.metrics.by_band import tabulate_bands
+from xcwork.metrics.calibration import check_calibration_figures, describe_calibration, measure_calibration
+from xcwork.metrics.ranking import HEADLINE_METRICS, KS, compute_curves, evaluate_placement, place_labels
+from xcwork.progress import Callback, listen
 from xcwork.sparse import keep_entries
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class EvalReport:
     diagnostics: dict[str, float]
     predict_seconds: float
     predict_ms_per_document: float
+    calibration: dict[str, Any] = field(default_factory=dict)  # of the probabilities; empty without a calibration
     topk: TopK | None = field(default=None, repr=False)  # not part of `to_dict`: predictions have a file of their own
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,9 +87,10 @@ class EvalReport:
         """Return the report that `to_dict` described, in full precision."""
         names = [name for name in cls.__dataclass_fields__ if name != "topk"]
         try:
+            content = {"calibration": {}} | content  # reports of earlier versions have none
             values = {name: content[name] for name in names} | {name: content["exact"][name] for name in _ROUNDED}
             values["propensity"] = Propensity(**content["propensity"])
-            _check(values)
+            _check_record(values)
         except (LookupError, TypeError, ValueError, AttributeError) as damage:
             raise DataError(
                 f"this is not a complete evaluation report ({damage})", remedy="evaluate the run again"
@@ -102,7 +105,7 @@ class EvalReport:
         values = {name: list(scope.values()) for name, scope in columns.items()}
         return pd.DataFrame({"metric": list(self.metrics)} | values)
 
-    def bands_frame(self) -> pd.DataFrame:
+    def to_bands_frame(self) -> pd.DataFrame:
         """Return one row per band of every definition, with its contribution to P@k and its recall."""
         import pandas as pd
 
@@ -145,6 +148,7 @@ class EvalReport:
             html.render_paragraph(facts),
             html.render_table(["percent", "all labels", "", "seen", "unseen"], rows, digits=2),
             html.render_table(["band", "labels", "test positives", "recall@5", ""], bands, digits=2) if bands else "",
+            html.render_paragraph(describe_calibration(self.calibration)) if self.calibration else "",
             *(html.render_paragraph(f"{scope}: {note}") for scope, note in self.notes.items()),
         ]
         return "".join(parts)
@@ -154,7 +158,7 @@ _ROUNDED = ("metrics", "seen", "unseen", "shots", "bands")
 _BAND_FIGURES = ("labels", "test_positives", "hits@5", "recall@5", "contribution@5")
 
 
-def _check(values: dict[str, Any]) -> None:
+def _check_record(values: dict[str, Any]) -> None:
     """Refuse what cards, reports and pages could not show; a file may come from anywhere."""
     numbers = [values[name] for name in ("predict_seconds", "predict_ms_per_document")]
     numbers += [values["propensity"].A, values["propensity"].B]
@@ -178,24 +182,25 @@ def _check(values: dict[str, Any]) -> None:
         raise ValueError("a curve is incomplete")
     if "absolute" not in values["bands"]:
         raise ValueError("the bands are missing")
+    check_calibration_figures(values["calibration"])
 
 
 def evaluate(method: Predictor, dataset: Dataset, *, k: int = 100, callbacks: Iterable[Callback] = ()) -> EvalReport:
     """Predict and measure the test split: the `k` best labels of every document (never fewer than the metrics need)."""
     test, frequencies = dataset.test, dataset.train.label_frequencies
-    q = inverse_propensities(frequencies, len(dataset.train), dataset.propensity)
+    q = compute_inverse_propensities(frequencies, len(dataset.train), dataset.propensity)
     k, notes = max(k, *KS), dict[str, str]()
-    with listening(callbacks):
-        topk, seconds = _timed_predictions(method, test, k)
+    with listen(callbacks):
+        topk, seconds = _predict_timed(method, test, k)
         _check_labels(method, dataset)
         if not method.capabilities.zero_shot:
-            topk = _without_untrained(topk, frequencies, notes)
+            topk = _drop_untrained(topk, frequencies, notes)
         seen, n_seen = _measure_seen(method, test, topk, frequencies, q, notes)
         unseen, n_unseen = _measure_unseen(method, test, frequencies, q, notes)
-        diagnostics = {name: float(value) for name, value in method.diagnostics(test).items()}
-    placement = place(topk, test.Y)
-    schemes = {"absolute": absolute_bands(frequencies), "share": share_bands(frequencies)}
-    shots = shot_bands(frequencies)
+        diagnostics = {name: float(value) for name, value in method.diagnose(test).items()}
+    placement = place_labels(topk, test.Y)
+    schemes = {"absolute": make_absolute_bands(frequencies), "share": make_share_bands(frequencies)}
+    shots = make_shot_bands(frequencies)
     n_without = int((placement.n_true == 0).sum())
     if n_without:
         notes["documents"] = (
@@ -214,23 +219,25 @@ def evaluate(method: Predictor, dataset: Dataset, *, k: int = 100, callbacks: It
         metrics=evaluate_placement(placement, q),
         seen=seen,
         unseen=unseen,
-        shots=band_table(placement, shots),
-        bands={name: band_table(placement, bands) for name, bands in schemes.items()},
-        curves=curves(placement),
+        shots=tabulate_bands(placement, shots),
+        bands={name: tabulate_bands(placement, bands) for name, bands in schemes.items()},
+        curves=compute_curves(placement),
         definitions={name: bands.definition for name, bands in {**schemes, "shots": shots}.items()},
         notes=notes,
         diagnostics=diagnostics,
         predict_seconds=seconds,
         predict_ms_per_document=1000.0 * seconds / max(len(test), 1),
+        calibration={} if topk.probabilities is None else measure_calibration(topk, placement, frequencies),
         topk=topk,
     )
 
 
-def _timed_predictions(method: Predictor, test: Split, k: int) -> tuple[TopK, float]:
+def _predict_timed(method: Predictor, test: Split, k: int) -> tuple[TopK, float]:
     # One document outside the clock: compiling kernels and building an index on first use is no cost of a document.
     method.predict(test.take(range(min(1, len(test)))), k)
+    proba = getattr(method, "calibration_", None) is not None
     start = time.perf_counter()
-    topk = method.predict(test, k)
+    topk = method.predict(test, k, proba=True) if proba else method.predict(test, k)
     return topk, time.perf_counter() - start
 
 
@@ -242,7 +249,7 @@ def _check_labels(method: Predictor, dataset: Dataset) -> None:
         )
 
 
-def _without_untrained(topk: TopK, frequencies: np.ndarray, notes: dict[str, str]) -> TopK:
+def _drop_untrained(topk: TopK, frequencies: np.ndarray, notes: dict[str, str]) -> TopK:
     listed = topk.ids != MISSING
     untrained = listed & (frequencies[np.where(listed, topk.ids, 0)] == 0)
     if not untrained.any():
@@ -258,22 +265,22 @@ def _measure_seen(
     method: Predictor, test: Split, topk: TopK, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
 ) -> tuple[dict[str, float], int]:
     """Return the metrics among labels with a training document, and how many documents they are averaged over."""
-    truth, rows = _truth_among(test.Y, frequencies > 0)
+    truth, rows = _select_truth(test.Y, frequencies > 0)
     if len(rows) == 0:
         notes["seen"] = "no test document has a label that occurs in training"
-        return _nothing(q), 0
+        return _make_zero_metrics(q), 0
     if method.capabilities.zero_shot and (frequencies == 0).any():
         found = method.predict(test.take(rows), max(KS), among=np.flatnonzero(frequencies))
     else:  # the list over all labels holds seen labels only
-        found = replace(topk, ids=topk.ids[rows], scores=topk.scores[rows])
-    return evaluate_placement(place(found, truth), q), len(rows)
+        found = TopK(topk.ids[rows], topk.scores[rows], topk.labels)
+    return evaluate_placement(place_labels(found, truth), q), len(rows)
 
 
 def _measure_unseen(
     method: Predictor, test: Split, frequencies: np.ndarray, q: np.ndarray, notes: dict[str, str]
 ) -> tuple[dict[str, float], int]:
     """Return the metrics among labels without a training document, and how many documents they are averaged over."""
-    truth, rows = _truth_among(test.Y, frequencies == 0)
+    truth, rows = _select_truth(test.Y, frequencies == 0)
     if not (frequencies == 0).any():
         notes["unseen"] = "every label occurs in training"
     elif len(rows) == 0:
@@ -282,20 +289,20 @@ def _measure_unseen(
         notes["unseen"] = f"{type(method).__name__} cannot predict labels that it has not seen in training"
     else:
         found = method.predict(test.take(rows), max(KS), among=np.flatnonzero(frequencies == 0))
-        return evaluate_placement(place(found, truth), q), len(rows)
-    return _nothing(q), len(rows)
+        return evaluate_placement(place_labels(found, truth), q), len(rows)
+    return _make_zero_metrics(q), len(rows)
 
 
-def _truth_among(Y: sparse.csr_array, wanted: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+def _select_truth(Y: sparse.csr_array, wanted: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
     """Return the true labels among the `wanted` ones (a mask) of documents that have one, and those rows."""
     truth = keep_entries(Y, wanted[Y.indices] & (Y.data != 0))
     rows = np.flatnonzero(np.diff(truth.indptr))
     return truth[rows], rows
 
 
-def _nothing(q: np.ndarray) -> dict[str, float]:
+def _make_zero_metrics(q: np.ndarray) -> dict[str, float]:
     """Return every metric at 0, under the same keys as everywhere."""
-    return evaluate_placement(place(TopK.empty(0, 1), sparse.csr_array((0, len(q)))), q)
+    return evaluate_placement(place_labels(TopK.make_empty(0, 1), sparse.csr_array((0, len(q)))), q)
 
 
 def _round_figures(value: Any) -> Any:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xcwork.core.dataset import Dataset
-from xcwork.core.propensity import inverse_propensities
+from xcwork.core.propensity import compute_inverse_propensities
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
-from xcwork.metrics.ranking import KS, document_ratios, place
+from xcwork.metrics.ranking import KS, compute_document_ratios, place_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ class Difference:
     n_documents: int
 
 
-def paired_bootstrap(
+def bootstrap_difference(
     a: np.ndarray,
     b: np.ndarray,
     *,
@@ -65,10 +65,10 @@ def paired_bootstrap(
             remedy="evaluate both runs on the same test split",
         )
     below = np.ones(len(a)) if denominator is None else np.asarray(denominator, dtype=np.float64)
-    return differences((a - b)[:, None], below[:, None], n_resamples, confidence, seed)[0]
+    return compute_differences((a - b)[:, None], below[:, None], n_resamples, confidence, seed)[0]
 
 
-def compare(
+def compare_predictions(
     a: TopK,
     b: TopK,
     dataset: Dataset,
@@ -81,16 +81,16 @@ def compare(
     """Return both runs' test metrics, their difference (a - b), its interval and whether it is significant."""
     import pandas as pd
 
-    q = inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
-    ratios_a, ratios_b = (document_ratios(place(topk, dataset.test.Y), q, ks) for topk in (a, b))
+    q = compute_inverse_propensities(dataset.train.label_frequencies, len(dataset.train), dataset.propensity)
+    ratios_a, ratios_b = (compute_document_ratios(place_labels(topk, dataset.test.Y), q, ks) for topk in (a, b))
     above = np.column_stack([100.0 * (ratios_a[m].numerator - ratios_b[m].numerator) for m in ratios_a])
     below = np.column_stack([ratios_a[m].denominator for m in ratios_a])  # (n_documents, n_metrics)
-    found = differences(above, below, n_resamples, confidence, seed)
+    found = compute_differences(above, below, n_resamples, confidence, seed)
     rows: list[dict[str, Any]] = [
         {
             "metric": metric,
-            "a": ratios_a[metric].percent(),
-            "b": ratios_b[metric].percent(),
+            "a": ratios_a[metric].compute_percent(),
+            "b": ratios_b[metric].compute_percent(),
             "difference": d.difference,
             "low": d.low,
             "high": d.high,
@@ -102,7 +102,7 @@ def compare(
     return pd.DataFrame(rows)
 
 
-def differences(
+def compute_differences(
     above: np.ndarray, below: np.ndarray, n_resamples: int, confidence: float, seed: int
 ) -> list[Difference]:
     """Return one `Difference` for every column of `above` and `below` (n_documents, n_metrics), from the same draws."""
@@ -111,7 +111,7 @@ def differences(
             f"a bootstrap needs at least 1 resample and a confidence between 0 and 1, got {n_resamples}, {confidence}"
         )
     n_documents = len(above)
-    draws = _resample_ratios(above, below, n_resamples, seed)  # (n_resamples, n_metrics)
+    draws = resample_ratios(above, below, n_resamples, seed)  # (n_resamples, n_metrics)
     low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     # Counting the observed sample as one more draw keeps the p-value of a finite bootstrap above zero.
     sides = np.minimum((draws <= 0).sum(axis=0), (draws >= 0).sum(axis=0))
@@ -123,7 +123,8 @@ def differences(
     ]
 
 
-def _resample_ratios(above: np.ndarray, below: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+def resample_ratios(above: np.ndarray, below: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+    """Return the ratio of sums of each column (n_documents, n_metrics) on every draw, (n_resamples, n_metrics)."""
     n_documents = len(above)
     if n_documents == 0:
         return np.zeros((n_resamples, above.shape[1]))

@@ -33,22 +33,22 @@ ALIASES = {
 }
 
 
-def published_results(dataset: str) -> pd.DataFrame:
+def find_published_results(dataset: str) -> pd.DataFrame:
     """Return the published rows for a dataset, whatever the spelling of its name; no rows for an unknown one.
 
     Columns: dataset, method, setting, the metrics of the sources in percent (missing where not reported), source.
 
-    >>> published_results("bibtex")["method"].tolist()[:3]
+    >>> find_published_results("bibtex")["method"].tolist()[:3]
     ['Landmarks', 'PD-Sparse', 'LEML']
     """
     aliases = {normalise_name(alias): name for alias, name in ALIASES.items()}
     wanted = normalise_name(aliases.get(normalise_name(dataset), dataset))
-    table = _table()
+    table = _read_table()
     return table[table["dataset"].map(normalise_name) == wanted].reset_index(drop=True)
 
 
 @cache
-def _table() -> pd.DataFrame:
+def _read_table() -> pd.DataFrame:
     import pandas as pd
 
     numbers = {f"{metric}@{k}": [""] for metric in ("P", "nDCG", "PSP", "PSnDCG") for k in (1, 3, 5)}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from xcwork.export.tables import render_markdown
 from xcwork.export.text import clean_name, clean_text, escape_markdown
 from xcwork.metrics import HEADLINE_METRICS
+from xcwork.metrics.calibration import describe_calibration
 from xcwork.runs import evaluation
 from xcwork.storage.atomic import write_text
 
@@ -36,16 +37,16 @@ def write_card(run: Run, report: EvalReport, labels: pd.DataFrame, status: Statu
 
 def rewrite_card(run: Run) -> None:
     """Write the card again from what the run has stored, as after a new name."""
-    report = run.report()
+    report = run.read_report()
     write_card(run, report, evaluation.read_label_table(run.folder / "eval"), run.status)
 
 
 def render_card(run: Run, report: EvalReport, labels: pd.DataFrame, status: Status) -> str:
-    """Return the card as Markdown; `labels` is the table of `metrics.per_label`."""
-    from xcwork.methods.registry import method_class
+    """Return the card as Markdown; `labels` is the table of `metrics.tabulate_labels`."""
+    from xcwork.methods.registry import find_method_class
 
     config = run.config
-    method = method_class(config["method"])
+    method = find_method_class(config["method"])
     sections = [
         _render_head(run, config, report),
         f"# {escape_name(run.name)}\n\n{_summarise(config, report)}",
@@ -65,7 +66,7 @@ def escape_name(text: object) -> str:
     return escape_markdown(clean_name(text, MAX_NAME_CHARACTERS))
 
 
-def source_name(data: str) -> str:
+def get_source_name(data: str) -> str:
     """Return the data source without its folders: a card or report that is passed on should not reveal them."""
     return Path(data).name if Path(data).is_absolute() else data
 
@@ -82,7 +83,7 @@ def _render_head(run: Run, config: dict[str, Any], report: EvalReport) -> str:
     lines += ["metrics:", *(f"- {_quote(name)}" for name in HEADLINE_METRICS)]
     lines += ["model-index:", f"- name: {_quote(run.name)}", "  results:", "  - task:"]
     lines += ["      type: multi-label-classification", "    dataset:", f"      name: {_quote(report.dataset)}"]
-    lines += [f"      type: {_quote(source_name(config['data']))}", "    metrics:"]
+    lines += [f"      type: {_quote(get_source_name(config['data']))}", "    metrics:"]
     for name in HEADLINE_METRICS:
         lines += [f"    - type: {_quote(name)}", f"      value: {report.metrics[name]:.2f}"]
     return "\n".join([*lines, "---"])
@@ -107,14 +108,16 @@ def _list_parameters(method: type[Method], config: dict[str, Any]) -> str:
         (f"`{name}`", escape_name(value), escape_name(declared[name].help) if name in declared else "")
         for name, value in config["params"].items()
     ]
-    return render_markdown(("parameter", "value", "meaning"), rows)
+    preset = config.get("preset")
+    started = f"Preset: {escape_name(preset)}\n\n" if preset else ""
+    return started + render_markdown(("parameter", "value", "meaning"), rows)
 
 
 def _describe_data(config: dict[str, Any]) -> str:
     facts = config.get("dataset") or {}
     rows = [(f"`{name}`", escape_name(value)) for name, value in facts.items() if name != "source"]
     given = {"loaded as": config["data"]} | {f"option {name}": value for name, value in config["data_options"].items()}
-    asked = [(escape_name(name), escape_name(source_name(str(value)))) for name, value in given.items()]
+    asked = [(escape_name(name), escape_name(get_source_name(str(value)))) for name, value in given.items()]
     return render_markdown(("fact", "value"), [*asked, *rows])
 
 
@@ -134,8 +137,9 @@ def _list_results(report: EvalReport, status: Status) -> str:
     ]
     constants = report.propensity
     psp = f"PSP uses A = {constants.A} and B = {constants.B} ({escape_name(constants.source)})."
+    trust = [describe_calibration(report.calibration)] if report.calibration else []
     notes = [f"- {escape_name(scope)}: {escape_markdown(note)}" for scope, note in report.notes.items()]
-    return "\n\n".join([table, f"{', '.join(figures)}. {psp}", *(["\n".join(notes)] if notes else [])])
+    return "\n\n".join([table, f"{', '.join(figures)}. {psp}", *trust, *(["\n".join(notes)] if notes else [])])
 
 
 def _list_failures(report: EvalReport, labels: pd.DataFrame) -> str:
@@ -198,6 +202,8 @@ def _list_limits(method: type[Method], report: EvalReport) -> str:
         if able.exact_explanations
         else "Explanations are approximate: their parts need not add up to the score.",
         f"The figures are one measurement on the test split of {escape_name(report.dataset)}; other text may differ.",
-        "Scores rank the labels of one document; they are not probabilities unless the method says so.",
+        "Scores rank the labels of one document; `predict(document, proba=True)` adds probabilities."
+        if report.calibration
+        else "Scores rank the labels of one document; they are not probabilities, and it has no calibration.",
     ]
     return "\n".join(f"- {limit}" for limit in limits)

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from xcwork.errors import ConfigError, RunError
-from xcwork.runs.status import now
+from xcwork.runs.status import format_now
 from xcwork.storage.atomic import write_json
 
 CONFIG_FILE = "config.json"
-SCHEMA = 1
+SCHEMA_VERSION = 1
 MAX_RANKS = 1024
-REQUIRED: dict[str, type | tuple[type, ...]] = {
+REQUIRED_TYPES: dict[str, type | tuple[type, ...]] = {
     "method": str,
     "params": dict,
     "data": str,
@@ -32,7 +32,7 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "safetensors", "hnswlib")
 
 
-def new_config(
+def make_config(
     method: str,
     params: Mapping[str, Any],
     data: str | Path,
@@ -41,25 +41,31 @@ def new_config(
     home: Path | None = None,
     cluster: str = "",
     ranks: int = 1,
+    calibration: str = "auto",
+    label_map: bool = True,
+    preset: str | None = None,
 ) -> dict[str, Any]:
     """Return the configuration of a new run of `home`.
 
     This is where a run is validated: parameters that the method does not know or allow, data that no reader would
     begin to read and ranks that the method cannot use are rejected here. Later steps trust what is stored, except that
     a worker, which may get a configuration that was edited or written by another version, creates the method from it.
+    A `preset` gives the parameters that are not in `params`; without one, its name is found from them.
     """
-    from xcwork.methods import registry
+    from xcwork.methods import presets, registry
 
-    created = registry.create(method, **params)
+    created = registry.create(method, preset=preset or presets.DEFAULT_PRESET, **params)
     resolved = created.get_params()
     options = _to_plain(data_options)
     check_ranks(method, created.capabilities.ranks, ranks)
+    check_calibration(calibration, ranks)
     return {
-        "schema": SCHEMA,
-        "created": now(),
+        "schema": SCHEMA_VERSION,
+        "created": format_now(),
         "method": method,
         "params": resolved,
-        "data": locate(data, home, options),
+        "preset": presets.recognise_preset(method, resolved) if preset is None else preset,
+        "data": locate_source(data, home, options),
         "data_options": options,
         "dataset": None,
         "seed": resolved["seed"],
@@ -67,18 +73,40 @@ def new_config(
         "versions": read_versions(),
         "cluster": cluster,
         "ranks": ranks,
+        "calibration": calibration,
+        "label_map": label_map,
     }
 
 
 def check_ranks(method: str, able: bool, ranks: int) -> None:
-    """Refuse several ranks where one would do all the work."""
+    """Reject several ranks where one would do all the work."""
     if not 1 <= ranks <= MAX_RANKS:
         raise ConfigError(f"ranks must lie between 1 and {MAX_RANKS}, got {ranks}")
     if ranks > 1 and not able:
         from xcwork.methods import registry
 
-        able_ones = [name for name in registry.usable_methods() if registry.method_class(name).capabilities.ranks]
+        able_ones = [
+            name for name in registry.list_usable_methods() if registry.find_method_class(name).capabilities.ranks
+        ]
         raise ConfigError(f"{method} does not share its labels among ranks; {' and '.join(able_ones)} do")
+
+
+def check_calibration(calibration: str, ranks: int) -> None:
+    """Refuse a way to calibrate that does not exist or that ranks, which train only once, cannot take."""
+    from xcwork.decisions.held_out_documents import CHOICES, REFIT
+
+    if calibration not in CHOICES:
+        raise ConfigError(f"the calibration must be one of {', '.join(CHOICES)}, got {calibration!r}")
+    if calibration == REFIT and ranks > 1:
+        raise ConfigError("several ranks cannot refit; use the calibration held_out or none")
+
+
+def read_calibration_choice(config: Mapping[str, Any]) -> str:
+    """Return how a run is calibrated; older runs are not, and ranks train only once."""
+    choice = config.get("calibration", "none")
+    if choice == "auto" and read_place(config)[1] > 1:
+        return "held_out"
+    return choice
 
 
 def read_place(config: Mapping[str, Any]) -> tuple[str, int]:
@@ -87,6 +115,11 @@ def read_place(config: Mapping[str, Any]) -> tuple[str, int]:
     if not isinstance(cluster, str) or type(ranks) is not int or not 1 <= ranks <= MAX_RANKS:
         raise RunError("the run has no usable 'cluster' or 'ranks' in its config.json; start a new run")
     return cluster, ranks
+
+
+def wants_map(config: Mapping[str, Any]) -> bool:
+    """Return whether the label map of a run is made when it is finished; older runs do not say so."""
+    return config.get("label_map") is True
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -100,9 +133,11 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise RunError(f"{path} cannot be read ({damage}); start a new run") from None
     if not isinstance(config, dict):
         raise RunError(f"{path} does not describe a run; start a new one")
-    if config.get("schema") != SCHEMA:
-        raise RunError(f"{path} has layout {config.get('schema')!r}, but this xcwork reads {SCHEMA}; update xcwork")
-    for name, kind in REQUIRED.items():
+    if config.get("schema") != SCHEMA_VERSION:
+        raise RunError(
+            f"{path} has layout {config.get('schema')!r}, but this xcwork reads {SCHEMA_VERSION}; update xcwork"
+        )
+    for name, kind in REQUIRED_TYPES.items():
         if not isinstance(config.get(name), kind):
             raise RunError(f"{path} has no usable {name!r}; start a new run")
     return config
@@ -113,7 +148,7 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
     write_json(folder / CONFIG_FILE, dict(config))
 
 
-def locate(data: str | Path, home: Path | None = None, options: Mapping[str, Any] | None = None) -> str:
+def locate_source(data: str | Path, home: Path | None = None, options: Mapping[str, Any] | None = None) -> str:
     """Return the data source as a worker finds it from any working directory: a built-in name or an absolute path.
 
     A name of the data folder of `home` becomes its path; what `load_dataset` could not begin to read is rejected.

@@ -1,33 +1,48 @@
-"""What a training will roughly cost, from trainings that were measured: those in the home folder, else a small table.
+"""What a run will roughly cost, from runs that were measured: those in the home folder, else a small table.
+
+The time is what a person waits for once the run has its turn: reading the data, training, calibration, evaluation.
 
 Every training has a base cost that does not depend on the data: a process with the libraries of the method, and the
 time until they are ready. It is the cost of the method's smallest training in the table, on a dataset of a few
 documents. What the nearest measured training of the same method cost beyond that is scaled to the data: memory with
 n_documents + n_labels + n_features, the rows and columns of what is held; time with n_documents * sqrt(n_labels), which
 lies between the methods that visit every label for every document and those that do not. Nearest is meant in the
-quantity that is scaled. The further away the measurement, the wider the range of the time.
+quantity that is scaled and, for time, in the number of features. The further away the measurement, the wider the range
+of the time.
+
+The table was measured on another machine. How fast this one is, and how busy, shows in the last runs here, whatever
+their methods: the times of the table are multiplied by the factor by which those runs differed from it. The more these
+factors differ among themselves, as on a machine that does other things too, the wider the range.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from xcwork.decisions.held_out_documents import MAX_REFIT_DOCUMENTS
 from xcwork.errors import RunError
 from xcwork.runs.store import Run
 
-IDLE_MB = 310.0  # a worker that has loaded what all methods need
-REFERENCES = Path(__file__).with_name("measured_costs.json")
-MIN_SPREAD = 1.3  # factor by which the true time may differ
-MAX_SPREAD = 5.0
+IDLE_WORKER_MB = 310.0  # a worker that has loaded what all methods need
+REFERENCES_FILE = Path(__file__).with_name("measured_costs.json")
+MIN_SPREAD_FACTOR = 1.3  # by which the true time may differ
+MAX_SPREAD_FACTOR = 5.0
 MAX_SIMILAR_RATIO = 1.25  # of the sizes of two datasets that are alike
 MIN_MUCH_RATIO = 20.0  # from here on one is much larger
-REPEATED = ("epochs",)  # parameters that repeat the work
+REPEATING_PARAMETERS = ("epochs",)  # parameters that repeat the work
+FEATURE_WEIGHT = 0.5  # of the distance in features beside that in work
+ELSEWHERE_DISTANCE = 0.5  # by which a measurement on another machine counts as further away
+USUAL_OVERHEAD_SECONDS = 2.0  # of a run beside its training, where it was not measured
+REFIT_FACTOR = 1.8  # by which a calibration that trains a second model prolongs a run
+RUNS_THAT_TELL_SPEED = 5  # the last ones
+MIN_TELLING_SECONDS = 1.0  # of a run that tells how fast this machine is
 
 
 @dataclass(frozen=True)
@@ -43,11 +58,24 @@ class Measurement:
     memory_mb: float
     data: str
     here: bool = True  # measured in this home folder, so on this machine
+    work_seconds: float | None = None  # of the whole run; None: not measured
 
     @property
     def work(self) -> float:
         """What the time grows with."""
-        return _work(self.n_train, self.n_labels)
+        return _compute_work(self.n_train, self.n_labels)
+
+    @property
+    def total_seconds(self) -> float:
+        """The time of the whole run: as measured, else training with a usual calibration and evaluation."""
+        if self.work_seconds is not None:
+            return self.work_seconds
+        return self.seconds * _count_fits(self.n_train) + USUAL_OVERHEAD_SECONDS
+
+    @property
+    def seconds_per_fit(self) -> float:
+        """The time of the whole run, had it trained one model only."""
+        return self.total_seconds / _count_fits(self.n_train)
 
     @property
     def extent(self) -> int:
@@ -57,7 +85,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected seconds with a range, expected memory, and where the figures come from."""
+    """Expected seconds of a run with a range, expected memory, and where the figures come from."""
 
     seconds: float
     low: float
@@ -66,7 +94,15 @@ class Estimate:
     basis: str
 
 
-def measurement_of(run: Run) -> Measurement | None:
+@dataclass(frozen=True)
+class Slowness:
+    """How this machine compares with that of the table."""
+
+    factor: float  # by which runs take longer
+    spread: float  # by which single runs differ from that
+
+
+def measure_run(run: Run) -> Measurement | None:
     """Return what a finished run cost; None for every other run."""
     status = run.status
     if status.state != "finished":
@@ -87,17 +123,23 @@ def measurement_of(run: Run) -> Measurement | None:
         status.train_seconds,
         status.peak_memory_mb,
         facts["name"],
+        work_seconds=status.work_seconds or None,
     )
 
 
 @cache
-def references() -> tuple[Measurement, ...]:
+def read_references() -> tuple[Measurement, ...]:
     """Return the trainings that came with xcwork."""
-    rows = json.loads(REFERENCES.read_text("utf-8"))
+    rows = json.loads(REFERENCES_FILE.read_text("utf-8"))
     return tuple(Measurement(**row, here=False) for row in rows)
 
 
-def estimate(
+def find_usual_params(method: str) -> Mapping[str, Any]:
+    """Return the default settings of a method as they were measured, without importing it; nothing if never."""
+    return next((each.params for each in read_references() if each.method == method), {})
+
+
+def estimate_cost(
     method: str,
     params: Mapping[str, Any],
     *,
@@ -107,59 +149,110 @@ def estimate(
     known: Iterable[Measurement] = (),
 ) -> Estimate | None:
     """Estimate the cost of training `method` on data of this size; None when nothing like it was ever measured."""
-    work, extent = _work(n_train, n_labels), n_train + n_labels + n_features
-    candidates = [each for each in (*known, *references()) if each.method == method]
+    work, extent = _compute_work(n_train, n_labels), n_train + n_labels + n_features
+    known = list(known)
+    # The latest first, which counts among equals: it knows best how busy the machine is.
+    candidates = [each for each in (*reversed(known), *read_references()) if each.method == method]
     if not candidates:
         return None
-    nearest = min(candidates, key=lambda each: (_apart(each.work, work), not each.here, _differing(each, params)))
-    alike = min(candidates, key=lambda each: (_apart(each.extent, extent), not each.here, _differing(each, params)))
-    base_seconds, base_mb = _base(method)
+    nearest = min(
+        candidates,
+        key=lambda each: (
+            _compute_distance(each.work, work)
+            + FEATURE_WEIGHT * _compute_distance(max(each.n_features, 1), max(n_features, 1))
+            + (0.0 if each.here else ELSEWHERE_DISTANCE),
+            _count_differing(each, params),
+        ),
+    )
+    alike = min(
+        candidates,
+        key=lambda each: (_compute_distance(each.extent, extent), not each.here, _count_differing(each, params)),
+    )
+    base_seconds, base_mb = _find_base(method)
     ratio = work / nearest.work
-    repeats = math.prod(_repeats(nearest, params, name) for name in REPEATED)
-    seconds = _grown(nearest.seconds, base_seconds, ratio * repeats)
-    apart = _apart(nearest.work, work) + 0.2 * _differing(nearest, params) + (0.0 if nearest.here else 0.5)
-    spread = min(MIN_SPREAD * math.exp(0.4 * apart), MAX_SPREAD)
-    memory = _grown(alike.memory_mb, base_mb, extent / alike.extent)
-    return Estimate(seconds, seconds / spread, seconds * spread, memory, _basis(nearest, params, ratio))
+    repeats = _count_all_repeats(nearest, params)
+    seconds = _scale_cost(nearest.seconds_per_fit, base_seconds, ratio * repeats) * _count_fits(n_train)
+    slowness = None if nearest.here else measure_slowness(known)
+    seconds *= 1.0 if slowness is None else slowness.factor
+    is_sure = nearest.here or slowness is not None
+    apart = (
+        _compute_distance(nearest.work, work)
+        + 0.2 * _count_differing(nearest, params)
+        + (0.0 if is_sure else ELSEWHERE_DISTANCE)
+    )
+    doubt = 1.0 if slowness is None else slowness.spread
+    spread = min(MIN_SPREAD_FACTOR * math.exp(0.4 * apart) * doubt, MAX_SPREAD_FACTOR)
+    memory = _scale_cost(alike.memory_mb, base_mb, extent / alike.extent)
+    return Estimate(seconds, seconds / spread, seconds * spread, memory, _describe_basis(nearest, params, ratio))
+
+
+def measure_slowness(known: Sequence[Measurement]) -> Slowness | None:
+    """Return by which factor the last runs here took longer than the table says; None if no run tells."""
+    ratios: list[float] = []
+    for run in reversed(known):  # the last ones, and no more of them than needed: there may be thousands
+        if len(ratios) == RUNS_THAT_TELL_SPEED:
+            break
+        alike = [each for each in read_references() if each.method == run.method]
+        if run.here and alike and run.total_seconds >= MIN_TELLING_SECONDS:
+            nearest = min(alike, key=lambda each: _compute_distance(each.work, run.work))
+            base = _find_base(run.method)[0]
+            ratio = run.work / nearest.work * _count_all_repeats(nearest, run.params)
+            ratios.append(run.seconds_per_fit / max(_scale_cost(nearest.seconds_per_fit, base, ratio), 0.1))
+    return Slowness(median(ratios), math.sqrt(max(ratios) / min(ratios))) if ratios else None
 
 
 @cache
-def _base(method: str) -> tuple[float, float]:
-    """Return the seconds and megabytes that the method needs for a dataset of a few documents."""
-    measured = [each for each in references() if each.method == method]
-    smallest = min(measured, key=lambda each: each.work, default=None)
-    return (0.0, IDLE_MB) if smallest is None else (smallest.seconds, smallest.memory_mb)
+def _find_base(method: str) -> tuple[float, float]:
+    """Return the seconds and megabytes that the method needs for a dataset of a few documents.
+
+    Where a training on more data took less time, the small one shared its machine and tells no base.
+    """
+    measured = [each for each in read_references() if each.method == method]
+    if not measured:
+        return 0.0, IDLE_WORKER_MB
+    smallest = min(measured, key=lambda each: each.work)
+    is_base = smallest.seconds_per_fit <= min(each.seconds_per_fit for each in measured)
+    return smallest.seconds_per_fit if is_base else 0.0, smallest.memory_mb
 
 
-def _grown(measured: float, base: float, ratio: float) -> float:
+def _scale_cost(measured: float, base: float, ratio: float) -> float:
     """Scale what was measured beyond the base; a measurement below it is a base itself."""
     base = min(base, measured)
     return base + (measured - base) * ratio
 
 
-def _work(n_train: int, n_labels: int) -> float:
+def _count_fits(n_train: int) -> float:
+    """Return how often a run trains a model, in time: up to some number of documents a second one calibrates it."""
+    return REFIT_FACTOR if n_train <= MAX_REFIT_DOCUMENTS else 1.0
+
+
+def _compute_work(n_train: int, n_labels: int) -> float:
     return max(n_train, 1) * math.sqrt(max(n_labels, 1))
 
 
-def _apart(measured: float, wanted: float) -> float:
+def _compute_distance(measured: float, wanted: float) -> float:
     """Return how far two sizes are apart, as the logarithm of their ratio."""
     return abs(math.log(wanted / measured))
 
 
-def _differing(measured: Measurement, params: Mapping[str, Any]) -> int:
+def _count_differing(measured: Measurement, params: Mapping[str, Any]) -> int:
     return sum(measured.params.get(name) != value for name, value in params.items() if name != "seed")
 
 
-def _repeats(measured: Measurement, params: Mapping[str, Any], name: str) -> float:
+def _count_all_repeats(measured: Measurement, params: Mapping[str, Any]) -> float:
+    return math.prod(_count_repeats(measured, params, name) for name in REPEATING_PARAMETERS)
+
+
+def _count_repeats(measured: Measurement, params: Mapping[str, Any], name: str) -> float:
     counts = (params.get(name), measured.params.get(name))
     # A stored run may hold anything where this version expects a number.
     now, before = (count if isinstance(count, int | float) and count > 0 else None for count in counts)
     return now / before if before and now else 1.0
 
 
-def _basis(measured: Measurement, params: Mapping[str, Any], ratio: float) -> str:
+def _describe_basis(measured: Measurement, params: Mapping[str, Any], ratio: float) -> str:
     where = "a run here" if measured.here else "a measurement on another machine"
-    changes = _differing(measured, params)
+    changes = _count_differing(measured, params)
     notes = [f"from {where} on {measured.data}"]
     factor = max(ratio, 1 / ratio)
     if factor > MAX_SIMILAR_RATIO:

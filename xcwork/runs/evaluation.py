@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xcwork.core.topk import MISSING, TopK
+from xcwork.core.topk import TopK
 from xcwork.data.readers.safe_files import check_npz
 from xcwork.errors import RunError, XcworkError
-from xcwork.export.tables import safe_csv
+from xcwork.export.tables import render_csv
 from xcwork.metrics import EvalReport, evaluate, write_details
+from xcwork.metrics.per_item import judge_labels
 from xcwork.progress import track
-from xcwork.storage.atomic import new_folder, write_json, write_text
+from xcwork.storage.atomic import create_folder, write_json, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     from xcwork.core.dataset import Dataset
     from xcwork.methods.base import Method
 
-METRICS = "metrics.json"
-PREDICTIONS = "topk.npz"
-LABELS = "per_label.csv"
-DOCUMENTS = "per_document.csv"
-ERRORS = "errors.csv"
+METRICS_FILE = "metrics.json"
+PREDICTIONS_FILE = "topk.npz"
+LABELS_FILE = "per_label.csv"
+DOCUMENTS_FILE = "per_document.csv"
+ERRORS_FILE = "errors.csv"
 MAX_ERROR_DOCUMENTS = 1000
 MAX_SNIPPET_CHARACTERS = 200
-K = 5  # labels per document that the tables look at
+LABELS_PER_DOCUMENT = 5  # that the tables look at
 
 
 def evaluate_run(folder: Path, method: Method, dataset: Dataset) -> tuple[EvalReport, pd.DataFrame]:
@@ -43,36 +44,42 @@ def evaluate_run(folder: Path, method: Method, dataset: Dataset) -> tuple[EvalRe
     report = evaluate(method, dataset)
     topk = report.topk
     assert topk is not None  # only a report that was read from its file has no predictions
-    with new_folder(folder) as temporary:
-        write_json(temporary / METRICS, report.to_dict())
-        np.savez_compressed(temporary / PREDICTIONS, ids=topk.ids, scores=topk.scores)
-        labels, documents = write_details(topk, dataset, temporary, k=K)
-        write_text(temporary / ERRORS, safe_csv(list_errors(topk, dataset, documents)))
+    with create_folder(folder) as temporary:
+        write_json(temporary / METRICS_FILE, report.to_dict())
+        if topk.probabilities is None:
+            np.savez_compressed(temporary / PREDICTIONS_FILE, ids=topk.ids, scores=topk.scores)
+        else:
+            np.savez_compressed(
+                temporary / PREDICTIONS_FILE, ids=topk.ids, scores=topk.scores, probabilities=topk.probabilities
+            )
+        labels, documents = write_details(topk, dataset, temporary, k=LABELS_PER_DOCUMENT)
+        write_text(temporary / ERRORS_FILE, render_csv(list_errors(topk, dataset, documents)))
     return report, labels
 
 
 def list_errors(topk: TopK, dataset: Dataset, documents: pd.DataFrame) -> pd.DataFrame:
     """Return the test documents ranked worst (nDCG) that miss a label: what was found, missed and wrongly predicted.
 
-    `documents` is the table of `metrics.per_document` with these predictions.
+    `documents` is the table of `metrics.tabulate_documents` with these predictions.
     """
     import pandas as pd
 
     test, names = dataset.test, dataset.labels.names
-    missing = documents[documents[f"misses@{K}"] > 0].sort_values([f"nDCG@{K}", "document"], kind="stable")
-    listed = topk.head(K).ids
+    missing = documents[documents[f"misses@{LABELS_PER_DOCUMENT}"] > 0].sort_values(
+        [f"nDCG@{LABELS_PER_DOCUMENT}", "document"], kind="stable"
+    )
+    listed = topk.head(LABELS_PER_DOCUMENT).ids
     found = []
     for document in track(missing["document"].tolist()[:MAX_ERROR_DOCUMENTS], "listing errors"):
-        true = set(test.Y.indices[test.Y.indptr[document] : test.Y.indptr[document + 1]].tolist())
-        predicted = [label for label in listed[document].tolist() if label != MISSING]
+        judged = judge_labels(listed[document], test, document)
         found.append(
             {
                 "document": document,
                 "uid": "" if test.uids is None else test.uids[document],
                 "text": "" if test.texts is None else " ".join(test.texts[document].split())[:MAX_SNIPPET_CHARACTERS],
-                "found": _join_names(names, [label for label in predicted if label in true]),
-                "missed": _join_names(names, sorted(true - set(predicted))),
-                "wrong": _join_names(names, [label for label in predicted if label not in true]),
+                "found": _join_names(names, judged.found),
+                "missed": _join_names(names, judged.missed),
+                "wrong": _join_names(names, judged.wrong),
             }
         )
     return pd.DataFrame(found, columns=["document", "uid", "text", "found", "missed", "wrong"])
@@ -80,27 +87,41 @@ def list_errors(topk: TopK, dataset: Dataset, documents: pd.DataFrame) -> pd.Dat
 
 def read_report(folder: Path) -> EvalReport:
     """Return the stored metrics, without the predictions."""
-    content = _read(folder / METRICS, lambda path: json.loads(path.read_text("utf-8")))
+    content = _read_checked(folder / METRICS_FILE, lambda path: json.loads(path.read_text("utf-8")))
     if not isinstance(content, dict):
-        raise RunError(f"{folder / METRICS} does not hold metrics; evaluate the run again")
+        raise RunError(f"{folder / METRICS_FILE} does not hold metrics; evaluate the run again")
     return EvalReport.from_dict(content)
 
 
 def read_topk(folder: Path) -> TopK:
     """Return the stored predictions."""
-    _read(folder / PREDICTIONS, check_npz)
-    with _read(folder / PREDICTIONS, lambda path: np.load(path, allow_pickle=False)) as stored:
-        ids, scores = (_read(folder / PREDICTIONS, lambda _, name=name: stored[name]) for name in ("ids", "scores"))
+    _read_checked(folder / PREDICTIONS_FILE, check_npz)
+    with _read_checked(folder / PREDICTIONS_FILE, lambda path: np.load(path, allow_pickle=False)) as stored:
+        ids, scores = (
+            _read_checked(folder / PREDICTIONS_FILE, lambda _, name=name: stored[name]) for name in ("ids", "scores")
+        )
+        names = stored.files
+        known = (
+            _read_checked(folder / PREDICTIONS_FILE, lambda _: stored["probabilities"])
+            if "probabilities" in names
+            else None
+        )
     if ids.dtype.kind != "i" or scores.dtype.kind != "f" or ids.ndim != 2 or ids.shape != scores.shape:
-        raise RunError(f"{folder / PREDICTIONS} does not hold predictions; evaluate the run again")
-    return TopK(ids, scores)
+        raise RunError(f"{folder / PREDICTIONS_FILE} does not hold predictions; evaluate the run again")
+    if known is not None and (known.shape != ids.shape or known.dtype != np.float32 or not _are_probabilities(known)):
+        raise RunError(f"the probabilities in {folder / PREDICTIONS_FILE} are damaged; evaluate the run again")
+    return TopK(ids, scores, probabilities=known)
+
+
+def _are_probabilities(values: np.ndarray) -> bool:
+    return bool(np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all())
 
 
 def read_table(folder: Path, file: str, rows: int | None = None) -> pd.DataFrame:
-    """Return one of the CSV files, every cell as the text that stands there."""
+    """Return one of the CSV files, every cell as text."""
     import pandas as pd
 
-    return _read(folder / file, lambda path: pd.read_csv(path, dtype=str, keep_default_na=False, nrows=rows))
+    return _read_checked(folder / file, lambda path: pd.read_csv(path, dtype=str, keep_default_na=False, nrows=rows))
 
 
 def read_label_table(folder: Path) -> pd.DataFrame:
@@ -108,14 +129,14 @@ def read_label_table(folder: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = read_table(folder, LABELS)
-        counts = {name: table[name].astype(int) for name in ("test_documents", f"hits@{K}")}
+        table = read_table(folder, LABELS_FILE)
+        counts = {name: table[name].astype(int) for name in ("test_documents", f"hits@{LABELS_PER_DOCUMENT}")}
         return pd.DataFrame({"label": table["label"], **counts})
     except (XcworkError, KeyError, ValueError, OverflowError):
-        return pd.DataFrame({"label": [], "test_documents": [], f"hits@{K}": []})
+        return pd.DataFrame({"label": [], "test_documents": [], f"hits@{LABELS_PER_DOCUMENT}": []})
 
 
-def _read(path: Path, reader: Any) -> Any:
+def _read_checked(path: Path, reader: Any) -> Any:
     try:
         return reader(path)
     except FileNotFoundError:

@@ -1,7 +1,8 @@
 """`metrics.jsonl`: one JSON object per line, only ever appended to.
 
-A kill can cut the last line short. The reader leaves out what is not a complete object, and the writer starts a fresh
-line when the file does not end with one, so a torn line costs that one event and nothing else.
+A kill can cut the last line short. The reader leaves out what is not a complete object, and the writer
+(`storage/journal.py`) starts a fresh line when the file does not end with one, so a torn line costs that one event and
+nothing else.
 """
 
 from __future__ import annotations
@@ -11,21 +12,16 @@ import math
 from pathlib import Path
 from typing import Any
 
-from xcwork.storage.atomic import json_bytes
+from xcwork.storage.atomic import encode_json
+from xcwork.storage.journal import append_line
 
 
-def append(path: Path, event: dict[str, Any]) -> None:
+def append_event(path: Path, event: dict[str, Any]) -> None:
     """Add one event in a single write."""
-    line = json_bytes({key: _plain(value) for key, value in event.items()}) + b"\n"
-    with path.open("ab+") as file:
-        if file.tell() > 0:
-            file.seek(-1, 2)
-            if file.read(1) != b"\n":
-                line = b"\n" + line
-        file.write(line)
+    append_line(path, encode_json({key: _to_plain(value) for key, value in event.items()}))
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read_events(path: Path) -> list[dict[str, Any]]:
     """Return all complete events, in order."""
     return Tail(path).read()
 
@@ -37,6 +33,7 @@ class Tail:
         self.path, self._offset = path, 0
 
     def read(self) -> list[dict[str, Any]]:
+        """Return the events that became complete since the last call."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
@@ -44,11 +41,11 @@ class Tail:
         except FileNotFoundError:
             return []
         self._offset += len(complete) + len(newline)
-        parsed = (_parse(line) for line in complete.split(b"\n"))
+        parsed = (_parse_line(line) for line in complete.split(b"\n"))
         return [event for event in parsed if event is not None]
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def _parse_line(line: bytes) -> dict[str, Any] | None:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
@@ -56,8 +53,8 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     return event if isinstance(event, dict) else None
 
 
-def _plain(value: Any) -> Any:
-    """Numbers of any library as JSON numbers; what JSON cannot hold (NaN, infinity) as null."""
+def _to_plain(value: Any) -> Any:
+    """Return numbers of any library as JSON numbers; what JSON cannot hold (NaN, infinity) as null."""
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -43,7 +43,7 @@ class FileLock:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def holder(self) -> str:
+    def read_holder(self) -> str:
         """Return who wrote its name last: the holder, while there is one."""
         try:
             return self.path.read_text("utf-8", "replace")

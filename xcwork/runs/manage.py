@@ -16,13 +16,15 @@ from typing import Any
 from xcwork.data import data_folder
 from xcwork.errors import DataError, RunError, XcworkError
 from xcwork.runs.config import write_config
+from xcwork.runs.map_job import cancel_map
 from xcwork.runs.store import Run, RunStore
 from xcwork.storage.atomic import remove_entry
 
 
 def delete_run(run: Run) -> None:
-    """Delete a run that nobody works on, with its model and its evaluation."""
-    with _at_rest(run):
+    """Delete a run that nobody works on, with its model and its evaluation; a map that is being made is given up."""
+    cancel_map(run)
+    with hold_at_rest(run):
         remove_entry(run.folder)
 
 
@@ -30,26 +32,26 @@ def rename_run(run: Run, name: str) -> None:
     """Give a run that nobody works on another name, in its notes and on the card of its model."""
     from xcwork.runs import card
 
-    with _at_rest(run):
+    with hold_at_rest(run):
         run.rename(name)
         if (run.folder / "model").is_dir():
             with suppress(XcworkError):  # without an evaluation there is no card to write
                 card.rewrite_card(run)
 
 
-def runs_on(dataset: Path, store: RunStore) -> list[Run]:
+def find_runs_on(dataset: Path, store: RunStore) -> list[Run]:
     """Return the runs whose documents or labels are read from this file or folder of the data folder."""
-    return [run for run in store.list() if _uses(run, dataset)]
+    return [run for run in store.list() if _is_trained_on(run, dataset)]
 
 
 def delete_dataset(name: str | Path, store: RunStore) -> list[Run]:
     """Delete a dataset of the data folder that no training uses; returns the runs that were trained on it."""
     dataset = data_folder.find_dataset(name, store.home)
-    runs = runs_on(dataset, store)
+    runs = find_runs_on(dataset, store)
     _refuse_in_use(dataset, runs)
     with ExitStack() as locks:  # so that no worker starts on it meanwhile
         for run in runs:
-            locks.enter_context(_at_rest(run))
+            locks.enter_context(hold_at_rest(run))
         data_folder.remove_dataset(dataset, store.home)
     return runs
 
@@ -61,12 +63,12 @@ def rename_dataset(name: str | Path, new_name: str, store: RunStore) -> tuple[Pa
     """
     dataset = data_folder.find_dataset(name, store.home)
     place = data_folder.choose_place(dataset, new_name)
-    runs = runs_on(dataset, store)
+    runs = find_runs_on(dataset, store)
     _refuse_in_use(dataset, runs)
     changed: list[tuple[Run, dict[str, Any]]] = []
     try:
         for run in runs:
-            with _at_rest(run):
+            with hold_at_rest(run):
                 config = run.config
                 changed.append((run, config))
                 write_config(run.folder, _rename_in_config(config, dataset, place.name))
@@ -80,9 +82,9 @@ def rename_dataset(name: str | Path, new_name: str, store: RunStore) -> tuple[Pa
 
 
 @contextmanager
-def _at_rest(run: Run) -> Iterator[None]:
+def hold_at_rest(run: Run) -> Iterator[None]:
     """Hold the lock of a run, so that no worker starts on it; one that somebody works on is refused."""
-    with run.lock() as lock:
+    with run.open_lock() as lock:
         if not lock.acquire(holder="manage") or run.status.is_active:
             raise RunError(f"somebody works on run {run.id}, which is {run.state}; wait for it, or cancel it first")
         yield
@@ -95,7 +97,7 @@ def _refuse_in_use(dataset: Path, runs: list[Run]) -> None:
             raise DataError(problem, remedy="wait for it, or cancel it first")
 
 
-def _uses(run: Run, dataset: Path) -> bool:
+def _is_trained_on(run: Run, dataset: Path) -> bool:
     try:
         config = run.config
     except RunError:  # damaged: nobody knows what it was trained on

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import psutil
 
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 
 
-def host() -> str:
+def get_host_name() -> str:
     """Return the name of this machine."""
     return socket.gethostname()
 
 
-def identity(pid: int) -> str | None:
+def identify_process(pid: int) -> str | None:
     """Return a text that no other process of this machine ever has; "" if the system refuses; None for a dead one."""
     boot = psutil.boot_time()  # before the start time, which some versions of psutil compute from the last answer
     try:
@@ -41,9 +41,9 @@ def identity(pid: int) -> str | None:
     return f"boot-{round(started * 1000)}"
 
 
-def alive(pid: int, known_identity: str) -> bool:
+def is_alive(pid: int, known_identity: str) -> bool:
     """Return whether the process that had `pid` and `known_identity` still runs on this machine."""
-    found = identity(pid)
+    found = identify_process(pid)
     if found is None:
         return False
     return not found or not known_identity or found == known_identity
@@ -51,12 +51,12 @@ def alive(pid: int, known_identity: str) -> bool:
 
 def can_identify(pid: int) -> bool:
     """Return whether the system tells which process has this id."""
-    return bool(identity(pid))
+    return bool(identify_process(pid))
 
 
 @cache
 def _read_boot_id() -> str:
     try:
-        return BOOT_ID.read_text("ascii").strip()[:8]
+        return BOOT_ID_FILE.read_text("ascii").strip()[:8]
     except OSError:
         return "boot"

@@ -40,7 +40,7 @@ def take_turn(run: Run, reporter: Reporter, device: str) -> Iterator[None]:
                     break
                 lock.release()
             else:
-                holder = lock.holder()
+                holder = lock.read_holder()
                 # Our own name stands there for a moment when we stepped back and the next one has not signed yet.
                 earlier = holder if holder != run.id else told
             if earlier != told:

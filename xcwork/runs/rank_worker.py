@@ -12,6 +12,7 @@ from typing import Any
 
 from xcwork.compute import ranks
 from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.runs.calibration import plan_run
 from xcwork.runs.store import Run
 
 NOT_FINISHED_CODE = 3
@@ -28,7 +29,7 @@ def work_as_rank(run: Run, first: Callable[[Run], int]) -> int:
 
 def announce_training(*, trains: bool) -> None:
     """Tell the other ranks whether there is something to train; without ranks nothing happens."""
-    group = ranks.current()
+    group = ranks.get_group()
     if group is not None:
         group.agree(trains)
 
@@ -43,7 +44,8 @@ def _assist(run: Run, group: ranks.Group) -> int:
     config = run.config
     dataset = load_dataset(config["data"], home=run.home, **config["data_options"])
     method = registry.create(config["method"], **config["params"])
-    method.fit(dataset.train, checkpoint=_ReadOnlyCheckpoint(run.folder / "checkpoint"))
+    plan = plan_run(config, dataset)
+    method.fit(plan.take_training_split(dataset.train), checkpoint=_ReadOnlyCheckpoint(run.folder / "checkpoint"))
     return 0
 
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,35 @@ from typing import Any
 from xcwork.errors import Cancelled
 from xcwork.progress import Callback
 from xcwork.runs import events
-from xcwork.runs.status import CANCEL_FLAG, Status, now, write_status
+from xcwork.runs.status import CANCEL_FLAG, Status, format_now, write_status
 
 logger = logging.getLogger(__name__)
 
-STATUS_OF_PROCESS = Path("/proc/self/status")
+PROCESS_STATUS_FILE = Path("/proc/self/status")
 STATUS_INTERVAL_SECONDS = 0.5
 HEARTBEAT_INTERVAL_SECONDS = 3.0
 FLURRY_SECONDS = 0.05  # phases that follow each other faster are not written one by one
+
+
+class Stopwatch:
+    """Adds up the time of blocks, readable from another thread while one runs."""
+
+    def __init__(self, seconds: float) -> None:
+        self._state = (seconds, math.inf)  # seconds before the block, and when it began: replaced together
+
+    def read(self) -> float:
+        """Return all seconds so far."""
+        before, since = self._state
+        return before + max(0.0, time.monotonic() - since)
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Count the time of this block."""
+        self._state = (self.read(), time.monotonic())
+        try:
+            yield
+        finally:
+            self._state = (self.read(), math.inf)
 
 
 class Reporter(Callback):
@@ -40,8 +61,8 @@ class Reporter(Callback):
         self._folder, self._metrics_file = folder, metrics_file
         self._begun = time.monotonic()
         self._written = self._phase_begun = 0.0
-        self._trained_before = status.train_seconds
-        self._training_since: float | None = None
+        self._training = Stopwatch(status.train_seconds)
+        self._work = Stopwatch(status.work_seconds)
         self._guard = threading.RLock()
         self._asked_to_stop, self._closed = False, threading.Event()
         self._heart = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
@@ -58,26 +79,21 @@ class Reporter(Callback):
     def update(self, **changes: Any) -> None:
         """Change the status and write it now."""
         with self._guard:
-            trained = self._trained_before
-            if self._training_since is not None:
-                trained += time.monotonic() - self._training_since
-            peak = max(self.status.peak_memory_mb, peak_memory_mb())
-            measured: dict[str, Any] = {"train_seconds": round(trained, 3), "peak_memory_mb": peak}
-            self.status = replace(self.status, **{"updated": now()} | measured | changes)
+            peak = max(self.status.peak_memory_mb, measure_peak_memory_mb())
+            times = {"train_seconds": round(self._training.read(), 3), "work_seconds": round(self._work.read(), 3)}
+            measured: dict[str, Any] = {**times, "peak_memory_mb": peak}
+            self.status = replace(self.status, **{"updated": format_now()} | measured | changes)
             write_status(self._folder, self.status)
             self._written = time.monotonic()
             self._phase_begun = -math.inf  # what comes after a status that was written is no flurry yet
 
-    @contextmanager
-    def training(self) -> Iterator[None]:
+    def time_training(self) -> AbstractContextManager[None]:
         """Count the time of this block as training time."""
-        self._training_since = time.monotonic()
-        try:
-            yield
-        finally:
-            with self._guard:
-                self._trained_before += time.monotonic() - self._training_since
-                self._training_since = None
+        return self._training.run()
+
+    def time_work(self) -> AbstractContextManager[None]:
+        """Count the time of this block as time of the run, which a person waits for."""
+        return self._work.run()
 
     def ask_to_stop(self) -> None:
         """Do what the `cancel` flag does, from a signal handler, which must not take locks: a plain flag."""
@@ -113,8 +129,10 @@ class Reporter(Callback):
 
     def on_values(self, phase: str, values: dict[str, float]) -> None:
         seconds = round(time.monotonic() - self._begun, 3)
-        event = {"time": now(), "attempt": self.status.attempt, "phase": phase, "step": self.status.step}
-        events.append(self._metrics_file, event | {"seconds": seconds, "memory_mb": peak_memory_mb()} | values)
+        event = {"time": format_now(), "attempt": self.status.attempt, "phase": phase, "step": self.status.step}
+        events.append_event(
+            self._metrics_file, event | {"seconds": seconds, "memory_mb": measure_peak_memory_mb()} | values
+        )
 
     def _remember(self, phase: str, step: int, total: int | None) -> None:
         """Keep the step for the next heartbeat to write."""
@@ -129,13 +147,13 @@ class Reporter(Callback):
                 logger.warning("the heartbeat could not be written: %s", problem)
 
 
-def peak_memory_mb() -> float:
+def measure_peak_memory_mb() -> float:
     """Return the most memory this process has had so far.
 
     On Linux the usage that `getrusage` reports begins with that of the process that started this one.
     """
     try:
-        lines = STATUS_OF_PROCESS.read_text("ascii", "replace").splitlines()
+        lines = PROCESS_STATUS_FILE.read_text("ascii", "replace").splitlines()
         return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 2**10, 1)
     except (OSError, StopIteration):
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -21,10 +21,10 @@ from xcwork.storage.atomic import write_json
 
 STATUS_FILE = "status.json"
 CANCEL_FLAG = "cancel"
-ACTIVE = ("queued", "running", "evaluating", "cancelling")
-TERMINAL = ("finished", "cancelled", "failed")
-RESUMABLE = ("lost", "cancelled", "failed")
-STATES = (*ACTIVE, *TERMINAL, "lost")
+ACTIVE_STATES = ("queued", "running", "evaluating", "cancelling")
+ENDED_STATES = ("finished", "cancelled", "failed")
+RESUMABLE_STATES = ("lost", "cancelled", "failed")
+STATES = (*ACTIVE_STATES, *ENDED_STATES, "lost")
 MAX_SILENCE_SECONDS = 60.0  # after which a worker that cannot be asked counts as gone
 MAX_NUMBER = 2**63  # that a status may hold
 
@@ -47,6 +47,7 @@ _TYPES: dict[str, Any] = {
     "started": _TEXT,
     "ended": _TEXT,
     "train_seconds": _NUMBER,
+    "work_seconds": _NUMBER,
     "peak_memory_mb": _NUMBER,
     "predict_ms_per_document": (*_NUMBER, type(None)),
     "model_bytes": (int, type(None)),
@@ -54,13 +55,13 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def now() -> str:
+def format_now() -> str:
     """Return the time as status files write it: UTC, sortable as text."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def seconds_since(moment: str) -> float:
-    """Return the seconds from `moment` (as `now` writes it) until now; infinite when it is not a time."""
+def count_seconds_since(moment: str) -> float:
+    """Return the seconds from `moment` (as `format_now` writes it) until now; infinite when it is not a time."""
     try:
         return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     except (ValueError, TypeError):
@@ -75,7 +76,7 @@ class Status:
     phase: str = ""
     step: int = 0
     total: int | None = None
-    message: str = ""  # one sentence for people
+    message: str = ""  # one sentence for the user
     details: str = ""  # the last lines of the log, when the run failed
     attempt: int = 1
     queued: str | None = None  # when the run was handed to a worker: the order of the queue
@@ -87,6 +88,7 @@ class Status:
     host: str = ""
     device: str = ""
     train_seconds: float = 0.0  # over all attempts
+    work_seconds: float = 0.0  # from its turn to its end, over all attempts: data, training, calibration, evaluation
     predict_ms_per_document: float | None = None
     peak_memory_mb: float = 0.0
     model_bytes: int | None = None
@@ -94,21 +96,22 @@ class Status:
 
     @property
     def is_active(self) -> bool:
-        return self.state in ACTIVE
+        return self.state in ACTIVE_STATES
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more will happen unless somebody resumes the run."""
         return not self.is_active
 
-    def next_attempt(self) -> Status:
+    def make_next_attempt(self) -> Status:
         """Return a fresh queued status; what this attempt came to moves to the history."""
         kept = ("attempt", "state", "message", "started", "ended", "host", "train_seconds")
         past = {name: getattr(self, name) for name in kept}
         return Status(
             attempt=self.attempt + 1,
-            updated=now(),
+            updated=format_now(),
             train_seconds=self.train_seconds,
+            work_seconds=self.work_seconds,
             peak_memory_mb=self.peak_memory_mb,
             history=(*self.history, past),
         )
@@ -149,7 +152,7 @@ def read_status(folder: Path) -> Status:
     return Status(state="lost", message=f"{STATUS_FILE} {problem}; resume the run to continue from what it has stored")
 
 
-def observe(folder: Path) -> Status:
+def observe_status(folder: Path) -> Status:
     """Return the status as it is now: lost when nobody works on the run, cancelling when somebody asked for it."""
     status = read_status(folder)
     if not status.is_active:
@@ -167,10 +170,10 @@ def observe(folder: Path) -> Status:
 
 def is_abandoned(status: Status) -> bool:
     """Return whether the worker of an active status is gone."""
-    silent = seconds_since(status.updated) > MAX_SILENCE_SECONDS
-    if status.pid is None or status.host != processes.host():
+    silent = count_seconds_since(status.updated) > MAX_SILENCE_SECONDS
+    if status.pid is None or status.host != processes.get_host_name():
         return silent
-    if not processes.alive(status.pid, status.process):
+    if not processes.is_alive(status.pid, status.process):
         return True
     return silent and not processes.can_identify(status.pid)
 
@@ -179,6 +182,6 @@ def _explain_loss(status: Status) -> str:
     if status.pid is None:
         return "no worker started on this run; resume it to start one"
     during = f" while {status.phase}" if status.phase else ""
-    if status.host != processes.host():
+    if status.host != processes.get_host_name():
         return f"nothing was heard from {status.host} since {status.updated}{during}; resume the run to continue here"
     return f"the worker ended without a word{during} (killed, out of memory or disk space); resume the run to continue"

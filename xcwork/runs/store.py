@@ -9,9 +9,14 @@
 | `cancel`        | a flag anyone may create                                                                   |
 | `lock`          | locked by the one process that may change the run                                          |
 | `checkpoint/`   | the newest complete state of an unfinished training                                        |
-| `model/`        | the trained method and its card, `README.md`                                               |
+| `model/`        | the trained method, its `calibration/` and its card, `README.md`                           |
 | `eval/`         | `metrics.json`, `topk.npz`, `per_label.csv`, `per_document.csv`, `errors.csv`              |
-| `notes.md`      | the user's name for the run and remarks                                                    |
+| `out_of_fold/`  | `topk.npz`: predictions for the training split by models that did not see it, for reviews  |
+| `map/`          | the label map: layouts, regions, how far its making is (see `run_map.py`)                  |
+| `notes.md`      | the user's name for the run and notes                                                      |
+| `identity.json` | the number that gives the run its colour and mark (see `identity.py`)                      |
+| `predictions/`  | labels for files of texts, one folder each (see `prediction_jobs.py`)                      |
+| `decisions.json`| from which probability on a label is assigned or suggested, if somebody chose              |
 
 A run id is the UTC time, microseconds as four base-36 digits, and the method: ids sort by age, and renaming the
 finished folder into place decides who got an id when two processes want the same one.
@@ -31,15 +36,17 @@ from typing import TYPE_CHECKING, Any
 
 from xcwork.errors import RunError, XcworkError
 from xcwork.export.text import clean_name
-from xcwork.paths import home as default_home
-from xcwork.runs import events
-from xcwork.runs.config import CONFIG_FILE, new_config, read_config, write_config
+from xcwork.paths import find_home
+from xcwork.runs import events, identity
+from xcwork.runs.config import CONFIG_FILE, make_config, read_config, write_config
 from xcwork.runs.locks import FileLock
-from xcwork.runs.status import STATUS_FILE, Status, now, observe, write_status
-from xcwork.storage.atomic import links_out, write_text
+from xcwork.runs.status import STATUS_FILE, Status, format_now, observe_status, write_status
+from xcwork.storage.atomic import find_links_out, write_text
 
 if TYPE_CHECKING:
     from xcwork.core.topk import TopK
+    from xcwork.decisions.calibration import Calibration
+    from xcwork.decisions.choice import Decisions
     from xcwork.methods.base import Method
     from xcwork.metrics import EvalReport
 
@@ -47,8 +54,8 @@ METRICS_FILE = "metrics.jsonl"
 LOG_FILE = "log.txt"
 NOTES_FILE = "notes.md"
 LOCK_FILE = "lock"
-RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-TAIL_BYTES = 64 * 1024
+RUN_ID_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+LOG_TAIL_BYTES = 64 * 1024
 
 
 class Run:
@@ -86,34 +93,47 @@ class Run:
     @property
     def status(self) -> Status:
         """The run at this moment, with `lost` and `cancelling` worked out."""
-        return observe(self.folder)
+        return observe_status(self.folder)
 
     @property
     def state(self) -> str:
         return self.status.state
 
-    def lock(self) -> FileLock:
+    def open_lock(self) -> FileLock:
         """Return the lock held by whoever may change the run: its worker, or briefly a launcher."""
         return FileLock(self.folder / LOCK_FILE)
 
-    def next_attempt(self, ended: Status) -> Status:
+    def make_next_attempt(self, ended: Status) -> Status:
         """Return a queued status for the attempt after `ended`; events count too, in case the status file was lost."""
-        seen = [event.get("attempt") for event in self.events()]
+        seen = [event.get("attempt") for event in self.read_events()]
         last = max([ended.attempt, *(attempt for attempt in seen if isinstance(attempt, int))])
-        return replace(ended, attempt=last).next_attempt()
+        return replace(ended, attempt=last).make_next_attempt()
 
     @property
     def name(self) -> str:
         """The first heading of the notes, or the id."""
-        headings = (line[2:].strip() for line in self.notes().split("\n") if line.startswith("# "))
+        headings = (line[2:].strip() for line in self.read_notes().split("\n") if line.startswith("# "))
         return next(headings, "") or self.id
+
+    @property
+    def number(self) -> int:
+        """What gives the run its colour and mark; a run of an older version gets one now, as do its neighbours."""
+        if (number := identity.read_number(self.folder)) is not None:
+            return number
+        try:
+            with identity.hold_numbers(self.folder.parent):
+                identity.assign_numbers(run.folder for run in RunStore(self.home).list())
+        except OSError:  # a home folder that can only be read
+            return identity.guess_number(self.id)
+        number = identity.read_number(self.folder)
+        return identity.guess_number(self.id) if number is None else number
 
     def rename(self, name: str) -> None:
         """Replace the first heading of the notes, or begin them with one."""
         heading = f"# {clean_name(name)}"
         if heading == "# ":
             raise RunError("a run cannot have an empty name; give it one")
-        lines = self.notes().split("\n")
+        lines = self.read_notes().split("\n")
         at = next((at for at, line in enumerate(lines) if line.startswith("# ")), None)
         if at is None:
             lines.insert(0, heading)
@@ -121,44 +141,60 @@ class Run:
             lines[at] = heading
         self.write_notes("\n".join(lines))
 
-    def notes(self) -> str:
+    def read_notes(self) -> str:
+        """Return the text of `notes.md`; nothing where there is none."""
         return self._read_text(NOTES_FILE)
 
     def write_notes(self, text: str) -> None:
+        """Replace the notes in one step."""
         write_text(self.folder / NOTES_FILE, text)
 
-    def events(self) -> list[dict[str, Any]]:
+    def read_events(self) -> list[dict[str, Any]]:
         """Return the events of `metrics.jsonl` in order; a line cut short by a kill is left out."""
-        return events.read(self.folder / METRICS_FILE)
+        return events.read_events(self.folder / METRICS_FILE)
 
-    def log(self, lines: int | None = None) -> str:
+    def read_log(self, lines: int | None = None) -> str:
         """Return the log, or only its last `lines`."""
         if lines is None:
             return self._read_text(LOG_FILE)
         try:
             with (self.folder / LOG_FILE).open("rb") as file:
                 file.seek(0, 2)
-                file.seek(max(0, file.tell() - TAIL_BYTES))
+                file.seek(max(0, file.tell() - LOG_TAIL_BYTES))
                 tail = file.read().decode("utf-8", "replace")
         except FileNotFoundError:
             return ""
         return "\n".join(tail.splitlines()[-lines:]) if lines > 0 else ""
 
-    def model(self) -> Method:
+    def load_model(self) -> Method:
         """Return the trained method."""
         from xcwork.methods.base import Method
 
         self._require("model", "trained model")
         return Method.load(self.folder / "model")
 
-    def report(self) -> EvalReport:
+    def read_calibration(self) -> Calibration | None:
+        """Return what turns scores into probabilities, read without the model; None if there is none."""
+        from xcwork.decisions.stored_calibration import read_calibration
+
+        self._require("model", "trained model")
+        return read_calibration(self.folder / "model")
+
+    def read_decisions(self) -> Decisions:
+        """Return the thresholds stored with the run, or the usual ones."""
+        from xcwork.decisions.choice import read_decisions
+
+        refuse_links(self.folder)
+        return read_decisions(self.folder)
+
+    def read_report(self) -> EvalReport:
         """Return the evaluation on the test split."""
         from xcwork.runs import evaluation
 
         self._require("eval", "evaluation")
         return evaluation.read_report(self.folder / "eval")
 
-    def topk(self) -> TopK:
+    def read_topk(self) -> TopK:
         """Return the stored predictions for the test split."""
         from xcwork.runs import evaluation
 
@@ -172,7 +208,8 @@ class Run:
         try:
             config = self.config
             record |= {"method": config["method"], "data": config.get("data"), "params": config["params"]}
-            scores = self.report() if (self.folder / "eval").is_dir() else None
+            record["preset"] = config.get("preset")
+            scores = self.read_report() if (self.folder / "eval").is_dir() else None
         except XcworkError as damage:
             record["message"], scores = str(damage), None
         for part in ("metrics", "seen", "unseen", "notes"):
@@ -198,8 +235,8 @@ def get_figure(record: dict[str, Any], part: str, metric: str) -> float | None:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse a run that leads out of its folder: it is not read, and above all never written to."""
-    if folder.is_dir() and (out := links_out(folder)):
+    """Reject a run that leads out of its folder: it is not read, and above all never written to."""
+    if folder.is_dir() and (out := find_links_out(folder)):
         raise RunError(f"{out[0]} is a link out of the run, which is not followed; copy the file instead")
 
 
@@ -207,7 +244,7 @@ class RunStore:
     """The runs of one home folder."""
 
     def __init__(self, home: str | Path | None = None) -> None:
-        self.home = default_home() if home is None else Path(home).absolute()
+        self.home = find_home() if home is None else Path(home).absolute()
         self.folder = self.home / "runs"
 
     def create(
@@ -220,32 +257,48 @@ class RunStore:
         name: str = "",
         cluster: str | None = None,
         ranks: int = 1,
+        calibration: str = "auto",
+        label_map: bool = True,
+        preset: str | None = None,
     ) -> Run:
         """Create a run, queued but not started (`jobs.launch` starts it). All of it is validated here.
 
         `cluster` is the address of a Dask cluster; if it is not given, that of XCWORK_CLUSTER. `ranks` are processes
-        that share the labels of a neural method.
+        that share the labels of a neural method. `calibration` says which training documents probabilities are learned
+        on (`xcwork.decisions.held_out_documents`). `label_map` says whether its map is made when it is finished.
+        `preset` names the settings that hold where `params` say nothing, and is stored with the run.
         """
         cluster = os.environ.get("XCWORK_CLUSTER", "") if cluster is None else cluster
-        config = new_config(
-            method, params or {}, data, data_options or {}, home=self.home, cluster=cluster, ranks=ranks
+        config = make_config(
+            method,
+            params or {},
+            data,
+            data_options or {},
+            home=self.home,
+            cluster=cluster,
+            ranks=ranks,
+            calibration=calibration,
+            label_map=label_map,
+            preset=preset,
         )
         self.folder.mkdir(parents=True, exist_ok=True)
         draft = self.folder / f".new-{uuid.uuid4().hex[:8]}"
         draft.mkdir()
         try:
             write_config(draft, config)
-            write_status(draft, Status(message="not started yet", updated=now()))
+            write_status(draft, Status(message="not started yet", updated=format_now()))
             if name.strip():
                 write_text(draft / NOTES_FILE, f"# {clean_name(name)}\n")
-            return Run(self._publish(draft, method))
+            with identity.hold_numbers(self.folder):
+                identity.write_number(draft, identity.choose_number(config, (run.folder for run in self.list())))
+                return Run(self._publish(draft, method))
         finally:
             shutil.rmtree(draft, ignore_errors=True)
 
     def _publish(self, draft: Path, method: str) -> Path:
         """Move a complete draft to a new id; the file system refuses an id that is already taken."""
         while True:
-            folder = self.folder / make_id(method)
+            folder = self.folder / make_run_id(method)
             try:
                 return draft.rename(folder)
             except OSError:
@@ -266,7 +319,7 @@ class RunStore:
             if not runs:
                 raise RunError(f"there are no runs below {self.folder} yet; train a method first")
             return runs[-1]
-        if not RUN_ID.fullmatch(run_id):
+        if not RUN_ID_PATTERN.fullmatch(run_id):
             raise RunError(f"{run_id!r} cannot be a run id; ids are letters, digits, '-', '_' and '.'")
         exact = [run for run in runs if run.id == run_id]
         found = exact or [run for run in runs if run.id.startswith(run_id)]
@@ -279,12 +332,12 @@ class RunStore:
 
     def _holds_run(self, entry: Path) -> bool:
         # A link could lead out of the folder that runs are confined to.
-        if not RUN_ID.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
+        if not RUN_ID_PATTERN.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
             return False
         return (entry / CONFIG_FILE).is_file() or (entry / STATUS_FILE).is_file()
 
 
-def make_id(method: str) -> str:
+def make_run_id(method: str) -> str:
     """Return a run id for this microsecond."""
     moment = datetime.now(UTC)
     digits, rest = "", moment.microsecond

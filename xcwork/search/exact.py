@@ -7,7 +7,7 @@ from scipy import sparse
 
 from xcwork.core.topk import TopK
 from xcwork.errors import DataError
-from xcwork.kernels import MIN_NUMBERS_PER_THREAD, cores_for
+from xcwork.kernels import MIN_NUMBERS_PER_THREAD, use_cores_for
 from xcwork.kernels.sparse_product import DOCUMENTS_PER_CHUNK, find_product_top_k
 from xcwork.kernels.topk import find_csr_top_k, find_dense_top_k
 from xcwork.sparse import to_rows
@@ -19,14 +19,14 @@ def top_k_rows(scores: sparse.sparray | np.ndarray, k: int) -> TopK:
     Of a sparse matrix only the explicit entries count, an explicit zero among them; of a dense one -inf and NaN do not.
     """
     k = min(k, scores.shape[1])
-    best = TopK.empty(scores.shape[0], k)
+    best = TopK.make_empty(scores.shape[0], k)
     if sparse.issparse(scores):
         matrix = sparse.csr_array(scores)
-        with cores_for(matrix.nnz):
+        with use_cores_for(matrix.nnz):
             find_csr_top_k(matrix.data, matrix.indices, matrix.indptr, k, best.ids, best.scores)
     else:
         matrix = np.ascontiguousarray(scores)
-        with cores_for(matrix.size):
+        with use_cores_for(matrix.size):
             find_dense_top_k(matrix, k, best.ids, best.scores)
     return best
 
@@ -53,8 +53,8 @@ def top_k_product(
         outside = np.ones(n_columns, bool)
         outside[among] = False
         base[outside] = np.nan
-    best = TopK.empty(X.shape[0], min(k, n_columns))
+    best = TopK.make_empty(X.shape[0], min(k, n_columns))
     rows, columns = to_rows(X), to_rows(terms)
-    with cores_for(X.shape[0] // DOCUMENTS_PER_CHUNK * MIN_NUMBERS_PER_THREAD):  # a chunk of rows is not divided
+    with use_cores_for(X.shape[0] // DOCUMENTS_PER_CHUNK * MIN_NUMBERS_PER_THREAD):  # a chunk of rows is not divided
         find_product_top_k(*rows, *columns, base, start is not None, best.ids, best.scores)
     return best

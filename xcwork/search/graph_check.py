@@ -1,6 +1,6 @@
 """Whether the file of a search graph can be trusted: hnswlib follows every number in it without looking.
 
-The file is a header, one record an element (links of the ground level, vector, id) and the links of the higher levels
+The file is a header, one record per element (links of the ground level, vector, id) and the links of the higher levels
 of each element. Every link must lead to an element that reaches that level, every count must fit its list, and the
 sizes must be those that dimension and number of links give. Checking is a few passes over arrays.
 """
@@ -15,22 +15,22 @@ import numpy as np
 from xcwork.errors import DataError
 
 HEADER = struct.Struct("<6QiI3QdQ")
-COUNT = 4  # bytes before the links of a list: their number in two bytes, and marks
+COUNT_BYTES = 4  # before the links of a list: their number in two bytes, and marks
 
 
 def check_graph(path: Path, dimension: int) -> None:
     """Refuse a graph that could make hnswlib read outside of itself."""
     try:
-        _check(path.read_bytes(), dimension)
+        _check_structure(path.read_bytes(), dimension)
     except (ValueError, struct.error) as problem:
         raise DataError(f"the search graph is damaged ({problem})", file=path, remedy="build the index again") from None
 
 
-def _check(content: bytes, dimension: int) -> None:
+def _check_structure(content: bytes, dimension: int) -> None:
     (first, room, n, record, id_at, vector_at, top_level, entry, most, most_at_ground, M, _, _) = HEADER.unpack_from(
         content
     )
-    ground = most_at_ground * 4 + COUNT
+    ground = most_at_ground * 4 + COUNT_BYTES
     expected = (0, ground, ground + 4 * dimension, ground + 4 * dimension + 8)
     if (first, vector_at, id_at, record) != expected or not 0 < M == most == most_at_ground // 2 < 2**15 or room < n:
         raise ValueError("its header contradicts itself")
@@ -42,7 +42,7 @@ def _check(content: bytes, dimension: int) -> None:
     ids = np.ascontiguousarray(records[:, id_at:]).view(np.uint64).ravel()
     if n and (ids.max() >= n or len(np.unique(ids)) != n):
         raise ValueError("its elements are not numbered one by one")
-    higher, levels = _higher_links(content, end, n, most * 4 + COUNT)
+    higher, levels = _read_higher_links(content, end, n, most * 4 + COUNT_BYTES)
     if n and (entry >= n or top_level != levels.max() or levels[entry] != top_level):
         raise ValueError("its entry is not at the top")
     _check_links(
@@ -52,8 +52,8 @@ def _check(content: bytes, dimension: int) -> None:
         _check_links(higher[:, 1:], higher[:, 0].astype(np.int64), levels, most)
 
 
-def _higher_links(content: bytes, at: int, n: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return ((a row a list above the ground: its level, its count, its links), the highest level of each element)."""
+def _read_higher_links(content: bytes, at: int, n: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (one row per list above the ground: level, count, links; the highest level of each element)."""
     levels, lists = np.zeros(n, np.int64), []
     for element in range(n):
         if at + 4 > len(content):

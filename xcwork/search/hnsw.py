@@ -25,15 +25,15 @@ from xcwork.core.topk import TopK
 from xcwork.errors import DataError
 from xcwork.progress import track
 from xcwork.search.graph_check import check_graph
-from xcwork.search.index import EXACT_BELOW, Index
-from xcwork.storage.atomic import new_folder, write_json
+from xcwork.search.index import MIN_GRAPH_VECTORS, Index
+from xcwork.storage.atomic import create_folder, write_json
 
 GRAPH_FILE = "graph.bin"
 SETTINGS_FILE = "index.json"
-SETTINGS = ("space", "M", "ef_construction", "ef", "seed", "threads")
-ADDED_AT_ONCE = 5_000
-KEPT_PER_RESULT = 4  # vectors that a walk keeps in mind for each one it is asked for
-QUERIES = 1_000
+SETTING_NAMES = ("space", "M", "ef_construction", "ef", "seed", "threads")
+VECTORS_PER_BLOCK = 5_000
+KEPT_VECTORS_PER_RESULT = 4  # vectors that a walk keeps in mind for each one it is asked for
+QUERIES_PER_BLOCK = 1_000
 
 
 class HnswIndex(Index):
@@ -63,23 +63,23 @@ class HnswIndex(Index):
     def dimension(self) -> int:
         return self._graph.dim
 
-    def vectors(self, ids: np.ndarray) -> np.ndarray:
+    def get_vectors(self, ids: np.ndarray) -> np.ndarray:
         return np.asarray(self._graph.get_items(ids, return_type="numpy"), np.float32)
 
     def _build(self, vectors: np.ndarray) -> None:
         # The inner product serves both spaces, because vectors and queries already have unit length for cosine.
         graph = hnswlib.Index("ip", vectors.shape[1])
         graph.init_index(len(vectors), M=self.M, ef_construction=self.ef_construction, random_seed=self.seed)
-        for start in track(range(0, len(vectors), ADDED_AT_ONCE), "building the search graph"):
-            block = vectors[start : start + ADDED_AT_ONCE]
+        for start in track(range(0, len(vectors), VECTORS_PER_BLOCK), "building the search graph"):
+            block = vectors[start : start + VECTORS_PER_BLOCK]
             graph.add_items(block, np.arange(start, start + len(block)), num_threads=self.threads)
         self._graph = graph
 
     def _query(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
-        if among is not None and len(among) < EXACT_BELOW:
-            return self._exact(queries, k, among)
-        self._graph.set_ef(max(self.ef, KEPT_PER_RESULT * k))
-        blocks = [queries[start : start + QUERIES] for start in range(0, len(queries), QUERIES)]
+        if among is not None and len(among) < MIN_GRAPH_VECTORS:
+            return self._query_exactly(queries, k, among)
+        self._graph.set_ef(max(self.ef, KEPT_VECTORS_PER_RESULT * k))
+        blocks = [queries[start : start + QUERIES_PER_BLOCK] for start in range(0, len(queries), QUERIES_PER_BLOCK)]
         return TopK.concatenate([self._walk(block, k, among) for block in track(blocks, "searching")])
 
     def _walk(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
@@ -90,17 +90,17 @@ class HnswIndex(Index):
             ids, distances = self._graph.knn_query(queries, k, num_threads=threads, filter=allowed)
         except RuntimeError:
             # hnswlib refuses when the walk met fewer than k vectors, as it can among many equal ones.
-            return self._exact(queries, k, among)
+            return self._query_exactly(queries, k, among)
         ids, scores = ids.astype(np.int32), np.float32(1) - distances
         order = np.lexsort((ids, -scores), axis=1)
         return TopK(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
     def save(self, folder: str | Path) -> None:
-        with new_folder(folder) as temporary:
+        with create_folder(folder) as temporary:
             self._graph.save_index(str(temporary / GRAPH_FILE))
-            settings = {name: getattr(self, name) for name in SETTINGS}
+            settings = {name: getattr(self, name) for name in SETTING_NAMES}
             facts = {"dimension": self.dimension, "measured_recall": self.measured_recall}
-            digest = _digest(temporary / GRAPH_FILE)
+            digest = _compute_digest(temporary / GRAPH_FILE)
             write_json(temporary / SETTINGS_FILE, {"kind": self.kind, **settings, **facts, "sha256": digest})
 
     @staticmethod
@@ -112,10 +112,10 @@ class HnswIndex(Index):
         """Return the index that `save` stored; a graph that does not match its checksum is not opened."""
         folder = Path(folder)
         stored = _read_settings(folder)
-        if _digest(folder / GRAPH_FILE) != stored["sha256"]:
+        if _compute_digest(folder / GRAPH_FILE) != stored["sha256"]:
             raise DataError("the search graph is damaged", file=folder / GRAPH_FILE, remedy="build the index again")
         check_graph(folder / GRAPH_FILE, stored["dimension"])
-        index = cls(**{name: stored[name] for name in SETTINGS})
+        index = cls(**{name: stored[name] for name in SETTING_NAMES})
         index.measured_recall = stored["measured_recall"]
         index._graph = hnswlib.Index("ip", stored["dimension"])
         index._graph.load_index(str(folder / GRAPH_FILE))
@@ -125,7 +125,7 @@ class HnswIndex(Index):
 def _read_settings(folder: Path) -> dict[str, Any]:
     try:
         stored = json.loads((folder / SETTINGS_FILE).read_text("utf-8"))
-        missing = {*SETTINGS, "dimension", "measured_recall", "sha256"} - set(stored)
+        missing = {*SETTING_NAMES, "dimension", "measured_recall", "sha256"} - set(stored)
     except (OSError, ValueError, TypeError) as problem:
         raise DataError(f"the settings of the search graph cannot be read ({problem})", file=folder) from None
     if missing:
@@ -136,7 +136,7 @@ def _read_settings(folder: Path) -> dict[str, Any]:
     return stored
 
 
-def _digest(path: Path) -> str:
+def _compute_digest(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,9 +4,9 @@
     best = index.query(queries, k=10)       # a TopK whose ids are rows of `vectors`
     index.save(folder); load_index(folder)
 
-Similarity is the inner product, or its value for unit vectors (`cosine`). Exact search costs O(n * d) a query and as
+Similarity is the inner product, or its value for unit vectors (`cosine`). Exact search costs O(n * d) per query and as
 much memory as one block of scores; its ids are right by definition. HNSW answers in about O(log n) and misses some:
-`recall` measures how many, and `make_index` does so once for every graph it builds.
+`measure_recall` says how many, and `make_index` does so once for every graph it builds.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from xcwork.search.exact import top_k_rows
 from xcwork.sparse import normalise_rows
 from xcwork.storage.state import read_state, write_state
 
-EXACT_BELOW = 100_000  # vectors up to which exact search is quick enough
-QUERIES = 512  # rows of one block of scores, which takes 32 MB
-VECTORS = 16_384  # columns of one block of scores
+MIN_GRAPH_VECTORS = 100_000  # below it, exact search is fast enough
+QUERIES_PER_BLOCK = 512  # rows of one block of scores, which takes 32 MB
+VECTORS_PER_BLOCK = 16_384  # columns of one block of scores
 SPACES = ("cosine", "ip")
 
 
@@ -50,7 +50,7 @@ class Index(ABC):
         """The length of a vector."""
 
     @abstractmethod
-    def vectors(self, ids: np.ndarray) -> np.ndarray:
+    def get_vectors(self, ids: np.ndarray) -> np.ndarray:
         """Return the stored vectors with these ids, (n, dimension)."""
 
     @abstractmethod
@@ -81,42 +81,42 @@ class Index(ABC):
         among = None if among is None else np.unique(np.asarray(among, np.int64))
         k = min(k, len(self) if among is None else len(among))
         if k < 1 or len(queries) == 0:
-            return TopK.empty(len(queries), max(k, 0))
+            return TopK.make_empty(len(queries), max(k, 0))
         return self._query(self._scale(queries), k, among)
 
-    def recall(self, queries: np.ndarray, k: int = 10) -> float:
+    def measure_recall(self, queries: np.ndarray, k: int = 10) -> float:
         """Return the share of the true k nearest vectors that `query` finds."""
-        found, true = self.query(queries, k), self._exact(self._scale(np.asarray(queries, np.float32)), k, None)
+        found, true = self.query(queries, k), self._query_exactly(self._scale(np.asarray(queries, np.float32)), k, None)
         # A vector as near as the k-th true one is as good an answer, whichever id it has.
         enough = true.scores[:, [-1]] - 1e-5
         return float((found.scores >= enough).mean())
 
-    def _exact(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
+    def _query_exactly(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
         ids = np.arange(len(self)) if among is None else among
-        blocks = [queries[start : start + QUERIES] for start in range(0, len(queries), QUERIES)]
+        blocks = [queries[start : start + QUERIES_PER_BLOCK] for start in range(0, len(queries), QUERIES_PER_BLOCK)]
         return TopK.concatenate(
-            [self._exact_block(block, min(k, len(ids)), ids) for block in track(blocks, "searching")]
+            [self._query_exact_block(block, min(k, len(ids)), ids) for block in track(blocks, "searching")]
         )
 
-    def _exact_block(self, queries: np.ndarray, k: int, ids: np.ndarray) -> TopK:
-        """Best of the vectors `ids`, a block of vectors at a time."""
-        best = TopK.empty(len(queries), 0)
-        for start in range(0, len(ids), VECTORS):
-            part = ids[start : start + VECTORS]
-            local = top_k_rows(queries @ self._ascending(part).T, k)
+    def _query_exact_block(self, queries: np.ndarray, k: int, ids: np.ndarray) -> TopK:
+        """Return the best of the vectors `ids`, a block of vectors at a time."""
+        best = TopK.make_empty(len(queries), 0)
+        for start in range(0, len(ids), VECTORS_PER_BLOCK):
+            part = ids[start : start + VECTORS_PER_BLOCK]
+            local = top_k_rows(queries @ self._get_ascending(part).T, k)
             found = TopK(part[local.ids].astype(np.int32), local.scores)
-            best = best_of(best, found, k)
+            best = merge_best(best, found, k)
         return best
 
-    def _ascending(self, ids: np.ndarray) -> np.ndarray:
+    def _get_ascending(self, ids: np.ndarray) -> np.ndarray:
         """Return the vectors of ascending `ids`, which need not be a copy."""
-        return self.vectors(ids)
+        return self.get_vectors(ids)
 
     def _scale(self, vectors: np.ndarray) -> np.ndarray:
         return normalise_rows(vectors) if self.space == "cosine" else vectors
 
 
-def best_of(a: TopK, b: TopK, k: int) -> TopK:
+def merge_best(a: TopK, b: TopK, k: int) -> TopK:
     """Return the k best entries of two rankings of the same queries."""
     ids, scores = np.hstack([a.ids, b.ids]), np.hstack([a.scores, b.scores])
     order = np.lexsort((ids, -scores), axis=1)[:, :k]
@@ -135,10 +135,10 @@ class ExactIndex(Index):
     def dimension(self) -> int:
         return self._vectors.shape[1]
 
-    def vectors(self, ids: np.ndarray) -> np.ndarray:
+    def get_vectors(self, ids: np.ndarray) -> np.ndarray:
         return self._vectors[ids]
 
-    def _ascending(self, ids: np.ndarray) -> np.ndarray:
+    def _get_ascending(self, ids: np.ndarray) -> np.ndarray:
         first, last = int(ids[0]), int(ids[-1])
         return self._vectors[first : last + 1] if last - first == len(ids) - 1 else self._vectors[ids]
 
@@ -146,7 +146,7 @@ class ExactIndex(Index):
         self._vectors = vectors
 
     def _query(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
-        return self._exact(queries, k, among)
+        return self._query_exactly(queries, k, among)
 
     def save(self, folder: str | Path) -> None:
         write_state(folder, {"kind": self.kind, "space": self.space, "vectors": self._vectors})

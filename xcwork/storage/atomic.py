@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 # What reading a damaged or hostile file can run into.
-DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
-DELETED = ".deleted"  # how names of entries end that are out of sight and about to go
+DAMAGE_ERRORS = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+DELETED_SUFFIX = ".deleted"  # how names of entries end that are out of sight and about to go
 
 
-def links_out(folder: Path) -> list[Path]:
+def find_links_out(folder: Path) -> list[Path]:
     """Return the links in `folder`, and in the folders directly in it, that lead to something outside.
 
     An untrusted folder could make us read, or append to, any file of the user's.
@@ -32,7 +32,7 @@ def links_out(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def new_folder(folder: str | Path) -> Iterator[Path]:
+def create_folder(folder: str | Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes `folder` when the block ends well, and vanishes when it does not."""
     folder = Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -75,8 +75,8 @@ def remove_entry(path: Path) -> None:
 
     What an interrupted deletion left beside it goes as well. A link is deleted, never what it leads to.
     """
-    doomed = path.rename(path.with_name(f".{uuid.uuid4().hex}{DELETED}"))
-    leftovers = [entry for entry in path.parent.glob(f".*{DELETED}") if entry != doomed]
+    doomed = path.rename(path.with_name(f".{uuid.uuid4().hex}{DELETED_SUFFIX}"))
+    leftovers = [entry for entry in path.parent.glob(f".*{DELETED_SUFFIX}") if entry != doomed]
     with suppress(FileNotFoundError):  # another deletion took it for a leftover
         _delete_now(doomed)
     for leftover in leftovers:
@@ -91,15 +91,22 @@ def _delete_now(entry: Path) -> None:
         entry.unlink()
 
 
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Replace the file at `path` in one step."""
+@contextmanager
+def create_file(path: str | Path) -> Iterator[Path]:
+    """Yield the path of a temporary file that becomes `path` when the block ends well, and vanishes otherwise."""
     path = Path(path)
     temporary = path.parent / f".{path.name}.{uuid.uuid4().hex[:8]}.tmp"
     try:
-        temporary.write_bytes(content)
+        yield temporary
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Replace the file at `path` in one step."""
+    with create_file(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def write_text(path: str | Path, content: str) -> None:
@@ -109,11 +116,11 @@ def write_text(path: str | Path, content: str) -> None:
 
 def write_json(path: str | Path, content: Any) -> None:
     """Replace the JSON file at `path` in one step."""
-    write_bytes(path, json_bytes(content, indent=2) + b"\n")
+    write_bytes(path, encode_json(content, indent=2) + b"\n")
 
 
-def json_bytes(content: Any, *, indent: int | None = None) -> bytes:
-    """JSON in UTF-8, readable in any language."""
+def encode_json(content: Any, *, indent: int | None = None) -> bytes:
+    """Return JSON in UTF-8, readable in any language."""
     try:
         return json.dumps(content, ensure_ascii=False, indent=indent).encode("utf-8")
     except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot hold, but JSON can escape

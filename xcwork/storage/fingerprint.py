@@ -5,7 +5,7 @@ Each value is hashed with its kind and its length, so two different values never
 contribute it, so labels and features that two splits share are hashed once.
 
 A fingerprint starts with the version of this definition. Version 1, without such a prefix, knew the matrices, the label
-names and the training groups only; runs recorded it, so `first_fingerprint` still computes it for comparison.
+names and the training groups only; runs recorded it, so `compute_first_fingerprint` still computes it for comparison.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.storage.mapped_arrays import pieces
+from xcwork.storage.mapped_arrays import split_pieces
 
-VERSION = "2-"
+VERSION_PREFIX = "2-"
 
 
 def hash_content(value: Any) -> str:
     """Return the fingerprint of a value made of texts, numbers, arrays, CSR matrices, lists and mappings."""
     digest = hashlib.blake2b(digest_size=16)
     _add(digest, value)
-    return VERSION + digest.hexdigest()
+    return VERSION_PREFIX + digest.hexdigest()
 
 
 def may_match(one: str | None, other: str | None) -> bool:
     """Return whether two recorded fingerprints may be of the same data: equal ones, or ones of different versions."""
-    return one == other or len({str(each).startswith(VERSION) for each in (one, other) if each is not None}) == 2
+    return one == other or len({str(each).startswith(VERSION_PREFIX) for each in (one, other) if each is not None}) == 2
 
 
 def _add(digest: hashlib.blake2b, value: Any) -> None:
@@ -45,7 +45,7 @@ def _add(digest: hashlib.blake2b, value: Any) -> None:
         _add_texts(digest, type(value).__name__, [repr(value)])
     elif isinstance(value, np.ndarray):
         _add_header(digest, value.dtype.str, *value.shape)
-        for piece in pieces(value):
+        for piece in split_pieces(value):
             digest.update(piece.view(np.uint8).data)
     elif isinstance(value, sparse.csr_array):
         _add_header(digest, "csr", *value.shape)

@@ -1,8 +1,8 @@
 """Arrays that stay on disk: a stored file mapped into memory, of which only the parts in use are resident.
 
 A CSR matrix over mapped arrays is an ordinary one: `X[rows]` copies those rows and nothing else. The operating system
-keeps pages that were touched as long as there is room, which looks like memory in use; `release` gives them back, so a
-loop over the rows of a matrix of any size keeps the memory of one batch. Mapped arrays are read-only.
+keeps pages that were touched as long as there is room, which looks like memory in use; `release_pages` gives them back,
+so a loop over the rows of a matrix of any size keeps the memory of one batch. Mapped arrays are read-only.
 
 The layout on disk is that of safetensors: 8 bytes with the length of a JSON header, the header with type, shape and
 place of every array, then the arrays. The library reads and writes whole files; here they are mapped, and written from
@@ -24,7 +24,7 @@ from scipy import sparse
 
 from xcwork.sparse import sort_entries
 
-TYPES = {
+NUMPY_TYPES = {
     "F64": "<f8",
     "F32": "<f4",
     "F16": "<f2",
@@ -38,10 +38,10 @@ TYPES = {
     "U8": "|u1",
     "BOOL": "|b1",
 }
-NAMES = {np.dtype(kind): name for name, kind in TYPES.items()}
+SAFETENSORS_TYPES = {np.dtype(kind): name for name, kind in NUMPY_TYPES.items()}
 MAX_HEADER_BYTES = 100_000_000  # the limit of the library
 PIECE_BYTES = 2**26  # handled at a time
-BLOCK_NUMBERS = 2**20  # of a temporary array
+NUMBERS_PER_BLOCK = 2**20  # of a temporary array
 MAX_INT32 = 2**31 - 1
 
 
@@ -59,7 +59,7 @@ def map_arrays(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def _view_array(mapping: mmap.mmap, start: int, size: int, facts: Mapping[str, Any]) -> np.ndarray:
-    kind, shape, (begin, end) = np.dtype(TYPES[facts["dtype"]]), tuple(facts["shape"]), facts["data_offsets"]
+    kind, shape, (begin, end) = np.dtype(NUMPY_TYPES[facts["dtype"]]), tuple(facts["shape"]), facts["data_offsets"]
     count = math.prod(shape)
     if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)) or end > size - start:
         raise ValueError("an array lies outside of the file")
@@ -70,7 +70,7 @@ def _view_array(mapping: mmap.mmap, start: int, size: int, facts: Mapping[str, A
     return np.frombuffer(mapping, kind, count, start + begin).reshape(shape)
 
 
-def mapping_of(array: Any) -> mmap.mmap | None:
+def find_mapping(array: Any) -> mmap.mmap | None:
     """Return what an array is mapped from; None for one in memory."""
     while isinstance(array, np.ndarray):
         array = array.base
@@ -79,18 +79,18 @@ def mapping_of(array: Any) -> mmap.mmap | None:
     return array if isinstance(array, mmap.mmap) else None
 
 
-def release(matrix: sparse.csr_array) -> None:
+def release_pages(matrix: sparse.csr_array) -> None:
     """Give back the pages of a mapped matrix that are resident; nothing happens to one in memory."""
     if not hasattr(mmap, "MADV_DONTNEED"):
         return
-    for mapping in {mapping_of(part) for part in (matrix.data, matrix.indices)}:
+    for mapping in {find_mapping(part) for part in (matrix.data, matrix.indices)}:
         if mapping is not None:
             mapping.madvise(mmap.MADV_DONTNEED)
 
 
-def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
+def split_pieces(array: np.ndarray) -> Iterator[np.ndarray]:
     """Yield a contiguous array as flat parts one after the other: a mapped one in small parts, each released behind."""
-    flat, mapping = np.ascontiguousarray(array).reshape(-1), mapping_of(array)
+    flat, mapping = np.ascontiguousarray(array).reshape(-1), find_mapping(array)
     if mapping is None:
         yield flat
         return
@@ -102,11 +102,11 @@ def pieces(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def is_finite(array: np.ndarray, *, nan: bool = False) -> bool:
-    """Tell whether all numbers are finite, or NaN where that is allowed, with little memory besides the array."""
+    """Return whether all numbers are finite, or NaN where that is allowed, with little memory besides the array."""
     return not any(
         np.isinf(block).any() if nan else not np.isfinite(block).all()
-        for piece in pieces(array)
-        for block in (piece[start : start + BLOCK_NUMBERS] for start in range(0, len(piece), BLOCK_NUMBERS))
+        for piece in split_pieces(array)
+        for block in (piece[start : start + NUMBERS_PER_BLOCK] for start in range(0, len(piece), NUMBERS_PER_BLOCK))
     )
 
 
@@ -117,14 +117,18 @@ def write_arrays(arrays: Mapping[str, np.ndarray], path: str | Path) -> None:
     header, end = {}, 0
     for name in order:
         begin, end = end, end + arrays[name].nbytes
-        facts = {"dtype": NAMES[arrays[name].dtype], "shape": list(arrays[name].shape), "data_offsets": [begin, end]}
+        facts = {
+            "dtype": SAFETENSORS_TYPES[arrays[name].dtype],
+            "shape": list(arrays[name].shape),
+            "data_offsets": [begin, end],
+        }
         header[name] = facts
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with Path(path).open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for name in order:
-            for piece in pieces(arrays[name]):
+            for piece in split_pieces(arrays[name]):
                 file.write(piece.view(np.uint8).data)
 
 
@@ -146,7 +150,7 @@ class RowFiles:
         self._files["indices"].write(np.ascontiguousarray(rows.indices, "<i4").data)
         self._lengths.append(np.diff(rows.indptr))
 
-    def matrix(self) -> sparse.csr_array:
+    def map_matrix(self) -> sparse.csr_array:
         """Return all rows, mapped from the files."""
         for file in self._files.values():
             file.close()

@@ -1,4 +1,4 @@
-"""Files that survive a crash and never execute anything when they are read.
+"""States on disk: trees of plain values and arrays that never execute anything when they are read.
 
 A *state* is a plain tree of dicts and lists whose leaves are numbers, strings, arrays, sparse matrices or one of the
 few storable classes of xcwork. On disk it is a folder of two files: `state.json` holds the tree, `arrays.safetensors`
@@ -21,8 +21,8 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.errors import XcworkError
-from xcwork.storage.atomic import DAMAGE, links_out, new_folder, write_json
-from xcwork.storage.mapped_arrays import map_arrays, mapping_of, pieces, write_arrays
+from xcwork.storage.atomic import DAMAGE_ERRORS, create_folder, find_links_out, write_json
+from xcwork.storage.mapped_arrays import find_mapping, map_arrays, split_pieces, write_arrays
 
 T = TypeVar("T")
 
@@ -30,13 +30,13 @@ STATE_FILE = "state.json"
 ARRAYS_FILE = "arrays.safetensors"
 MAX_JSON_STRINGS = 100  # longer lists of strings leave the JSON file
 
-# The only classes that a state may contain, by name: each registers itself with `storable`.
-STORABLE: dict[str, type[Any]] = {}
+# The only classes that a state may contain, by name: each registers itself with `register_storable`.
+STORABLE_CLASSES: dict[str, type[Any]] = {}
 
 
-def storable(cls: type[T]) -> type[T]:
+def register_storable(cls: type[T]) -> type[T]:
     """Let states contain objects of a class that has `to_state()` and `from_state(state)`."""
-    STORABLE[cls.__name__] = cls
+    STORABLE_CLASSES[cls.__name__] = cls
     return cls
 
 
@@ -75,7 +75,7 @@ class _Encoder:
         return {"$csr": path, "shape": [int(n) for n in matrix.shape]}
 
     def _encode_texts(self, texts: Sequence[str], path: str) -> dict[str, Any]:
-        """Many strings as one array of bytes and one of offsets: JSON would be slow and large."""
+        """Return many strings as one array of bytes and one of offsets: JSON would be slow and large."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         self.arrays[f"{path}.bytes"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         self.arrays[f"{path}.offsets"] = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
@@ -84,7 +84,7 @@ class _Encoder:
     def _encode_object(self, value: Any, path: str) -> dict[str, Any]:
         if id(value) in self._objects:
             return {"$same": self._objects[id(value)]}
-        tag = next((parent.__name__ for parent in type(value).__mro__ if parent in STORABLE.values()), None)
+        tag = next((parent.__name__ for parent in type(value).__mro__ if parent in STORABLE_CLASSES.values()), None)
         if tag is None:
             raise TypeError(f"{path}: a {type(value).__name__} cannot be stored")
         self._objects[id(value)] = path
@@ -117,7 +117,7 @@ class _Decoder:
         if "$same" in value:
             return self._objects[value["$same"]]
         if "$object" in value:
-            made = STORABLE[value["$object"]].from_state(self.decode(value["state"]))
+            made = STORABLE_CLASSES[value["$object"]].from_state(self.decode(value["state"]))
             self._objects[value["path"]] = made
             return made
         return {key: self.decode(item) for key, item in value.items()}
@@ -147,7 +147,7 @@ def build_sound_csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...]
         raise ValueError("the parts of a sparse matrix do not fit each other")
     if not (indptr[1:] >= indptr[:-1]).all():
         raise ValueError("a row of a sparse matrix ends before it begins")
-    if not all(0 <= piece.min() <= piece.max() < shape[1] for piece in pieces(indices) if len(piece)):
+    if not all(0 <= piece.min() <= piece.max() < shape[1] for piece in split_pieces(indices) if len(piece)):
         raise ValueError("a sparse matrix has an entry outside of itself")
     return sparse.csr_array((data, indices, indptr), shape=shape)
 
@@ -159,10 +159,10 @@ def write_state(folder: str | Path, state: Mapping[str, Any]) -> None:
 
     encoder = _Encoder()
     tree = encoder.encode(state)
-    with new_folder(folder) as temporary:
+    with create_folder(folder) as temporary:
         try:
-            # The library needs all arrays in memory at once, which mapped ones may not fit into.
-            save = write_arrays if any(map(mapping_of, encoder.arrays.values())) else save_file
+            # The library needs all arrays in memory together, which mapped ones may not fit into.
+            save = write_arrays if any(map(find_mapping, encoder.arrays.values())) else save_file
             save(encoder.arrays, temporary / ARRAYS_FILE)
         except SafetensorError as failure:  # how the library tells of a full disk
             raise OSError(f"{Path(folder) / ARRAYS_FILE} cannot be written ({failure})") from failure
@@ -180,12 +180,12 @@ def read_state(folder: str | Path, *, mapped: bool = False) -> dict[str, Any]:
     for file in (STATE_FILE, ARRAYS_FILE):
         if not (folder / file).is_file():
             raise XcworkError(f"{folder}: {file} is missing; the copy is incomplete")
-    if out := links_out(folder):
+    if out := find_links_out(folder):
         raise XcworkError(f"{out[0]} is a link out of its folder, which is not followed; copy the file instead")
     try:
         tree = json.loads((folder / STATE_FILE).read_text("utf-8"))
         state = _Decoder((map_arrays if mapped else load_file)(folder / ARRAYS_FILE)).decode(tree)
-    except (SafetensorError, MemoryError, *DAMAGE) as damage:
+    except (SafetensorError, MemoryError, *DAMAGE_ERRORS) as damage:
         raise XcworkError(f"{folder}: the stored state is damaged ({damage}); restore or rebuild it") from damage
     if not isinstance(state, dict):
         raise XcworkError(f"{folder}: {STATE_FILE} does not hold a state; restore or rebuild it")

@@ -1,13 +1,14 @@
 """The experiments of the EAGLE paper: when does it help to assign the labels of a group to its members?
 
-- `regression` and `classification` (figures 3 and 6): a linear model is learned from groups whose outputs are known in
-  unknown order. *NoAS* learns from the sums of each group; *AS* then gives every output to the member whose prediction
-  by NoAS is nearest, and learns again from single pairs. Both are compared with the estimator that knows the order.
-- `compare` (table 2) and `precision_loss` (figures 4, 7, 8 and 9): a dataset is grouped, and a learner sees the true
-  labels (oracle), the labels of the group (baseline), or those assigned by EAGLE without and with steps as the paper
-  does it; and as the workbench does it, with documents centred first and each label given to as many members as
-  brought it in.
-- `label_images` (figures 5 and 10): what the embeddings of the labels of images look like.
+- `simulate_regression` and `simulate_classification` (figures 3 and 6): a linear model is learned from groups whose
+  outputs are known in unknown order. *NoAS* learns from the sums of each group; *AS* then gives every output to the
+  member whose prediction by NoAS is nearest, and learns again from single pairs. Both are compared with the estimator
+  that knows the order.
+- `compare_variants` (table 2) and `measure_precision_loss` (figures 4, 7, 8 and 9): a dataset is grouped, and a
+  learner sees the true labels (oracle), the labels of the group (baseline), or those assigned by EAGLE without and
+  with steps as the paper does it; and as the workbench does it, with documents centred first and each label given to
+  as many members as brought it in.
+- `make_label_images` (figures 5 and 10): what the embeddings of the labels of images look like.
 
 All are small by default, take a seed, and give data frames or arrays that notebooks and the dashboard draw.
 
@@ -42,13 +43,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "EAGLE-0, centred": {"steps": 0, "centre": True},
     "EAGLE, centred": {"centre": True},
 }
-USUAL_VARIANTS = (
-    "oracle",
-    "baseline",
-    "EAGLE-0",
-    "EAGLE",
-    "EAGLE, centred",
-)  # what is compared unless asked otherwise
+# What is compared unless asked otherwise.
+USUAL_VARIANTS = ("oracle", "baseline", "EAGLE-0", "EAGLE", "EAGLE, centred")
 
 
 @dataclass(frozen=True)
@@ -61,18 +57,18 @@ class LinearEstimates:
 
     @classmethod
     def from_groups(cls, X: np.ndarray, Z: np.ndarray, size: int) -> LinearEstimates:
-        """From inputs (n, n_inputs) and outputs (n, n_outputs) whose rows come in groups of `size`."""
+        """Return the models learned from X (n, n_inputs) and Z (n, n_outputs), whose rows come in groups of `size`."""
 
-        def least_squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        def solve_least_squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
             return np.linalg.lstsq(x, z, rcond=None)[0]
 
         inputs, outputs = (part.reshape(-1, size, part.shape[1]) for part in (X, Z))  # (n_groups, size, …)
-        without = least_squares(inputs.sum(axis=1), outputs.sum(axis=1))
+        without = solve_least_squares(inputs.sum(axis=1), outputs.sum(axis=1))
         predicted = inputs @ without
         distance = ((outputs[:, :, None] - predicted[:, None]) ** 2).sum(axis=3)  # (n_groups, output, input)
         nearest = np.take_along_axis(inputs, distance.argmin(axis=2)[:, :, None], axis=1)
-        assigned = least_squares(nearest.reshape(len(X), -1), outputs.reshape(len(X), -1))
-        return cls(least_squares(X, Z), without, assigned)
+        assigned = solve_least_squares(nearest.reshape(len(X), -1), outputs.reshape(len(X), -1))
+        return cls(solve_least_squares(X, Z), without, assigned)
 
 
 def simulate_regression(
@@ -107,7 +103,7 @@ def simulate_regression(
             errors["AS"].append(float(np.linalg.norm(found.assigned - truth) / best))
             errors["NoAS"].append(float(np.linalg.norm(found.without - truth) / best))
         rows += [summarise_errors(sigma, name, values) for name, values in errors.items()]
-    return _frame(rows)
+    return _make_frame(rows)
 
 
 def simulate_classification(
@@ -145,7 +141,7 @@ def simulate_classification(
                 wrong[name].append(float(np.mean((new @ model).argmax(axis=1) != expected)))
         best = max(float(np.mean(wrong.pop("oracle"))), 1e-4)
         rows += [summarise_errors(sigma, name, np.array(values) / best) for name, values in wrong.items()]
-    return _frame(rows)
+    return _make_frame(rows)
 
 
 def draw_samples(
@@ -164,13 +160,13 @@ def summarise_errors(sigma: float, estimator: str, errors: Iterable[float]) -> d
     return {"sigma_2": sigma, "estimator": estimator, "relative_error": values.mean(), "deviation": values.std()}
 
 
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _make_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(rows)
 
 
-def compare(
+def compare_variants(
     dataset: Dataset,
     grouped: Split,
     *,
@@ -209,10 +205,10 @@ def compare(
                 "training_seconds": done - prepared,
             }
         )
-    return _frame(rows)
+    return _make_frame(rows)
 
 
-def precision_loss(
+def measure_precision_loss(
     dataset: Dataset,
     *,
     sizes: Sequence[int] = (),
@@ -224,7 +220,7 @@ def precision_loss(
 ) -> pd.DataFrame:
     """Return how much of the oracle's P@1 is lost, in percent of it, over group size, cluster depth and heterogeneity.
 
-    `noises` make clusters of the given `depth` less homogeneous. Further options go to `compare`.
+    `noises` make clusters of the given `depth` less homogeneous. Further options go to `compare_variants`.
     """
     import pandas as pd
 
@@ -232,11 +228,11 @@ def precision_loss(
     settings += [("group size", size, draw_random_groups(dataset.train, size, seed=seed)) for size in sizes]
     settings += [("depth", d, cluster_into_groups(dataset.train, d, seed=seed)) for d in depths]
     settings += [("noise", s, cluster_into_groups(dataset.train, depth, noise=s, seed=seed)) for s in noises]
-    oracle = compare(dataset, dataset.train, variants=["oracle"], seed=seed, **options)["P@1"][0]
+    oracle = compare_variants(dataset, dataset.train, variants=["oracle"], seed=seed, **options)["P@1"][0]
     others = [name for name in USUAL_VARIANTS if name != "oracle"]
     frames = []
     for factor, value, grouped in track(settings, "comparing groupings"):
-        frame = compare(dataset, grouped, variants=others, seed=seed, **options)
+        frame = compare_variants(dataset, grouped, variants=others, seed=seed, **options)
         frame.insert(0, "factor", factor)
         frame.insert(1, "value", value)
         frame["loss"] = 100 * (oracle - frame["P@1"]) / oracle
@@ -244,7 +240,7 @@ def precision_loss(
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def label_images(
+def make_label_images(
     dataset: Dataset, *, group_size: int = 4, steps: Sequence[int] = (0, 20), most: int | None = None, seed: int = 0
 ) -> dict[str, np.ndarray]:
     """Return the embedding of every label as an image (n_labels, height, width), after so many steps, and the true one.

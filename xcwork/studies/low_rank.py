@@ -4,11 +4,11 @@ A classifier with a linear bottleneck of r units, O = W₂ W₁ F + b, has logit
 squared error it can give at most that many classes their own direction. Trained with cross-entropy it may still put the
 right class first everywhere, because softmax only asks which logit is largest.
 
-- `low_rank_curves` trains both losses on N Gaussian points, each a class of its own (figure 5 of the paper), and
-  follows accuracy and the rank of softmax(O).
-- `parabola_logits` is an explicit solution for that task with one unit and a bias: with t_i = F_i u, the logits
+- `compute_low_rank_curves` trains both losses on N Gaussian points, each a class of its own (figure 5 of the paper),
+  and follows accuracy and the rank of softmax(O).
+- `make_parabola_logits` is an explicit solution for that task with one unit and a bias: with t_i = F_i u, the logits
   2 t t_j - t_j² = t² - (t - t_j)² are largest where t = t_j. Accuracy 100 %, whatever the training does.
-- `best_on_a_line` bounds the claim. One unit and a bias project the points on a line, where each class wins one
+- `find_best_on_a_line` bounds the claim. One unit and a bias project the points on a line, where each class wins one
   interval. The four quadrants of the plane are linearly separable, yet no line and no order of intervals gets them
   right: theorem 3 holds for points that are classes of their own, not for classes in general.
 """
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xcwork.compute.device import one_thread
+from xcwork.compute.device import use_one_thread
 from xcwork.progress import track
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ LOSSES = ("squared error", "cross-entropy")
 RANK_TOLERANCE = 1e-3  # of the largest singular value
 
 
-def gaussian_points(n: int = 100, dimension: int | None = None, seed: int = 0) -> np.ndarray:
+def draw_gaussian_points(n: int = 100, dimension: int | None = None, seed: int = 0) -> np.ndarray:
     """Return points of which each is its own class, (n, dimension)."""
     return np.random.default_rng(seed).standard_normal((n, dimension or n)).astype(np.float32)
 
 
-def low_rank_curves(
+def compute_low_rank_curves(
     points: np.ndarray,
     *,
     bottleneck: int = 1,
@@ -50,7 +50,7 @@ def low_rank_curves(
     """Return accuracy (%) and rank of softmax(O) while training, for both losses: one row per loss and epoch."""
     import pandas as pd
 
-    with one_thread():
+    with use_one_thread():
         rows = [
             {"loss": loss, "bias": bias, "bottleneck": bottleneck, **row}
             for loss in losses
@@ -91,7 +91,7 @@ def _compute_rank(matrix: np.ndarray) -> int:
     return int((values > RANK_TOLERANCE * values[0]).sum())
 
 
-def parabola_logits(points: np.ndarray, direction: np.ndarray) -> np.ndarray:
+def make_parabola_logits(points: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """Return logits (n, n) of one unit and a bias under which every point is its own class."""
     t = points.astype(np.float64) @ direction
     return 2 * t[:, None] * t - t**2
@@ -103,18 +103,21 @@ def make_quadrants(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]
     return points, 2 * (points[:, 0] > 0) + (points[:, 1] > 0)
 
 
-def best_on_a_line(points: np.ndarray, classes: np.ndarray, *, directions: int = 180) -> float:
+def find_best_on_a_line(points: np.ndarray, classes: np.ndarray, *, directions: int = 180) -> float:
     """Return the best accuracy (0 … 1) of any classifier with one unit and a bias on points of the plane.
 
     Searched exhaustively: every direction of a grid, every order of the classes, every place of the borders.
     """
+    angles = track(np.linspace(0, np.pi, directions, endpoint=False), "directions")
+    return max(find_best_in_direction(points, classes, angle) for angle in angles)
+
+
+def find_best_in_direction(points: np.ndarray, classes: np.ndarray, angle: float) -> float:
+    """Return the best accuracy (0 … 1) of any classifier whose one unit looks in one direction, given in radians."""
     n_classes = int(classes.max()) + 1
-    best = 0
-    for angle in track(np.linspace(0, np.pi, directions, endpoint=False), "directions"):
-        order = np.argsort(points @ np.array([np.cos(angle), np.sin(angle)]), kind="stable")
-        counts = np.vstack([np.zeros(n_classes), np.cumsum(np.eye(n_classes)[classes[order]], axis=0)])  # (n + 1, c)
-        best = max(best, *(_find_best_borders(counts[:, row]) for row in permutations(range(n_classes))))
-    return best / len(points)
+    order = np.argsort(points @ np.array([np.cos(angle), np.sin(angle)]), kind="stable")
+    counts = np.vstack([np.zeros(n_classes), np.cumsum(np.eye(n_classes)[classes[order]], axis=0)])  # (n + 1, c)
+    return max(_find_best_borders(counts[:, row]) for row in permutations(range(n_classes))) / len(points)
 
 
 def _find_best_borders(counts: np.ndarray) -> int:

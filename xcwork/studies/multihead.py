@@ -4,11 +4,11 @@ Each trains small models and returns a data frame with one row per model; nothin
 
 | function | in the paper | question |
 | --- | --- | --- |
-| `label_orders` | figure 9, table 9 | do clusters of labels beat a random order, and until which size of the network? |
-| `head_lengths` | tables 3 and 7 | how do number and length of heads act on accuracy, confusion and cost? |
-| `tail_trimming` | table 10 | what do the rarest labels contribute? |
-| `head_accuracies` | figure 6 | how right is each head, and how right are they together? |
-| `costs` | figure 7 | parameters, time and memory against the flat classifier |
+| `compare_label_orders` | figure 9, table 9 | do clusters of labels beat a random order, up to which network size? |
+| `compare_head_lengths` | tables 3 and 7 | how do number and length of heads act on accuracy, confusion and cost? |
+| `measure_tail_trimming` | table 10 | what do the rarest labels contribute? |
+| `measure_head_accuracies` | figure 6 | how right is each head, and how right are they together? |
+| `measure_costs` | figure 7 | parameters, time and memory against the flat classifier |
 
 The low-rank experiments of figure 5 are in `xcwork.studies.low_rank`.
 """
@@ -31,20 +31,18 @@ from xcwork.methods.base import Method
 from xcwork.methods.multihead.codes import compute_confusion_degree, parse_heads
 from xcwork.methods.multihead.model import MultiHeadModel
 from xcwork.methods.registry import create
-from xcwork.metrics.ranking import curves, place
+from xcwork.metrics.ranking import KS, compute_curves, place_labels
 from xcwork.progress import Callback, track
 from xcwork.sparse import drop_zeros, merge_duplicates
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KS = (1, 3, 5)
-
 
 def measure_precisions(method: Method, split: Split) -> dict[str, float]:
     """Return P@1, P@3 and P@5, those that there are labels for."""
     found = method.predict(split, k=min(max(KS), split.n_labels))
-    values = curves(place(found, split.Y))["P"]
+    values = compute_curves(place_labels(found, split.Y))["P"]
     return {f"P@{k}": values[k - 1] for k in KS if k <= len(values)}
 
 
@@ -55,7 +53,7 @@ def get_model(method: Method) -> MultiHeadModel:
     return method.model_
 
 
-def label_orders(
+def compare_label_orders(
     train: Split,
     test: Split,
     *,
@@ -85,13 +83,13 @@ def label_orders(
 
 
 def tabulate_gap(frame: pd.DataFrame, metric: str = "P@1") -> pd.DataFrame:
-    """Return `metric` of `label_orders` by width and order, and what clusters gain over a random order."""
+    """Return `metric` of `compare_label_orders` by width and order, and what clusters gain over a random order."""
     table = frame.groupby(["width", "order"])[metric].agg(["mean", "std"]).unstack("order")
     table[("gain", "cluster")] = table[("mean", "cluster")] - table[("mean", "random")]
     return table
 
 
-def head_lengths(
+def compare_head_lengths(
     train: Split, test: Split, heads: Sequence[str], *, methods: Sequence[str] = ("mhp", "mhc", "mhs"), **params: Any
 ) -> pd.DataFrame:
     """Return accuracy, confusion degree and size for every choice of heads; MHS takes those with two numbers."""
@@ -122,7 +120,7 @@ def trim_tail(train: Split, share: float) -> tuple[Split, float]:
     return replace(train, Y=Y), 1 - Y.nnz / max(1, train.Y.nnz)
 
 
-def tail_trimming(
+def measure_tail_trimming(
     train: Split, test: Split, *, shares: Sequence[float] = (0.0, 0.25, 0.5, 0.75), method: str = "mhc", **params: Any
 ) -> pd.DataFrame:
     """Return the accuracy on all labels after training without the rarest ones."""
@@ -136,7 +134,7 @@ def tail_trimming(
     return pd.DataFrame(rows)
 
 
-def head_accuracies(train: Split, test: Split, **params: Any) -> pd.DataFrame:
+def measure_head_accuracies(train: Split, test: Split, **params: Any) -> pd.DataFrame:
     """Return the percentage of documents that each head of MHP gets right, all together, and the product of the heads.
 
     Together they are right more often than the product says where their errors fall on the same documents.
@@ -146,7 +144,7 @@ def head_accuracies(train: Split, test: Split, **params: Any) -> pd.DataFrame:
     model = create("mhp", **params).fit(train)
     rows = []
     for part, split in (("train", train), ("test", test)):
-        shares = dict(model.diagnostics(split))
+        shares = dict(model.diagnose(split))
         together = shares.pop("exact match")
         expected = 100 * float(np.prod([share / 100 for share in shares.values()]))
         rows += [{"part": part, "head": name, "accuracy": share} for name, share in shares.items()]
@@ -155,7 +153,9 @@ def head_accuracies(train: Split, test: Split, **params: Any) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def random_split(n_documents: int, n_labels: int, *, n_features: int = 2000, terms: int = 50, seed: int = 0) -> Split:
+def draw_random_split(
+    n_documents: int, n_labels: int, *, n_features: int = 2000, terms: int = 50, seed: int = 0
+) -> Split:
     """Return documents with one random label each: nothing to learn, but the work of learning it."""
     rng = np.random.default_rng(seed)
     columns = rng.integers(n_features, size=(n_documents, terms))
@@ -189,7 +189,7 @@ def measure_cost(
     **params: Any,
 ) -> dict[str, Any]:
     """Return what one model costs: learned numbers of its heads, median time of a step, time to rank a document."""
-    split = random_split(batch_size * (steps + 1), n_labels)
+    split = draw_random_split(batch_size * (steps + 1), n_labels)
     clock = StepClock()
     untrained = create(method, width=width, batch_size=batch_size, epochs=1, min_steps=0, **params)
     trained = untrained.fit(split, callbacks=[clock])
@@ -206,8 +206,8 @@ def measure_cost(
         "labels": n_labels,
         "heads": ",".join(map(str, model.head_lengths)),
         "parameters": model.n_head_parameters,
-        "train ms a step": 1000 * float(np.median(np.diff(clock.ticks)[1:])),
-        "predict ms a document": 1000 * predicting / documents,
+        "train ms per step": 1000 * float(np.median(np.diff(clock.ticks)[1:])),
+        "predict ms per document": 1000 * predicting / documents,
     }
 
 
@@ -216,7 +216,7 @@ def measure_costs(
     methods: Sequence[str] = ("flat", "mhp", "mhc", "mhs"),
     **params: Any,
 ) -> pd.DataFrame:
-    """Return `cost` of every method for every number of labels, and how many times cheaper it is than flat."""
+    """Return what every method costs for every number of labels, and how many times cheaper than flat it is."""
     import pandas as pd
 
     settings = [(n, method) for n in n_labels for method in methods]
@@ -226,6 +226,6 @@ def measure_costs(
 def add_ratios(frame: pd.DataFrame) -> pd.DataFrame:
     """Return `frame` of costs with columns that say how many times less than flat a row takes."""
     flat = frame[frame["method"] == "flat"].set_index("labels")
-    for column, name in (("train ms a step", "train ×"), ("predict ms a document", "predict ×")):
+    for column, name in (("train ms per step", "train ×"), ("predict ms per document", "predict ×")):
         frame[name] = frame["labels"].map(flat[column]) / frame[column]
     return frame

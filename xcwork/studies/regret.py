@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 
 
-def regret_curve(
+def compute_regret_curve(
     dataset: Dataset,
     epsilons: Sequence[float] = EPSILONS,
     *,

@@ -26,14 +26,14 @@ from xcwork.errors import ConfigError, DataError, NotFittedError
 from xcwork.sparse import replace_values
 from xcwork.storage.fingerprint import hash_content
 from xcwork.storage.mapped_arrays import is_finite
-from xcwork.storage.state import storable
+from xcwork.storage.state import register_storable
 from xcwork.text.ngrams import WordRules
 from xcwork.text.vocabulary import Subwords, TermSelection, Words
 
 UNFITTED = "the text vectoriser has no vocabulary yet; fit it on texts first"
 
 
-@storable
+@register_storable
 @dataclass(kw_only=True, eq=False)
 class TextVectorizer:
     """Turns texts into unit rows of tf-idf values.

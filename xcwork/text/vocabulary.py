@@ -40,15 +40,15 @@ class TermSelection:
         in_texts: np.ndarray,
         in_labels: np.ndarray,
         n_texts: int,
-        n_with_term: Callable[[np.ndarray], np.ndarray],
+        count_documents: Callable[[np.ndarray], np.ndarray],
     ) -> np.ndarray:
-        """Return ascending positions of the terms to keep; `n_with_term` counts the documents that have a term."""
+        """Return ascending positions of the terms to keep; `count_documents` says how many have a term."""
         counts = in_texts + in_labels
         allowed = counts >= self.min_count
         most = self.max_share * n_texts
         suspects = np.flatnonzero(in_texts > most)  # a term is in at most as many documents as it has occurrences
         if self.max_share < 1 and len(suspects):
-            allowed[suspects[n_with_term(suspects) > most]] = False
+            allowed[suspects[count_documents(suspects) > most]] = False
         frequent = terms.find_most_frequent(np.where(allowed, counts, 0), self.max_features)
         return np.union1d(frequent, np.flatnonzero(allowed & (in_texts > 0) & (in_labels > 0)))
 
@@ -96,11 +96,11 @@ class Words:
         return sparse.csr_array(sparse.hstack(parts))
 
     def list_names(self) -> list[str]:
+        """Return what the terms are called, in the order of the columns."""
         names: list[str] = []
         for order, codes in enumerate(self.codes, start=1):
-            places = terms.decode_ngrams(
-                codes, order, self.bits
-            ).T.tolist()  # the first words of all terms, the second …
+            # The first words of all terms, the second ones, …
+            places = terms.decode_ngrams(codes, order, self.bits).T.tolist()
             names += map(" ".join, zip(*([self.words[i] for i in place] for place in places), strict=True))
         return names
 
@@ -133,14 +133,14 @@ class Subwords:
         counter = _make_piece_counter(None)
         pieces_of_word = sparse.csr_array(counter.fit_transform(words))  # (n_words, n_pieces)
 
-        def n_with_piece(pieces: np.ndarray) -> np.ndarray:
+        def count_with_piece(pieces: np.ndarray) -> np.ndarray:
             counts = _count_pieces(blocks, pieces_of_word[:, pieces])
             return np.bincount(counts.indices, minlength=len(pieces))
 
         in_texts, in_labels = (
             terms.count_words(some, len(words)) @ pieces_of_word.astype(np.int64) for some in (blocks, label_blocks)
         )
-        kept = selection.choose(in_texts, in_labels, len(texts), n_with_piece)
+        kept = selection.choose(in_texts, in_labels, len(texts), count_with_piece)
         vocabulary = cls(counter.get_feature_names_out()[kept].tolist(), rules)
         return vocabulary, _count_pieces(blocks, pieces_of_word[:, kept])
 
@@ -220,14 +220,14 @@ def _choose_ngrams(
     for counts, (found, times) in ((in_texts, of_texts), (in_labels, of_labels)):
         counts[np.searchsorted(codes, found)] = times
 
-    def n_with_ngram(positions: np.ndarray) -> np.ndarray:
+    def count_with_ngram(positions: np.ndarray) -> np.ndarray:
         counts = np.zeros(len(positions), np.int64)
         for block in blocks:
             columns = terms.count_in_texts(block, codes[positions], order, bits).indices
             counts += np.bincount(columns, minlength=len(positions))
         return counts
 
-    return codes[selection.choose(in_texts, in_labels, n_texts, n_with_ngram)]
+    return codes[selection.choose(in_texts, in_labels, n_texts, count_with_ngram)]
 
 
 def _count_blocks(count: Callable[[TokenBlock], sparse.csr_array], blocks: list[TokenBlock]) -> sparse.csr_array:

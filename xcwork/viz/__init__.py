@@ -1,19 +1,22 @@
 """Figures: plain Plotly objects made from numbers, shared by the dashboard, notebooks and reports.
 
-Colours are the Okabe-Ito set, with grey for its black and without its yellow, so that all can be seen on a white and on
-a dark page; a second sign (dash, marker or hatching) always tells series apart without colour. No text colour is set,
-so that the dashboard's theme can choose one. Text from outside goes through `plain`, because Plotly reads some HTML.
+Colours are in `xcwork.export.palette`. A run has its own (`style_run`); other series have the Okabe-Ito set, with grey
+for its black and without its yellow, so that all can be seen on a white and on a dark page (`style_series`). A second
+sign (dash, marker or hatching) always tells series apart without colour. No text colour is set, so that the dashboard's
+theme can choose one. Text from outside goes through `clean_caption`, because Plotly reads some HTML.
 
 Every figure says in a sentence what it shows and has its numbers as a table, for people who cannot see it:
-`alt_text(figure)` and `read_table(figure)`. Both travel in the figure's `layout.meta`.
+`get_alt_text(figure)` and `read_table(figure)`. Both travel in the figure's `layout.meta`.
 """
 
 from __future__ import annotations
 
 import html
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from xcwork.export.palette import LIGHT, MARKS, SERIES, Palette, pick_mark
 from xcwork.extras import require_package
 
 if TYPE_CHECKING:
@@ -22,23 +25,56 @@ if TYPE_CHECKING:
 
 require_package("plotly", "a figure")  # once here, for all modules that draw
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F")
+COLOURS = SERIES
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star")
 HATCHES = ("", "/", ".", "x", "-", "\\", "+")
-SCALE = "Cividis"  # made to look the same with any colour vision
-NAME_CHARACTERS = 60
+MARK_SYMBOLS = {"disc": "circle", "ring": "circle-open", "square": "square"}
+COLOUR_SCALE = "Cividis"  # made to look the same with any colour vision
+MAX_NAME_CHARACTERS = 60
 HEIGHT_PIXELS = 420
 LEGEND_BELOW_PIXELS = 75
 MAX_TABLE_ROWS = 1000  # of a figure's table; a figure with more points has a page of its own for them
 
 
-def plain(text: object, length: int = NAME_CHARACTERS) -> str:
+@dataclass(frozen=True)
+class SeriesStyle:
+    """How a line or a row of bars looks."""
+
+    colour: str
+    dash: str
+    marker: str
+    hatch: str
+
+    @property
+    def line(self) -> dict[str, str]:
+        """The line, as Plotly takes it."""
+        return {"color": self.colour, "dash": self.dash}
+
+    @property
+    def bar(self) -> dict[str, Any]:
+        """The marker of bars, as Plotly takes it."""
+        return {"color": self.colour, "pattern": {"shape": self.hatch}}
+
+
+def style_series(position: int) -> SeriesStyle:
+    """Return the look of the series at `position` of a figure."""
+    return SeriesStyle(pick_colour(position), pick_dash(position), pick_marker(position), pick_hatch(position))
+
+
+def style_run(number: int, palette: Palette = LIGHT) -> SeriesStyle:
+    """Return the look of the run with this number: its colour, and a dash and a hatching that follow its mark."""
+    mark = pick_mark(number)
+    at = MARKS.index(mark)
+    return SeriesStyle(palette.pick_run(number), DASHES[at], MARK_SYMBOLS[mark], HATCHES[at])
+
+
+def clean_caption(text: object, length: int = MAX_NAME_CHARACTERS) -> str:
     """Return text from outside, safe and short enough to stand in a figure."""
     return html.escape(shorten(text, length), quote=False)
 
 
-def shorten(text: object, length: int = NAME_CHARACTERS) -> str:
+def shorten(text: object, length: int = MAX_NAME_CHARACTERS) -> str:
     """Return text cut at `length`."""
     shown = str(text)
     return shown if len(shown) <= length else shown[: length - 1] + "…"
@@ -47,7 +83,7 @@ def shorten(text: object, length: int = NAME_CHARACTERS) -> str:
 def apply_style(
     figure: go.Figure, *, title: str, x: str, y: str, alt: str, table: pd.DataFrame | None = None, **layout: Any
 ) -> go.Figure:
-    """Draw the look all figures share: title, labelled axes, a legend below; and what the figure shows, in words."""
+    """Give a figure the look that all share: title, labelled axes, a legend below; and what it shows, in words."""
     attach_description(figure, alt, table)
     margin = {"l": 60, "r": 20, "t": 60, "b": 60} | layout.pop("margin", {})
     height = layout.pop("height", HEIGHT_PIXELS)
@@ -77,7 +113,7 @@ def attach_description(figure: go.Figure, alt: str, table: pd.DataFrame | None =
     return figure.update_layout(meta=meta)
 
 
-def alt_text(figure: go.Figure) -> str:
+def get_alt_text(figure: go.Figure) -> str:
     """Return what the figure shows, as a sentence made from its data."""
     return str((figure.layout.meta or {}).get("alt", ""))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from xcwork.viz import apply_style, join_phrases, pick_colour, pick_hatch, plain, shorten
+from xcwork.viz import SeriesStyle, apply_style, clean_caption, join_phrases, shorten, style_series
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 Table = Mapping[str, Mapping[str, float]]
 
 
-def band_recall(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
+def draw_band_recall(
+    tables: Mapping[str, Table], *, k: int = 5, styles: Mapping[str, SeriesStyle] | None = None
+) -> go.Figure:
     """Draw one group of bars per band, one bar per run: the share of the band's true labels among the first k."""
     import pandas as pd
     import plotly.graph_objects as go
@@ -23,12 +25,12 @@ def band_recall(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
     for position, (name, table) in enumerate(tables.items()):
         bands = {band: row for band, row in table.items() if row["test_positives"] > 0}
         figure.add_bar(
-            x=[plain(band) for band in bands],
+            x=[clean_caption(band) for band in bands],
             y=[row[f"recall@{k}"] for row in bands.values()],
-            name=plain(name),
+            name=clean_caption(name),
             customdata=[[row[f"hits@{k}"], row["test_positives"]] for row in bands.values()],
             hovertemplate="%{x}: %{y:.2f} % (%{customdata[0]} of %{customdata[1]})<extra>%{fullData.name}</extra>",
-            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
+            marker=((styles or {}).get(name) or style_series(position)).bar,
         )
         recalls = ", ".join(f"{band} {row[f'recall@{k}']:.1f} %" for band, row in bands.items())
         told.append(f"{shorten(name)}: {recalls or 'no true label in the test split'}")
@@ -49,7 +51,7 @@ def band_recall(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
     )
 
 
-def band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
+def draw_band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
     """Draw one bar per run, stacked by band: the parts add up to P@k."""
     import pandas as pd
     import plotly.graph_objects as go
@@ -62,11 +64,11 @@ def band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
     }
     for position, band in enumerate(bands):
         figure.add_bar(
-            x=[plain(name) for name in tables],
+            x=[clean_caption(name) for name in tables],
             y=[values[position] for values in parts.values()],
-            name=plain(band),
+            name=clean_caption(band),
             hovertemplate="%{x}: %{y:.2f} points<extra>%{fullData.name}</extra>",
-            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
+            marker=style_series(position).bar,
         )
     told = [
         f"{shorten(name)} reaches {sum(values):.1f}: "
@@ -86,19 +88,19 @@ def band_contributions(tables: Mapping[str, Table], *, k: int = 5) -> go.Figure:
     )
 
 
-def triage_bars(triage: pd.DataFrame) -> go.Figure:
-    """Draw the missed labels of each band by where they were lost, as `xcwork.analysis.errors.triage` counts them."""
+def draw_triage_bars(triage: pd.DataFrame) -> go.Figure:
+    """Draw the missed labels of each band by where they were lost, counted by `triage_missed_labels`."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
     states = [column for column in triage.columns if column not in ("band", "total")]
     for position, state in enumerate(states):
         figure.add_bar(
-            x=triage["band"].map(plain).tolist(),
+            x=triage["band"].map(clean_caption).tolist(),
             y=triage[state].tolist(),
-            name=plain(state),
+            name=clean_caption(state),
             hovertemplate="%{x}: %{y:,}<extra>%{fullData.name}</extra>",
-            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
+            marker=style_series(position).bar,
         )
     total = int(triage["total"].sum())
     told = [

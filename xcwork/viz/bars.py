@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from xcwork.viz import apply_style, join_phrases, pick_colour, pick_hatch, plain, shorten
+from xcwork.viz import apply_style, clean_caption, join_phrases, shorten, style_series
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-def grouped_bars(
+def draw_grouped_bars(
     series: Mapping[str, Sequence[float]], names: Sequence[str], *, title: str, x: str = "", y: str = "value"
 ) -> go.Figure:
     """Draw one group of bars for each of `names`, one bar per series."""
@@ -21,24 +21,24 @@ def grouped_bars(
     figure = go.Figure()
     for position, (name, values) in enumerate(series.items()):
         figure.add_bar(
-            x=[plain(each) for each in names],
+            x=[clean_caption(each) for each in names],
             y=list(values),
-            name=plain(name),
+            name=clean_caption(name),
             # Above the bars: inside a hatched one nothing can be read.
             text=[f"{value:.1f}" for value in values],
             textposition="outside",
             textangle=0,
             cliponaxis=False,
-            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
+            marker=style_series(position).bar,
             hovertemplate="%{x}: %{y:.2f}<extra>%{fullData.name}</extra>",
         )
     first = next(iter(series), "")
     told = [f"{shorten(name)} {value:.1f}" for name, value in zip(names, series.get(first, ()), strict=False)]
     return apply_style(
         figure,
-        title=plain(title),
-        x=plain(x),
-        y=plain(y),
+        title=clean_caption(title),
+        x=clean_caption(x),
+        y=clean_caption(y),
         barmode="group",
         bargap=0.4,
         showlegend=len(series) > 1,

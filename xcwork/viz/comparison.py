@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xcwork.viz import COLOURS, apply_style, join_phrases, pick_colour, pick_marker, plain, shorten
+from xcwork.viz import COLOURS, apply_style, clean_caption, join_phrases, pick_colour, pick_marker, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
     from xcwork.analysis.comparison import ComparisonTable
 
-ROW_HEIGHT = 30  # pixels
+ROW_PIXELS = 30
 
 
-def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", "nDCG@5", "PSP@5")) -> go.Figure:
+def draw_metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", "nDCG@5", "PSP@5")) -> go.Figure:
     """Draw one line per run, one dot per metric; published results are hollow."""
     import plotly.graph_objects as go
 
     frame = table.frame
     n_runs = len(frame) - table.n_published
     names = [
-        plain(row.run if at < n_runs else f"{row.method} (published)")
+        clean_caption(row.run if at < n_runs else f"{row.method} (published)")
         for at, row in enumerate(frame[["run", "method"]].itertuples())
     ]
     figure = go.Figure()
@@ -32,7 +32,7 @@ def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", 
         figure.add_scatter(
             x=frame[metric].tolist(),
             y=list(range(len(frame))),
-            name=plain(metric),
+            name=clean_caption(metric),
             mode="markers",
             customdata=names,
             hovertemplate="%{customdata}: %{x:.2f}<extra>%{fullData.name}</extra>",
@@ -57,12 +57,14 @@ def metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", 
         showlegend=True,
         alt=f"{n_runs} runs. The highest is {join_phrases(told)}.",
         table=frame[["run", "method", *metrics]],
-        height=160 + ROW_HEIGHT * len(frame),
+        height=160 + ROW_PIXELS * len(frame),
         yaxis={"autorange": "reversed", "tickvals": list(range(len(frame))), "ticktext": names, "automargin": True},
     )
 
 
-def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] = ("P@1", "P@5", "PSP@5")) -> go.Figure:
+def draw_delta_dots(
+    deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] = ("P@1", "P@5", "PSP@5")
+) -> go.Figure:
     """Draw differences to the reference run with their 95 % intervals; a hollow dot may be chance."""
     import plotly.graph_objects as go
 
@@ -74,7 +76,7 @@ def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] =
         symbol = pick_marker(position)
         figure.add_scatter(
             x=rows["difference"].tolist(),
-            name=plain(metric),
+            name=clean_caption(metric),
             mode="markers",
             y=[runs.index(run) + 0.22 * (position - (len(metrics) - 1) / 2) for run in rows["run"]],
             error_x={
@@ -98,17 +100,17 @@ def delta_dots(deltas: pd.DataFrame, *, reference: str, metrics: Sequence[str] =
     ]
     return apply_style(
         figure,
-        title=f"Difference to {plain(reference)}",
+        title=f"Difference to {clean_caption(reference)}",
         x="points (filled: significant at 95 %)",
         y="",
         showlegend=True,
         alt=f"Compared with {shorten(reference)}: {join_phrases(told, 6)}.",
         table=shown,
-        height=180 + 3 * ROW_HEIGHT * len(runs),
+        height=180 + 3 * ROW_PIXELS * len(runs),
         yaxis={
             "autorange": "reversed",
             "tickvals": list(range(len(runs))),
-            "ticktext": [plain(run) for run in runs],
+            "ticktext": [clean_caption(run) for run in runs],
             "automargin": True,
         },
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xcwork.analysis.explanation_view import BIAS
-from xcwork.viz import COLOURS, apply_style, join_phrases, plain, shorten
+from xcwork.viz import COLOURS, apply_style, clean_caption, join_phrases, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
     from xcwork.analysis.explanation_view import ExplanationView
 
-FOR = COLOURS[0]
-AGAINST = COLOURS[1]
-TOTAL = COLOURS[6]
-ROW_HEIGHT = 26  # pixels
-GAP = 0.25  # of a row, so that equal bars one below the other stay two
-ROOM = 0.15  # of the way that the steps go, left beside it for their numbers
-NAME_CHARACTERS = 30  # of a term
-HOVER_CHARACTERS = 100
+FOR_COLOUR = COLOURS[0]
+AGAINST_COLOUR = COLOURS[1]
+TOTAL_COLOUR = COLOURS[6]
+ROW_PIXELS = 26
+GAP_SHARE = 0.25  # of a row, so that equal bars one below the other stay two
+ROOM_SHARE = 0.15  # of the way that the steps go, left beside it for their numbers
+MAX_TERM_CHARACTERS = 30  # of a term
+MAX_HOVER_CHARACTERS = 100
 
 
-def explanation_waterfall(view: ExplanationView) -> go.Figure:
+def draw_explanation_waterfall(view: ExplanationView) -> go.Figure:
     """Draw one step per part, from zero at the top to the score at the bottom; blue goes up, orange down.
 
     What holds for any document comes first. Every bar is a row of its own, also where names repeat, and zero, where the
@@ -44,21 +44,21 @@ def explanation_waterfall(view: ExplanationView) -> go.Figure:
         cliponaxis=False,
         customdata=[*(_name_in_full(row) for row in parts.itertuples()), "score"],
         hovertemplate="%{customdata}: %{text}<extra></extra>",
-        increasing={"marker": {"color": FOR}},
-        decreasing={"marker": {"color": AGAINST}},
-        totals={"marker": {"color": TOTAL}},
+        increasing={"marker": {"color": FOR_COLOUR}},
+        decreasing={"marker": {"color": AGAINST_COLOUR}},
+        totals={"marker": {"color": TOTAL_COLOUR}},
         connector={"line": {"width": 1, "dash": "dot"}},
     )
-    figure.add_vline(x=0, line={"width": 1, "color": TOTAL})
+    figure.add_vline(x=0, line={"width": 1, "color": TOTAL_COLOUR})
     return apply_style(
         figure,
-        title=f"Why {plain(view.label) or 'this label'}",
+        title=f"Why {clean_caption(view.label) or 'this label'}",
         x="contribution to the score",
         y="",
         alt=f"{shorten(view.label) or 'The label'}: {view.sentence}",
         table=parts,
         showlegend=False,
-        height=120 + ROW_HEIGHT * (len(parts) + 1),
+        height=120 + ROW_PIXELS * (len(parts) + 1),
         margin={"l": 10, "r": 60},
         yaxis={
             "autorange": "reversed",
@@ -67,25 +67,25 @@ def explanation_waterfall(view: ExplanationView) -> go.Figure:
             "automargin": True,
         },
         xaxis_range=_find_axis_range(parts["value"]),
-        waterfallgap=GAP,
+        waterfallgap=GAP_SHARE,
     )
 
 
 def _find_axis_range(steps: pd.Series) -> list[float]:
     """Return the part of the axis from zero over all steps, with room for their numbers."""
     path = [0.0, *steps.cumsum().tolist()]
-    room = ROOM * (max(path) - min(path)) or 1.0
+    room = ROOM_SHARE * (max(path) - min(path)) or 1.0
     return [min(path) - room, max(path) + room]
 
 
-def explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figure:
+def draw_explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figure:
     """Draw bars of the largest changes of `xcwork.analysis.explanation_view.compare_explanations`."""
     import plotly.graph_objects as go
 
     shown = changes[changes["change"] != 0].head(limit)
     names = _name_rows(shown)
     places, figure = list(range(len(shown))), go.Figure()
-    for is_up, name, colour, hatch in ((True, "up", FOR, ""), (False, "down", AGAINST, "/")):
+    for is_up, name, colour, hatch in ((True, "up", FOR_COLOUR, ""), (False, "down", AGAINST_COLOUR, "/")):
         chosen = (shown["change"] > 0).to_numpy() == is_up
         figure.add_bar(
             orientation="h",
@@ -108,7 +108,7 @@ def explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figu
         alt=f"The score changed by {total:+.3f}: {join_phrases(told)}."
         if len(shown)
         else "No part of the score changed.",
-        height=120 + ROW_HEIGHT * max(len(shown), 1),
+        height=120 + ROW_PIXELS * max(len(shown), 1),
         margin={"l": 10},
         barmode="relative",
         yaxis={"autorange": "reversed", "tickvals": places, "ticktext": names, "automargin": True},
@@ -117,22 +117,22 @@ def explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figu
 
 def _name_rows(rows: pd.DataFrame) -> list[str]:
     """Return what the rows are called; the kind of part is added where it tells rows of one name apart."""
-    names = [_name_pair(row.document_term, row.label_term, NAME_CHARACTERS) for row in rows.itertuples()]
+    names = [_name_pair(row.document_term, row.label_term, MAX_TERM_CHARACTERS) for row in rows.itertuples()]
     kinds: dict[str, set[str]] = {}
     for name, kind in zip(names, rows["kind"], strict=True):
         kinds.setdefault(name, set()).add(kind)
     return [
-        f"{name} ({plain(kind)})" if len(kinds[name]) > 1 else name
+        f"{name} ({clean_caption(kind)})" if len(kinds[name]) > 1 else name
         for name, kind in zip(names, rows["kind"], strict=True)
     ]
 
 
 def _name_in_full(row: Any) -> str:
     """Return the name of a row that has room for long terms, and its kind."""
-    return f"{_name_pair(row.document_term, row.label_term, HOVER_CHARACTERS)}, {plain(row.kind)}"
+    return f"{_name_pair(row.document_term, row.label_term, MAX_HOVER_CHARACTERS)}, {clean_caption(row.kind)}"
 
 
 def _name_pair(document_term: str, label_term: str, length: int) -> str:
     if not label_term:
-        return plain(document_term, 2 * length)
-    return f"{plain(document_term, length)} × {plain(label_term, length)}"
+        return clean_caption(document_term, 2 * length)
+    return f"{clean_caption(document_term, length)} × {clean_caption(label_term, length)}"

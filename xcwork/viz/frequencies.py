@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from xcwork.viz import COLOURS, apply_style, plain
+from xcwork.export.palette import LIGHT, Palette
+from xcwork.viz import apply_style, clean_caption
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from xcwork.data.card import Card
 
-SHADE = (0.16, 0.09, 0.03)  # opacity of the bands, from the most frequent one on
+BAND_WORDS = {"head": "frequent", "torso": "medium", "tail": "rare"}
+BAND_OPACITY = 0.14
 
 
-def label_frequencies(card: Card, *, bands: str = "count") -> go.Figure:
+def draw_label_frequencies(card: Card, *, bands: str = "count", palette: Palette = LIGHT) -> go.Figure:
     """Draw training documents of each label against its rank, both on a logarithmic scale, with the bands shaded.
 
     `bands` is one of the definitions of the card: "count" or "share".
@@ -29,15 +32,15 @@ def label_frequencies(card: Card, *, bands: str = "count") -> go.Figure:
         x=[point["rank"] for point in points],
         y=[point["frequency"] for point in points],
         mode="lines",
-        line={"color": COLOURS[0], "width": 3, "shape": "hv"},
+        line={"color": palette.bands[0], "width": 3, "shape": "hv"},
         showlegend=False,
         hovertemplate="label %{x:,}: %{y:,} training documents<extra></extra>",
     )
     first = 1
-    for (band, counts), shade in zip(card.bands[bands].items(), SHADE, strict=False):
+    for (band, counts), shade in zip(card.bands[bands].items(), palette.bands, strict=False):
         if counts["labels"]:
             last = first + counts["labels"]
-            figure.add_vrect(x0=first, x1=last, fillcolor=COLOURS[0], opacity=shade, line_width=0, layer="below")
+            figure.add_vrect(x0=first, x1=last, fillcolor=shade, opacity=BAND_OPACITY, line_width=0, layer="below")
             # The place of an annotation on a logarithmic axis is the logarithm, unlike that of a shape.
             figure.add_annotation(
                 x=math.log10(first),
@@ -46,7 +49,7 @@ def label_frequencies(card: Card, *, bands: str = "count") -> go.Figure:
                 xanchor="left",
                 yanchor="bottom",
                 showarrow=False,
-                text=plain(f"{band} · {counts['labels']:,}"),
+                text=clean_caption(f"{BAND_WORDS.get(band, band)} · {counts['labels']:,}"),
             )
             first = last
     figure.update_xaxes(type="log", dtick=1)
@@ -58,6 +61,32 @@ def label_frequencies(card: Card, *, bands: str = "count") -> go.Figure:
         y="training documents",
         alt=describe_frequencies(card),
         table=pd.DataFrame(points, columns=["rank", "frequency"]),
+    )
+
+
+def draw_labels_per_document(counts: Mapping[str, int], *, palette: Palette = LIGHT) -> go.Figure:
+    """Draw how many documents have one label, two labels, …; `counts` as `xcwork.data.profile` counts them."""
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    names = list(counts)
+    figure = go.Figure()
+    figure.add_bar(
+        x=names,
+        y=list(counts.values()),
+        marker_color=palette.bands[1],
+        hovertemplate="%{y:,} documents with %{x} labels<extra></extra>",
+    )
+    figure.update_xaxes(type="category", tickangle=0)
+    most = max(counts, key=lambda name: counts[name], default="")
+    sentence = f"Most documents, {counts[most]:,}, have {most} label{'' if most == '1' else 's'}." if most else "None."
+    return apply_style(
+        figure,
+        title="Labels per document",
+        x="labels",
+        y="documents",
+        alt=sentence,
+        table=pd.DataFrame({"labels": names, "documents": list(counts.values())}),
     )
 
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from xcwork.viz import COLOURS
 
-TEXT = "#767676"  # a contrast of 4.5 to white and of 4.6 to black
-GRID = "rgba(127, 127, 127, 0.25)"
-CLEAR = "rgba(0, 0, 0, 0)"
-STYLE = "xcwork"  # the name of the renderer
-TOLERANCE = 0.01
+TEXT_COLOUR = "#767676"  # a contrast of 4.5 to white and of 4.6 to black
+GRID_COLOUR = "rgba(127, 127, 127, 0.25)"
+CLEAR_COLOUR = "rgba(0, 0, 0, 0)"
+RENDERER_NAME = "xcwork"
+RELATIVE_TOLERANCE = 0.01
 
 
 def use_figure_style() -> None:
@@ -35,24 +35,24 @@ def use_figure_style() -> None:
             words = _describe_figure(fig_dict)
             return super().to_mimebundle(adapt_to_any_page(fig_dict)) | {"text/plain": words}
 
-    pio.renderers[STYLE] = NotebookRenderer(config={"displaylogo": False})
-    pio.renderers.default = STYLE
+    pio.renderers[RENDERER_NAME] = NotebookRenderer(config={"displaylogo": False})
+    pio.renderers.default = RENDERER_NAME
 
 
 def adapt_to_any_page(figure: dict[str, Any]) -> dict[str, Any]:
     """Return the figure with colours for light and dark pages, without its table, which would double its size."""
     axis = {
-        "gridcolor": GRID,
-        "linecolor": TEXT,
-        "zerolinecolor": GRID,
-        "tickcolor": GRID,
+        "gridcolor": GRID_COLOUR,
+        "linecolor": TEXT_COLOUR,
+        "zerolinecolor": GRID_COLOUR,
+        "tickcolor": GRID_COLOUR,
         "automargin": True,
         "title": {"standoff": 12},
     }
     template = {
-        "paper_bgcolor": CLEAR,
-        "plot_bgcolor": CLEAR,
-        "font": {"color": TEXT, "size": 14},
+        "paper_bgcolor": CLEAR_COLOUR,
+        "plot_bgcolor": CLEAR_COLOUR,
+        "font": {"color": TEXT_COLOUR, "size": 14},
         "colorway": list(COLOURS),
         "xaxis": axis,
         "yaxis": axis,
@@ -60,7 +60,7 @@ def adapt_to_any_page(figure: dict[str, Any]) -> dict[str, Any]:
         "coloraxis": {"colorbar": {"outlinewidth": 0}},
         "hoverlabel": {"align": "left"},
         "legend": {"orientation": "h"},
-        "scene": {f"{name}axis": {**axis, "backgroundcolor": CLEAR} for name in "xyz"},
+        "scene": {f"{name}axis": {**axis, "backgroundcolor": CLEAR_COLOUR} for name in "xyz"},
     }
     layout = dict(figure.get("layout", {}))
     meta = {key: value for key, value in (layout.pop("meta", None) or {}).items() if key != "table"}
@@ -95,7 +95,7 @@ class Verdict:
         return f"{shown}<details><summary>Show the answer</summary><p>{folded}</p></details>"
 
 
-def check(answer: Any, right: Any, *, why: str = "", tolerance: float = TOLERANCE) -> Verdict:
+def check(answer: Any, right: Any, *, why: str = "", tolerance: float = RELATIVE_TOLERANCE) -> Verdict:
     """Compare an answer with the right one: numbers within a relative `tolerance`, words in any case, lists as sets.
 
     `...` is an unanswered question: the right answer stays folded away.

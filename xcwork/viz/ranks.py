@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xcwork.viz import apply_style, pick_colour, pick_hatch, plain
+from xcwork.viz import apply_style, clean_caption, style_series
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 MAX_SINGLE_TICKS = 5  # documents up to which every whole number is a tick
 
 
-def rank_histogram(histogram: pd.DataFrame, *, title: str = "Where the true labels stand") -> go.Figure:
-    """Draw bars of `xcwork.analysis.label_details.rank_histogram`; what is not in the list is hatched."""
+def draw_rank_histogram(histogram: pd.DataFrame, *, title: str = "Where the true labels stand") -> go.Figure:
+    """Draw bars of `xcwork.analysis.label_details.count_ranks`; what is not in the list is hatched."""
     import plotly.graph_objects as go
 
     absent = histogram["rank"] == "not listed"
@@ -25,13 +25,13 @@ def rank_histogram(histogram: pd.DataFrame, *, title: str = "Where the true labe
             y=rows["documents"].tolist(),
             name=name,
             hovertemplate="rank %{x}: %{y:,}<extra></extra>",
-            marker={"color": pick_colour(position), "pattern": {"shape": pick_hatch(position)}},
+            marker=style_series(position).bar,
         )
     counts = histogram["documents"]
     first, lost = int(counts.iloc[0]) if len(counts) else 0, int(counts[absent].sum())
     return apply_style(
         figure,
-        title=plain(title),
+        title=clean_caption(title),
         x="rank",
         y="documents",
         showlegend=False,

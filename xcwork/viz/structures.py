@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xcwork.errors import ConfigError
-from xcwork.viz import COLOURS, SCALE, apply_style, join_phrases, pick_colour, pick_marker, plain
+from xcwork.viz import COLOUR_SCALE, COLOURS, apply_style, clean_caption, join_phrases, pick_colour, pick_marker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from xcwork.methods.landmarks.graph import LandmarkGraph
 
-TREES = ("icicle", "treemap")
+TREE_KINDS = ("icicle", "treemap")
 MAX_NODES = 1000  # of a tree
-MAX_CELLS = 200  # along one side of a grid
+MAX_CELLS_PER_SIDE = 200  # of a grid
 MAX_NAMED_LANDMARKS = 15
 
 
-def landmark_graph_figure(graph: LandmarkGraph) -> go.Figure:
+def draw_landmark_graph(graph: LandmarkGraph) -> go.Figure:
     """Draw landmarks, the labels that hang on them and how strongly; solid lines add, dotted lines take away."""
     import plotly.graph_objects as go
 
@@ -46,10 +46,10 @@ def landmark_graph_figure(graph: LandmarkGraph) -> go.Figure:
             x=rows["x"],
             y=rows["y"],
             mode="markers",
-            name=plain(kind),
+            name=clean_caption(kind),
             customdata=rows["label_id"],
             text=[
-                f"{plain(row.name)}<br>{row.documents:,} documents, {row.labels:,} labels hang on it"
+                f"{clean_caption(row.name)}<br>{row.documents:,} documents, {row.labels:,} labels hang on it"
                 for row in rows[["name", "documents", "labels"]].itertuples(index=False)
             ],
             hovertemplate="%{text}<extra>%{fullData.name}</extra>",
@@ -61,11 +61,11 @@ def landmark_graph_figure(graph: LandmarkGraph) -> go.Figure:
         )
     largest = nodes[nodes["kind"] == "landmark"].nlargest(MAX_NAMED_LANDMARKS, "labels")
     for row in largest[["name", "x", "y"]].itertuples(index=False):
-        figure.add_annotation(x=row.x, y=row.y, text=plain(row.name, 24), showarrow=False, yshift=14)
+        figure.add_annotation(x=row.x, y=row.y, text=clean_caption(row.name, 24), showarrow=False, yshift=14)
     told = [f"{row.name} ({row.labels:,} labels)" for row in largest[["name", "labels"]].itertuples(index=False)]
     return apply_style(
         figure,
-        title=plain(graph.caption, 120),
+        title=clean_caption(graph.caption, 120),
         x="",
         y="",
         showlegend=True,
@@ -78,7 +78,7 @@ def landmark_graph_figure(graph: LandmarkGraph) -> go.Figure:
     )
 
 
-def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: int = MAX_NODES) -> go.Figure:
+def draw_label_tree(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: int = MAX_NODES) -> go.Figure:
     """Draw a tree of labels as nested boxes, each as large as the number of labels below it.
 
     `nodes` has id, parent (missing for the root), name, labels (how many labels lie below) and optionally value, which
@@ -86,14 +86,14 @@ def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: i
     """
     import plotly.graph_objects as go
 
-    if kind not in TREES:
-        raise ConfigError(f"a tree is drawn as one of {', '.join(TREES)}, got {kind!r}")
+    if kind not in TREE_KINDS:
+        raise ConfigError(f"a tree is drawn as one of {', '.join(TREE_KINDS)}, got {kind!r}")
     # A node has at least as many labels as its children, so the largest nodes bring their ancestors along; the order
     # of the rows decides among equals, and parents come before their children.
     drawn = nodes.sort_values("labels", ascending=False, kind="stable").head(max_nodes)
     boxes = {
         "ids": drawn["id"].astype(str).tolist(),
-        "labels": drawn["name"].map(plain).tolist(),
+        "labels": drawn["name"].map(clean_caption).tolist(),
         "parents": [
             "" if missing else str(parent)
             for parent, missing in zip(drawn["parent"], drawn["parent"].isna(), strict=True)
@@ -101,7 +101,7 @@ def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: i
         "values": drawn["labels"].tolist(),
         "branchvalues": "total",
         "hovertemplate": "%{label}: %{value:,} labels<extra></extra>",
-        "marker": {"colors": drawn["value"].tolist(), "colorscale": SCALE, "showscale": True}
+        "marker": {"colors": drawn["value"].tolist(), "colorscale": COLOUR_SCALE, "showscale": True}
         if "value" in drawn
         else {"colors": [pick_colour(i) for i in range(len(drawn))]},
     }
@@ -121,7 +121,7 @@ def label_tree_figure(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: i
     )
 
 
-def head_grid_figure(
+def draw_head_grid(
     grid: np.ndarray,
     *,
     title: str = "Labels as pairs of codes",
@@ -140,12 +140,12 @@ def head_grid_figure(
     figure = go.Figure()
     figure.add_heatmap(
         z=values,
-        colorscale=SCALE,
-        colorbar={"title": {"text": plain(value)}},
+        colorscale=COLOUR_SCALE,
+        colorbar={"title": {"text": clean_caption(value)}},
         hoverongaps=False,
         y=(np.arange(values.shape[0]) * high).tolist(),
         x=(np.arange(values.shape[1]) * wide).tolist(),
-        hovertemplate=f"{plain(rows)} %{{y}}, {plain(columns)} %{{x}}: %{{z:.3g}}<extra></extra>",
+        hovertemplate=f"{clean_caption(rows)} %{{y}}, {clean_caption(columns)} %{{x}}: %{{z:.3g}}<extra></extra>",
     )
     used = int(np.isfinite(grid).sum())
     spread = f", from {np.nanmin(grid):.3g} to {np.nanmax(grid):.3g}" if used else ""
@@ -155,9 +155,9 @@ def head_grid_figure(
     ).sort_values(value, ascending=False, kind="stable")
     return apply_style(
         figure,
-        title=plain(title),
-        x=plain(columns),
-        y=plain(rows),
+        title=clean_caption(title),
+        x=clean_caption(columns),
+        y=clean_caption(rows),
         height=520,
         table=table,
         alt=f"A grid of {grid.shape[0]:,} by {grid.shape[1]:,} codes of which {used:,} are used; {value}{spread}.",
@@ -167,7 +167,7 @@ def head_grid_figure(
 
 def _average_blocks(grid: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
     """Return (the grid, averaged over blocks where it is too large to draw; rows and columns of a block)."""
-    size = tuple(-(-length // MAX_CELLS) for length in grid.shape)
+    size = tuple(-(-length // MAX_CELLS_PER_SIDE) for length in grid.shape)
     if size == (1, 1):
         return grid, size
     padding = [(0, -length % step) for length, step in zip(grid.shape, size, strict=True)]

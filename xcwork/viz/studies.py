@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from xcwork.errors import ConfigError
-from xcwork.viz import SCALE, apply_style, join_phrases, pick_colour, pick_dash, pick_marker, plain, shorten
+from xcwork.viz import (
+    COLOUR_SCALE,
+    apply_style,
+    clean_caption,
+    join_phrases,
+    pick_colour,
+    pick_dash,
+    pick_marker,
+    shorten,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +27,7 @@ MAX_IMAGES = 100
 GAP_PIXELS = 2  # between two images
 
 
-def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
+def fit_growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
     """Return (e, c) of the power law value = c * size^e that fits best: a straight line through the logarithms."""
     across = np.asarray(sizes, float)
     up = np.asarray(values, float)
@@ -28,7 +37,7 @@ def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> tuple[fl
     return float(exponent), float(np.exp(start))
 
 
-def growth_curves(
+def draw_growth_curves(
     series: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,
     title: str = "Growth",
@@ -41,12 +50,12 @@ def growth_curves(
 
     figure, told, rows = go.Figure(), [], []
     for position, (name, (sizes, values)) in enumerate(series.items()):
-        exponent, factor = growth_exponent(sizes, values)
+        exponent, factor = fit_growth_exponent(sizes, values)
         ends = [min(sizes), max(sizes)]
         figure.add_scatter(
             x=list(sizes),
             y=list(values),
-            name=plain(name),
+            name=clean_caption(name),
             mode="markers",
             legendgroup=str(position),
             marker={"symbol": pick_marker(position), "color": pick_colour(position), "size": 10},
@@ -65,9 +74,9 @@ def growth_curves(
         rows += [(name, size, value, exponent) for size, value in zip(sizes, values, strict=True)]
     return apply_style(
         figure,
-        title=plain(title),
-        x=plain(x),
-        y=plain(y),
+        title=clean_caption(title),
+        x=clean_caption(x),
+        y=clean_caption(y),
         xaxis_type="log",
         yaxis_type="log",
         showlegend=True,
@@ -76,7 +85,7 @@ def growth_curves(
     )
 
 
-def simulation_curves(
+def draw_simulation_curves(
     series: Mapping[str, pd.DataFrame], *, title: str = "Simulation", x: str = "parameter", y: str = "value"
 ) -> go.Figure:
     """Draw one line per series with a band around it. Each frame has the columns x, mean, low and high."""
@@ -100,7 +109,7 @@ def simulation_curves(
         figure.add_scatter(
             x=across,
             y=points["mean"].tolist(),
-            name=plain(name),
+            name=clean_caption(name),
             mode="lines+markers",
             legendgroup=str(position),
             line={"color": pick_colour(position), "dash": pick_dash(position)},
@@ -116,16 +125,51 @@ def simulation_curves(
     tables = [points[["x", "mean", "low", "high"]].assign(series=name) for name, points in series.items()]
     return apply_style(
         figure,
-        title=plain(title),
-        x=plain(x),
-        y=plain(y),
+        title=clean_caption(title),
+        x=clean_caption(x),
+        y=clean_caption(y),
         showlegend=True,
         alt=f"{shorten(y)} against {shorten(x)}: {join_phrases(told)}.",
         table=pd.concat(tables)[["series", "x", "mean", "low", "high"]] if tables else None,
     )
 
 
-def image_grid(
+def draw_points_on_a_line(points: np.ndarray, classes: np.ndarray, angle: float, *, title: str) -> go.Figure:
+    """Draw points of the plane by class, and the line on which a unit that looks in the direction `angle` sees them."""
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for name in np.unique(classes).tolist():
+        of_class = points[classes == name]
+        figure.add_scatter(
+            x=of_class[:, 0],
+            y=of_class[:, 1],
+            mode="markers",
+            name=f"class {name + 1}",
+            marker={"color": pick_colour(name), "symbol": pick_marker(name), "size": 7},
+        )
+    reach = float(np.abs(points).max(initial=1.0)) * np.sqrt(2)
+    across, up = reach * np.cos(angle), reach * np.sin(angle)
+    figure.add_scatter(
+        x=[-across, across], y=[-up, up], mode="lines", name="what the unit sees", line={"dash": "dash", "width": 3}
+    )
+    seen = points @ np.array([np.cos(angle), np.sin(angle)])
+    return apply_style(
+        figure,
+        title=clean_caption(title),
+        x="first feature",
+        y="second feature",
+        yaxis_scaleanchor="x",
+        xaxis_constrain="domain",
+        showlegend=True,
+        alt=f"{len(points):,} points of {len(np.unique(classes))} classes in the plane, and a line through the middle "
+        f"at {np.degrees(angle):.0f} degrees, on which one unit sees them.",
+        table=pd.DataFrame({"class": classes + 1, "first": points[:, 0], "second": points[:, 1], "seen at": seen}),
+    )
+
+
+def draw_image_grid(
     images: np.ndarray, names: Sequence[str], *, columns: int = 5, title: str = "Label embeddings as images"
 ) -> go.Figure:
     """Draw label embeddings that are images, (n, height, width), side by side with their names; at most a hundred."""
@@ -149,8 +193,8 @@ def image_grid(
         # Each image by its own range: an embedding has no scale of its own.
         low, high = image.min(), image.max()
         mosaic[top : top + height, left : left + width] = (image - low) / (high - low if high > low else 1.0)
-        figure.add_annotation(x=left + width / 2, y=top - room / 2, text=plain(name, 20), showarrow=False)
-    figure.add_heatmap(z=mosaic, colorscale=SCALE, showscale=False, hoverinfo="skip")
+        figure.add_annotation(x=left + width / 2, y=top - room / 2, text=clean_caption(name, 20), showarrow=False)
+    figure.add_heatmap(z=mosaic, colorscale=COLOUR_SCALE, showscale=False, hoverinfo="skip")
     table = pd.DataFrame(
         {
             "label": names,
@@ -161,7 +205,7 @@ def image_grid(
     )
     return apply_style(
         figure,
-        title=plain(title),
+        title=clean_caption(title),
         x="",
         y="",
         height=max(260, 60 + 150 * n_rows),

@@ -1,24 +1,26 @@
-"""Which runs are compared, with which reference, and which one document by document."""
+"""Which runs are compared, with which reference, and which labels count."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 import streamlit as st
-from xcwork_app import state, widgets
+from xcwork_app import caches, state, tokens, widgets
 from xcwork_app.sources import Source
 from xcwork_app.views import run_comparison, selection
 from xcwork_app.views.run_comparison import ComparedRuns
 
 MAX_RUNS = 20
+BOX_PIXELS = 200
 NONE = "none"  # as `View.runs`: nothing is chosen, which is not the same as the usual choice
+SCOPES = {"metrics": "All", "seen": "Seen in training", "unseen": "Unseen"}
 
 
 def warn_about_incomplete_runs(source: Source) -> None:
     """Name the runs whose folders were copied by half, so that nobody looks for them in vain."""
     incomplete = run_comparison.list_incomplete_runs(source)
     if incomplete:
-        names = ", ".join(widgets.plain(run.name) for run in incomplete)
+        names = ", ".join(widgets.escape_text(run.name) for run in incomplete)
         st.warning(
             f"Left out, because their predictions are missing from the run folder: {names}. Copy the folder "
             "again, or train again.",
@@ -30,15 +32,18 @@ def choose_runs(source: Source) -> ComparedRuns:
     """Return the chosen ones of the measured runs; perhaps none."""
     offered = {run.id: run for run in run_comparison.list_measured_runs(source)}
     titles = {name: selection.describe_run(run) for name, run in offered.items()}
-    st.session_state["compare.runs"] = _resolve_runs(offered, run_comparison.list_usual_runs(source))
-    chosen = st.multiselect(
-        "Runs",
-        list(offered),
-        format_func=titles.__getitem__,
-        max_selections=MAX_RUNS,
-        key="compare.runs",
-        on_change=lambda: state.update(runs=",".join(st.session_state["compare.runs"]) or NONE),
-    )
+    picked = _resolve_runs(offered, run_comparison.list_usual_runs(source))
+    plural = "" if len(offered) == 1 else "s"
+    with st.popover(f"{len(picked)} of {len(offered)} run{plural}", key="compare.choice"):
+        st.session_state["compare.runs"] = picked
+        chosen = st.multiselect(
+            "Runs",
+            list(offered),
+            format_func=titles.__getitem__,
+            max_selections=MAX_RUNS,
+            key="compare.runs",
+            on_change=lambda: state.update(runs=",".join(st.session_state["compare.runs"]) or NONE),
+        )
     return ComparedRuns.from_runs([run for name, run in offered.items() if name in chosen], source)
 
 
@@ -55,35 +60,65 @@ def _resolve_runs(offered: Collection[str], usual: list[str]) -> list[str]:
     return found or usual
 
 
-def choose_reference(chosen: ComparedRuns) -> str | None:
-    """Return the run that the others are compared with; None, with the reason, when fewer than two can be."""
+def choose_reference(chosen: ComparedRuns) -> str:
+    """Return the run that the others are compared with; "" when fewer than two can be."""
     usable = run_comparison.list_comparable_runs(chosen)
     if len(usable) < 2:
-        widgets.show_empty("Choose two or more runs that were measured on the dataset as it is now.")
-        return None
+        return ""
     current = selection.get_run()
     usual = current.id if current is not None and current.id in usable else usable[0]
-    st.session_state["compare.reference"] = state.pick_option("reference", usable, usual, chosen.names[usual])
-    return st.selectbox(
-        "Reference",
-        usable,
-        format_func=chosen.names.__getitem__,
-        key="compare.reference",
-        width=300,
-        help="The run that the others are compared with.",
-        on_change=lambda: state.update(reference=st.session_state["compare.reference"]),
-    )
+    reference = state.pick_option("reference", usable, usual, chosen.names[usual])
+    _show_label("Reference")
+    return _choose_run(chosen, "Reference", "reference", usable, reference)
 
 
 def choose_other(chosen: ComparedRuns, reference: str) -> str:
     """Return the run whose documents are compared with those of the reference."""
-    others = [run for run in run_comparison.list_comparable_runs(chosen) if run != reference]
-    st.session_state["compare.against"] = state.pick_option("against", others, others[0], chosen.names[others[0]])
-    return st.selectbox(
-        "Run",
-        others,
-        format_func=chosen.names.__getitem__,
-        key="compare.against",
-        width=300,
-        on_change=lambda: state.update(against=st.session_state["compare.against"]),
+    others, other = resolve_others(chosen, reference), resolve_other(chosen, reference)
+    return _choose_run(chosen, "Against", "against", others, other)
+
+
+def _choose_run(chosen: ComparedRuns, label: str, field: str, offered: list[str], run: str) -> str:
+    """Show a select box of runs with the mark of the chosen one, for a field of the view."""
+    key = f"compare.{field}"
+    st.session_state[key] = run
+    with st.container(key=f"compare_{field}", width=BOX_PIXELS):
+        st.html(tokens.make_mark(caches.glance(chosen.find_run(run)).number))
+        return st.selectbox(
+            label,
+            offered,
+            format_func=chosen.names.__getitem__,
+            key=key,
+            label_visibility="collapsed",
+            on_change=lambda: state.update(**{field: st.session_state[key], "change": ""}),
+        )
+
+
+def resolve_others(chosen: ComparedRuns, reference: str) -> list[str]:
+    """Return the runs that can be compared with the reference."""
+    return [run for run in run_comparison.list_comparable_runs(chosen) if run != reference]
+
+
+def resolve_other(chosen: ComparedRuns, reference: str) -> str:
+    """Return the run that the view compares with the reference, or the best other one."""
+    others = resolve_others(chosen, reference)
+    if state.view().against == reference:  # it was just made the reference
+        return others[0]
+    return state.pick_option("against", others, others[0], chosen.names[others[0]])
+
+
+def choose_scope() -> str:
+    """Return which labels compete and count."""
+    _show_label("Labels")
+    return widgets.choose_field(
+        "Labels",
+        "scope",
+        SCOPES,
+        key="compare.scope",
+        help="Seen and unseen: only labels with, or without, a training document compete, and only they count.",
+        hidden=True,
     )
+
+
+def _show_label(words: str) -> None:
+    st.caption(words, width="content")

@@ -1,95 +1,125 @@
-"""Runs and metrics as the papers print them: best in bold, not significantly different in italics, costs beside."""
+"""The table of runs: quality with its range and highest value, unseen labels and costs; heads sort, rows choose."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from html import escape
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import streamlit as st
-from xcwork_app import widgets
-from xcwork_app.panels.shared import report_button
-from xcwork_app.views import run_comparison
+from xcwork_app import state, widgets
+from xcwork_app.components.label_list import LabelGroup, LabelRow, RowCell, SortColumn, show_label_list
 from xcwork_app.views.run_comparison import ComparedRuns
 
-from xcwork.export.tables import BOLD, ITALIC
+from xcwork.analysis.run_table import UNSEEN_FOUND, UNSEEN_PRECISION, RunColumn, RunRow, RunTable
 
-if TYPE_CHECKING:
-    from xcwork.analysis.comparison import ComparisonTable
+RANGE = "range"  # the id of the column with the axis
+RANGE_WIDTH = 7.0  # multiples of the base font, as below
+WIDTHS = {"PSP@5": 6.2, UNSEEN_PRECISION: 3.4, UNSEEN_FOUND: 3.4, "Training": 4.2, "Model": 4.2, "ms per document": 4.3}
+USUAL_WIDTH = 3.9
+TITLES = {  # where two lines read better
+    "ms per document": ("ms per", "document"),
+    UNSEEN_PRECISION: ("unseen", "P@5"),
+    UNSEEN_FOUND: ("unseen", "found"),
+}
+HELP = {
+    UNSEEN_PRECISION: "P@5 where only labels without a training document compete",
+    UNSEEN_FOUND: "Of the unseen true labels, the share among the first 5 when all labels compete, in percent",
+    "PSP@5": "As P@5, but rare labels count more",
+}
+AXIS_STEP = 10  # points between the ends that an axis may have
+ROW_PIXELS = 34
+HEAD_PIXELS = 50
+AROUND_PIXELS = 146  # above the table and between what follows
+MAX_ROWS_SEEN = 6  # before the table scrolls
 
-# Colours are those of the theme: nothing here sets one.
-STYLE = """
-<style>
-.runs { overflow-x: auto }
-.runs table { border-collapse: collapse; width: 100%; font-size: .875rem; line-height: 1.3 }
-.runs thead { border-top: 2px solid; border-bottom: 1px solid }
-.runs tbody { border-bottom: 2px solid }
-.runs th { font-weight: 600; text-align: right; padding: .45rem .3rem; vertical-align: bottom }
-.runs td { text-align: right; padding: .35rem .3rem; font-variant-numeric: tabular-nums; white-space: nowrap }
-.runs .text { text-align: left; max-width: 11rem; overflow: hidden; text-overflow: ellipsis }
-.runs .gap { padding-left: .9rem }
-.runs tr.published td { opacity: .65 }
-.runs tr.first td { border-top: 1px solid rgba(128, 128, 128, .5) }
-</style>
-"""
-TAGS = {BOLD: "strong", ITALIC: "em"}
-GROUP_STARTS = ("P@1", "nDCG@1", "PSP@1", "training, s")  # columns that begin a group
+
+def show_table(
+    table: RunTable, chosen: ComparedRuns, numbers: Mapping[str, int], *, reference: str, against: str
+) -> None:
+    """Show the table; `reference` and `against` are ids of runs, `numbers` by id give their marks."""
+    ids = {name: run for run, name in chosen.names.items()}
+    sort = resolve_sort(table)
+    low, high = find_axis(table)
+    rows = [_make_row(row, ids[row.name], numbers, table, reference, low, high) for row in table.sort(sort)]
+    comparable = [row for row, shown in zip(rows, table.sort(sort), strict=True) if shown.is_comparable]
+    others = [row for row, shown in zip(rows, table.sort(sort), strict=True) if not shown.is_comparable]
+    groups = [LabelGroup(comparable)]
+    if others:
+        groups.append(LabelGroup(others, title="Not comparable", note="tested on other data than the dataset has now"))
+    height = HEAD_PIXELS + ROW_PIXELS * (min(len(rows), MAX_ROWS_SEEN) + bool(others))
+    # The cards below take what is left of the window.
+    cards = f".st-key-compare_columns > div{{height:max(19rem,calc(100vh - {height + AROUND_PIXELS}px))}}"
+    st.html(f"<style>@media (min-width:1101px){{{cards}}}</style>")
+    show_label_list(
+        groups,
+        key="compare_table",
+        label="Runs",
+        head="Run",
+        selected=against,
+        sort_columns=[
+            SortColumn(RANGE, "", width=RANGE_WIDTH, ends=(f"{low:.0f}", f"{high:.0f}")),
+            *(_make_column(c) for c in table.columns),
+        ],
+        sort=sort,
+        on_sort=lambda name: _sort_by(table, name),
+        on_choose=lambda run: choose_against(chosen, run, reference),
+        height=height,
+        has_border=True,
+    )
 
 
-def show(chosen: ComparedRuns, scope: str, *, published: bool) -> None:
-    """Show the table with its legend, and its exports."""
-    table = run_comparison.make_table(chosen, scope, published)
-    st.html(STYLE + render_html(table))
-    legend = [
-        "Percent. **Best** of a column, *not significantly different from it* (paired bootstrap over documents, 95 %)."
+def _make_column(column: RunColumn) -> SortColumn:
+    title, note = TITLES.get(column.name, (column.name, column.note))
+    width, told = WIDTHS.get(column.name, USUAL_WIDTH), HELP.get(column.name, "")
+    return SortColumn(column.name, title, note, width=width, help=told)
+
+
+def choose_against(chosen: ComparedRuns, run: str, reference: str) -> None:
+    """Compare the reference with another run of the table."""
+    if run != reference and run in chosen.names:
+        state.update(against=run, change="")
+
+
+def resolve_sort(table: RunTable) -> str:
+    """Return the column to sort by, as the view names it; P@1 where it names none that exists."""
+    names = ["run", *(column.name for column in table.columns)]
+    usual = table.columns[0].name
+    return state.pick_option("sort", [*names, *(f"-{name}" for name in names)], usual, usual)
+
+
+def _sort_by(table: RunTable, name: str) -> None:
+    """Sort by a column; the same once more turns the order round."""
+    if name in ("run", *(column.name for column in table.columns)):
+        state.update(sort=f"-{name}" if resolve_sort(table) == name else name)
+
+
+def find_axis(table: RunTable) -> tuple[float, float]:
+    """Return the ends of the axis of P@1: round numbers around all ranges."""
+    low = min((row.low for row in table.rows), default=0.0) // AXIS_STEP * AXIS_STEP
+    high = -(-max((row.high for row in table.rows), default=100.0) // AXIS_STEP) * AXIS_STEP
+    return low, max(high, low + AXIS_STEP)
+
+
+def _make_row(
+    row: RunRow, run: str, numbers: Mapping[str, int], table: RunTable, reference: str, low: float, high: float
+) -> LabelRow:
+    value = row.values["P@1"] or 0.0
+    span = tuple((each - low) / (high - low) for each in (row.low, value, row.high))
+    spoken = f"between {row.low:.1f} and {row.high:.1f}"
+    cells = [RowCell(spoken, span=(span[0], span[1], span[2]))]
+    cells += [
+        RowCell(row.format_cell(column.name), is_bold=column.name in row.best, is_muted=not row.values[column.name])
+        for column in table.columns
     ]
-    if table.n_published:
-        legend.append("Faded: published results; other splits and features, so for orientation only.")
-    elif published:
-        legend.append("No published results are known for this dataset.")
-    st.caption(" ".join(legend + [widgets.plain(f"{note[:1].upper()}{note[1:]}.") for note in table.notes]))
-    with st.container(horizontal=True, vertical_alignment="center"):
+    note = "reference" if run == reference else ""
+    return LabelRow(run, row.name, note=note, run=numbers[run], cells=tuple(cells))
+
+
+def show_exports(table: RunTable) -> None:
+    """Offer the table as CSV, LaTeX and Markdown, all with the shown digits."""
+    with st.popover("CSV, LaTeX, Markdown", icon=":material/download:", key="compare.exports"):
         _show_download(table.to_csv, "CSV", "csv", "text/csv")
-        _show_download(table.to_markdown, "Markdown", "md", "text/markdown")
         _show_download(table.to_latex, "LaTeX", "tex", "application/x-tex")
-        st.space("stretch")
-        report_button.show_report_button(chosen.runs, key="compare.report")
-    expander = st.expander("Show as a table that can be sorted", key="compare.sortable", on_change="rerun")
-    if expander.open:
-        with expander:
-            widgets.show_table(
-                table.frame, key="compare.table", name="runs-compared", alt="Metrics and costs of the runs"
-            )
-
-
-def render_html(table: ComparisonTable) -> str:
-    """Return the table as HTML; text from outside is escaped."""
-    frame, emphasis, first = table.frame, table.emphasis, len(table.frame) - table.n_published
-    filled = [at for at, name in enumerate(frame.columns) if frame[name].notna().any()]
-    kinds = {at: _kind(frame.columns[at], frame.dtypes.iloc[at].kind) for at in filled}
-    head = "".join(f'<th scope="col" class="{kinds[at]}">{escape(str(frame.columns[at]))}</th>' for at in filled)
-    rows = []
-    for position, row in enumerate(frame.itertuples(index=False, name=None)):
-        cells = [f'<td class="{kinds[at]}">{_format_cell(row[at], emphasis[position, at])}</td>' for at in filled]
-        classes = ("published " if position >= first else "") + ("first" if position == first else "")
-        rows.append(f'<tr class="{classes.strip()}">{"".join(cells)}</tr>')
-    body = "".join(rows)
-    # It may be wider than the page, and then the keyboard must be able to scroll it, too.
-    frame_of_table = '<div class="runs" tabindex="0" role="region" aria-label="Runs and metrics">'
-    return f"{frame_of_table}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
-def _kind(column: str, dtype: str) -> str:
-    return ("text" if dtype not in "fi" else "number") + (" gap" if column in GROUP_STARTS else "")
-
-
-def _format_cell(value: object, style: str) -> str:
-    if value is None or value != value:  # NaN is not equal to itself
-        return "–"
-    if not isinstance(value, float):
-        return f'<span title="{escape(str(value))}">{escape(str(value))}</span>'
-    shown = f"{value:,.2f}" if value < 1000 else f"{value:,.0f}"
-    return f"<{TAGS[style]}>{shown}</{TAGS[style]}>" if style else shown
+        _show_download(table.to_markdown, "Markdown", "md", "text/markdown")
 
 
 def _show_download(make: Callable[[], str], label: str, suffix: str, mime: str) -> None:
@@ -103,3 +133,22 @@ def _show_download(make: Callable[[], str], label: str, suffix: str, mime: str) 
         on_click="ignore",
         icon=":material/download:",
     )
+
+
+def show_published(chosen: ComparedRuns) -> None:
+    """Offer what papers report for the dataset, where that is known."""
+    from xcwork_app import caches
+
+    from xcwork.published import find_published_results
+
+    known = find_published_results(caches.get_dataset(chosen.source).name)
+    if not len(known):
+        return
+    with st.popover("Published results", key="compare.published"):
+        st.caption("Other splits and features than here, so for orientation only.")
+        widgets.show_table(
+            known.dropna(axis=1, how="all"),
+            key="compare.published.table",
+            name="published-results",
+            alt="Published results",
+        )

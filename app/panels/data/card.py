@@ -1,96 +1,100 @@
-"""The card of a dataset: sizes, the label-frequency curve with its bands, and the health checks."""
+"""The head of a dataset: its name, six figures, a verdict in one sentence, and the checks behind it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from xcwork_app import caches, widgets
+from xcwork_app import caches, navigation, widgets
+from xcwork_app.panels.shared import row_menu
 from xcwork_app.sources import Source
 
+from xcwork.paths import find_home
+
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from xcwork.data.card import Card
+    from xcwork.data.profile import DatasetProfile
 
-BANDS = {"count": "by count", "share": "by share"}
+FIGURE_WIDTHS = (1.2, 1.0, 0.7, 1.05, 1.25, 0.9)  # of the six figures
+MIN_LANGUAGE_SHARE = 0.005  # of the texts, to be named
 
 
-def show_facts(card: Card) -> None:
-    """Show the sizes, in one row."""
-    unseen = f"{card.unseen_share_of_test:.1f} % of the test positives belong to them"
-    figures = (
+def get_profile(source: Source) -> DatasetProfile:
+    """Return what a dataset looks like, computed once."""
+    return _make_profile(source.id, str(find_home()), source.make_stamp())
+
+
+@st.cache_resource(max_entries=20, show_spinner=False)
+def _make_profile(identity: str, folder: str, stamp: str) -> DatasetProfile:
+    from xcwork.data.profile import make_profile
+
+    source = Source.from_id(identity)
+    return make_profile(caches.get_dataset(source), caches.get_card(source))
+
+
+def show_head(source: Source, card: Card, profile: DatasetProfile) -> None:
+    """Show name, figures and verdict."""
+    with st.container(key="data_title", horizontal=True, vertical_alignment="center"):
+        st.subheader(widgets.escape_text(source.title), anchor=False, help=_describe_reading(card))
+        row_menu.show_dataset_menu(source, key="data.menu")
+        if st.button("Train on it", type="primary", icon=":material/arrow_forward:", key="data.train"):
+            navigation.go_to("train")
+    with st.container(key="data_figures"):
+        figures = _list_figures(card)
+        for column, (name, value, help) in zip(st.columns(FIGURE_WIDTHS), figures, strict=True):
+            column.metric(name, value, help=help)
+    with st.container(key="data_verdict", horizontal=True, vertical_alignment="center"):
+        st.markdown(widgets.escape_text(profile.verdict))
+        is_sound = profile.n_passed == len(profile.checks) and not card.problems
+        with st.popover(
+            f"{profile.n_passed} of {len(profile.checks)} checks passed",
+            key="data.checks",
+            icon=":material/check_circle:" if is_sound else ":material/warning:",
+        ):
+            show_checks(card, profile)
+
+
+def _list_figures(card: Card) -> list[tuple[str, str, str | None]]:
+    unseen = f"{card.unseen_share_of_test:.1f} % of the labels of test documents belong to them"
+    return [
         ("Training documents", f"{card.n_train:,}", None),
         ("Test documents", f"{card.n_test:,}", None),
         ("Labels", f"{card.n_labels:,}", None),
         ("Unseen labels", f"{card.n_unseen_labels:,}", f"Labels that no training document has; {unseen}."),
         ("Labels per document", f"{card.labels_per_document:.1f}", None),
-        ("Features", f"{card.n_features:,}", None),
-    )
-    widgets.show_metrics(figures)
-    if card.source:
-        st.caption(widgets.plain(card.source))
-    for note in card.notes:
-        st.caption(widgets.plain(note[:1].upper() + note[1:] + "."))
+        ("Features", f"{card.n_features:,}", "Different terms or measurements that documents are described by."),
+    ]
 
 
-def choose_bands() -> str:
-    """Return which definition of head, torso and tail is shown."""
-    return widgets.choose_field(
-        "Bands of labels",
-        "bands",
-        BANDS,
-        key="data.bands",
-        help="Head, torso and tail by fixed counts (more than 50, 6 to 50, 1 to 5 training documents), or so that each "
-        "has about a third of all training positives.",
-    )
+def _describe_reading(card: Card) -> str | None:
+    """Return where the data come from and how the files were read."""
+    sentences = [card.source, *(note[:1].upper() + note[1:] + "." for note in card.notes)]
+    return "  \n".join(widgets.escape_text(each) for each in sentences if each) or None
 
 
-def show_frequencies(source: Source, bands: str) -> None:
-    """Show the rank-frequency curve with the bands of labels."""
-    widgets.show_figure(_draw_curve(source, source.stamp(), bands), key="data.frequencies", name="label-frequencies")
-
-
-@st.cache_resource(max_entries=20, show_spinner=False)
-def _draw_curve(source: Source, stamp: str, bands: str) -> go.Figure:
-    from xcwork.viz.frequencies import label_frequencies
-
-    return label_frequencies(caches.get_card(source), bands=bands)
-
-
-def show_band_table(card: Card, bands: str) -> None:
-    """Show labels and positives of each band."""
-    import pandas as pd
-
-    rows = [{"band": band, **counts} for band, counts in card.bands[bands].items()]
-    frame = pd.DataFrame(rows).rename(columns={"share": "share of positives, %"})
-    widgets.show_table(
-        frame, key="data.band_table", name="bands", alt="Labels and share of the training positives of each band"
-    )
-
-
-def show_health_checks(card: Card) -> None:
-    """Show what was checked, and what is wrong."""
-    st.markdown("**Health checks**")
+def show_checks(card: Card, profile: DatasetProfile) -> None:
+    """Show what was checked, and what was found."""
     for problem in card.problems:
-        st.warning(widgets.plain(problem[:1].upper() + problem[1:] + "."), icon=":material/warning:")
-    sound = [name for name, fine in _list_checks(card).items() if fine]
-    if sound:
-        st.markdown("  \n".join(f":green[:material/check:] {name}" for name in sound))
+        st.warning(widgets.escape_text(problem[:1].upper() + problem[1:] + "."), icon=":material/warning:")
+    passed = [f":green[:material/check:] {check.name}" for check in profile.checks if check.is_passed]
+    if passed:
+        st.markdown("  \n".join(passed))
+    st.markdown("  \n".join(_describe_texts(card, profile)))
     constants = card.propensity
+    source = widgets.escape_text(constants["source"])
     st.caption(
-        f"Propensity for PSP@k: A = {constants['A']}, B = {constants['B']} ({widgets.plain(constants['source'])}). "
+        f"Propensity for PSP@k: A = {constants['A']}, B = {constants['B']} ({source}). "
         f"In memory: {widgets.format_megabytes(card.memory_bytes / 1e6)}."
     )
 
 
-def _list_checks(card: Card) -> dict[str, bool]:
-    return {
-        "every document has features": not any(card.empty_documents.values()),
-        "every document has labels": not any(card.unlabelled_documents.values()),
-        "no document occurs twice": not any(card.duplicate_documents.values()),
-        "no test document occurs in training": not card.overlapping_documents,
-        "every label occurs somewhere": not card.orphan_labels,
-        "label names differ": not card.duplicate_label_names,
-        "every label has a text": card.missing_label_texts == 0,
-    }
+def _describe_texts(card: Card, profile: DatasetProfile) -> list[str]:
+    """Return what is known about languages and about documents that are labels themselves."""
+    shares = {name: share for name, share in profile.languages.items() if share >= MIN_LANGUAGE_SHARE}
+    languages = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+    n_links = sum(card.self_links.values())
+    linked = f"{n_links:,} documents are labels themselves" if n_links != 1 else "1 document is a label itself"
+    return [
+        f"**Languages:** {languages or ('no text says' if card.has_texts else 'no texts')}",
+        f"**Self links:** {linked + ' and never predicted for themselves' if n_links else 'none'}",
+    ]

@@ -6,35 +6,40 @@ import math
 
 import numpy as np
 import streamlit as st
-from xcwork_app import caches, state, widgets
+from xcwork_app import caches, widgets
 from xcwork_app.sources import Source
 
-from xcwork.paths import home
+from xcwork.paths import find_home
 
-PAGE_ROWS = 10
+PAGE_ROWS = 7
+ROW_PIXELS = 48
 COLUMNS = {
     "row": st.column_config.TextColumn(width="small"),
     "uid": st.column_config.TextColumn(width="medium"),
     "text": st.column_config.TextColumn(width="large"),
     "labels": st.column_config.TextColumn(width="medium"),
 }
-SPLITS = {"train": "Training split", "test": "Test split"}
+SPLITS = {"training": "train", "test": "test"}
 
 
 def show(source: Source) -> None:
     """Show a page of documents."""
     from xcwork.data.browse import make_documents_table
 
-    state.link("data.search")
-    part_column, search_column = st.columns([1, 2])
-    with part_column:
-        part = widgets.choose_option("Split", SPLITS, key="data.part")
-    with search_column:
-        search = st.text_input("Search in texts and labels", key="data.search", placeholder="a word, a label")
+    with st.container(key="data_search", horizontal=True, vertical_alignment="bottom"):
+        word = st.segmented_control(
+            "Split", list(SPLITS), default="training", key="data.part", bind="query-params", required=True
+        )
+        search = st.text_input(
+            "Search in texts and labels", key="data.search", placeholder="a word, a label", bind="query-params"
+        )
+    part = SPLITS.get(word or "", "train")
     split = getattr(caches.get_dataset(source), part)
-    rows = _find_rows(source.id, str(home()), source.stamp(), part, search)
+    rows = _find_rows(source.id, str(find_home()), source.make_stamp(), part, search)
     if not len(rows):
-        widgets.show_empty(f"No document contains “{widgets.plain(search)}”. Try a shorter word, or the other split.")
+        widgets.show_empty(
+            f"No document contains “{widgets.escape_text(search)}”. Try a shorter word, or the other split."
+        )
         return
     pages = math.ceil(len(rows) / PAGE_ROWS)
     page = st.pagination(pages, key=f"data.page.{part}.{search}") if pages > 1 else 1
@@ -46,6 +51,7 @@ def show(source: Source) -> None:
         alt=f"{len(shown)} documents with their labels",
         export=lambda: make_documents_table(split, rows),
         columns=COLUMNS,
+        row_height=ROW_PIXELS,
     )
     first = (page - 1) * PAGE_ROWS + 1
     st.caption(f"Documents {first:,} to {first + len(shown) - 1:,} of {len(rows):,}. The export holds all of them.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 from xcwork_app import caches, widgets
-from xcwork_app.panels.data.sources_list import open_source
+from xcwork_app.panels.data.staging import show_source
 from xcwork_app.sources import Source
 
 KINDS = {"data": "as in the data", "random": "at random", "clusters": "similar documents", "names": "by name"}
@@ -16,6 +16,7 @@ LEVELS = ("class", "module", "package")
 
 def show(source: Source) -> None:
     """Choose how to group, see what it does, use it."""
+    widgets.show_section("Labels known only for groups")
     kind = st.segmented_control(
         "Group training documents",
         list(KINDS),
@@ -29,7 +30,7 @@ def show(source: Source) -> None:
     recipe = "" if kind == "data" else _choose_recipe(kind)
     plain_options = {name: value for name, value in source.options if name != "groups"}
     wanted = Source.from_data(source.data, plain_options | ({"groups": recipe} if recipe else {}))
-    facts = _compute_facts(source if kind == "data" else wanted, source.stamp())
+    facts = _compute_facts(source if kind == "data" else wanted, source.make_stamp())
     if facts is None:
         st.caption("This dataset has no groups of its own. Choose another way to see what aggregation does.")
     else:
@@ -37,7 +38,7 @@ def show(source: Source) -> None:
     if wanted != source and (recipe or "groups" in dict(source.options)):
         label = "Use these groups" if recipe else "Use without these groups"
         if st.button(label, key="data.groups.use", icon=":material/group_work:"):
-            open_source(wanted)
+            show_source(wanted)
 
 
 def _choose_recipe(kind: str) -> str:
@@ -75,13 +76,13 @@ def _choose_recipe(kind: str) -> str:
 
 @st.cache_data(max_entries=50, show_spinner="Grouping documents.")
 def _compute_facts(source: Source, stamp: str) -> dict[str, float] | None:
-    from xcwork.data.group_recipes import measure_groups, regroup
+    from xcwork.data.group_recipes import measure_groups, regroup_dataset
 
     recipe = dict(source.options).get("groups")
     base = Source(source.data, tuple(pair for pair in source.options if pair[0] != "groups"))
     split = caches.get_dataset(base).train
     if recipe is not None:
-        split = regroup(caches.get_dataset(base), recipe.replace(",aggregate=true", "")).train
+        split = regroup_dataset(caches.get_dataset(base), recipe.replace(",aggregate=true", "")).train
     return None if split.groups is None else asdict(measure_groups(split))
 
 
@@ -90,7 +91,11 @@ def _show_facts(facts: dict[str, float]) -> None:
         ("Groups", f"{facts['groups']:,}", None),
         ("Documents per group", f"{facts['members']:.1f}", None),
         ("Labels per group", f"{facts['labels']:.1f}", None),
-        ("Dilution", f"{facts['dilution']:.1f} ×", "Labels a document seems to have, for each one it really has."),
+        (
+            "Labels too many",
+            f"{facts['dilution']:.1f} ×",
+            "Labels a document seems to have, for each one it really has.",
+        ),
     )
     widgets.show_metrics(shown)
     st.caption("Aggregation keeps the labels of a group and forgets which member has which.")

@@ -2,84 +2,137 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import state, widgets
-from xcwork_app.panels.predict.document_choice import ChosenDocument
+from xcwork_app.components.reason_bars import show_reason_bars
+from xcwork_app.panels.predict import own_text, text_column, why_column
+from xcwork_app.panels.predict.side_by_side import format_name
+from xcwork_app.views import document_prediction
+from xcwork_app.views.document_prediction import ChosenDocument, DocumentReasons
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from xcwork.analysis.what_if import NewLabel
     from xcwork.methods.base import Method
 
-RANKS = ("label", "rank_before", "rank_after", "change", "score_before", "score_after", "state")
+NEW_LABEL = "predict.new_label"
 MAX_LABEL_CHARACTERS = 2000
+N_CHANGES = 6
+N_WORDS = 8
+STATES = {"new": "new", "up": "▲", "down": "▼", "same": "", "out": "out"}
 
 
-def show_new_label(chosen: ChosenDocument, model: Method) -> None:
-    """Ask for a label, and show its rank, its pairs and whom it displaces."""
+def read_new_label(chosen: ChosenDocument, model: Method) -> NewLabel | None:
+    """Return how the typed label fares; None while there is none, or it cannot be."""
     from xcwork.analysis import what_if
-    from xcwork.analysis.explanation_view import make_view
-    from xcwork.viz.explanations import explanation_waterfall
 
-    reason = what_if.why_no_new_labels(model)
-    if reason is not None:
-        st.info(widgets.plain(reason), icon=":material/info:")
-        return
-    state.link("predict.new_label")
-    typed = st.text_input(
-        "A label that does not exist yet",
-        key="predict.new_label",
-        placeholder="describe it in a few words",
-        persist_state="session",
-        help="Nothing is stored: the model is asked about this label and forgets it.",
-    )
-    st.button("Try it", key="predict.try_label")
-    if not typed.strip() or widgets.warn_if_too_long(typed, MAX_LABEL_CHARACTERS, "label"):
-        return
-    found = what_if.try_label(model, chosen.document, typed, k=state.view().k)
-    st.markdown(f"**{widgets.plain(found.sentence)}**")
-    left, right = st.columns(2, gap="large")
-    with left:
-        _show_ranks(found.changes, "predict.new_ranks")
-    with right:
-        shown = make_view(found.explanation)
-        if shown.n_parts:
-            widgets.show_figure(explanation_waterfall(shown), key="predict.new_why", name="new-label")
+    text = (st.session_state.get(NEW_LABEL) or st.query_params.get(NEW_LABEL, "")).strip()
+    if not text or len(text) > MAX_LABEL_CHARACTERS or what_if.explain_no_new_labels(model) is not None:
+        return None
+    return what_if.try_label(model, chosen.document, text, k=state.view().k)
+
+
+def show_new_label(model: Method, found: NewLabel | None, reasons: DocumentReasons | None) -> None:
+    """Ask for a label, and show its percentage and rank, whom it displaces, and its reasons."""
+    from xcwork.analysis import what_if
+
+    with st.container(key="predict_card", border=True):
+        reason = what_if.explain_no_new_labels(model)
+        if reason is not None:
+            st.markdown(widgets.escape_text(reason))
+            return
+        typed = st.text_input(
+            "A label that does not exist yet",
+            key=NEW_LABEL,
+            placeholder="describe it in a few words",
+            bind="query-params",
+            persist_state="session",
+            help="Nothing is stored: the run is asked about this label and forgets it.",
+        )
+        text = (typed or "").strip()
+        if (
+            not text
+            or widgets.warn_if_too_long(text, MAX_LABEL_CHARACTERS, "label")
+            or found is None
+            or reasons is None
+        ):
+            return
+        st.markdown(widgets.escape_text(found.sentence))
+        st.html(make_changes_table(found.changes.head(N_CHANGES)))
+        view = state.view()
+        show_reason_bars(
+            why_column.make_new_view(reasons, view.family, view.word),
+            key="predict_new_reasons",
+            on_family=why_column.choose_family,
+            on_word=text_column.choose_word,
+        )
 
 
 def show_edit(chosen: ChosenDocument, model: Method, label: str | None) -> None:
     """Show the labels of the text before and after it was edited, and what changed for one of them."""
-    from xcwork.analysis.explanation_view import compare_explanations
+    from xcwork.analysis.explanation_words import compare_words
     from xcwork.analysis.what_if import compare_edit
-    from xcwork.viz.explanations import explanation_difference
 
-    if not chosen.is_edited:
-        st.caption("Press “Edit this text” at a test document, change some words and press Predict.")
-        return
-    found = compare_edit(model, chosen.original, chosen.text, k=state.view().k)
-    st.markdown(f"Against test document {chosen.original_row}: **{widgets.plain(found.sentence)}**")
-    left, right = st.columns(2, gap="large")
-    with left:
-        _show_ranks(found.changes, "predict.edited_ranks")
-    if label is not None:
-        with right:
-            changes = compare_explanations(model.explain(chosen.original, label), model.explain(chosen.document, label))
-            st.caption(f"What changed for {widgets.plain(label)}")
-            widgets.show_figure(explanation_difference(changes), key="predict.edited_why", name="changes")
+    with st.container(key="predict_card", border=True):
+        if not chosen.is_edited or chosen.original is None or chosen.original.texts is None:
+            st.markdown("Change the text and see what changes here: its labels before and after.")
+            if chosen.row is not None and model.features_.vectorizer is not None:
+                st.button(
+                    "Edit this text",
+                    key="predict.edit_here",
+                    icon=":material/edit:",
+                    on_click=text_column.edit_document,
+                    args=(chosen.text, chosen.row),
+                )
+            return
+        found = compare_edit(model, chosen.original, chosen.text, k=state.view().k)
+        st.markdown(f"**Before and after** · test document {(chosen.original_row or 0) + 1:,}")
+        st.caption(widgets.escape_text(found.sentence))
+        st.html(make_changes_table(found.changes))
+        if label is not None:
+            before, after = (
+                document_prediction.group_reasons(model, text, model.explain(document, label)).grouped
+                for text, document in ((chosen.original.texts[0], chosen.original), (chosen.text, chosen.document))
+            )
+            st.markdown(
+                f"Score of **{widgets.escape_text(label)}**: {before.score:.4g} before, {after.score:.4g} after"
+            )
+            st.html(make_words_table(compare_words(before, after)))
+        st.button("Back to the original", key="predict.restore", on_click=restore_original, args=(chosen,))
 
 
-def _show_ranks(changes: pd.DataFrame, key: str) -> None:
-    widgets.show_table(
-        changes[list(RANKS)],
-        key=key,
-        name="rank-changes",
-        alt="Ranks before and after",
-        columns={
-            "rank_before": st.column_config.NumberColumn("before"),
-            "rank_after": st.column_config.NumberColumn("after"),
-            "score_before": st.column_config.NumberColumn("score before", format="%.4f"),
-            "score_after": st.column_config.NumberColumn("score after", format="%.4f"),
-        },
+def restore_original(chosen: ChosenDocument) -> None:
+    """Give the text of the test document back."""
+    if chosen.original is not None and chosen.original.texts and chosen.original_row is not None:
+        own_text.edit_document(chosen.original.texts[0], chosen.original_row)
+
+
+def make_changes_table(changes: pd.DataFrame) -> str:
+    """Return ranks before and after as HTML."""
+    rows = "".join(
+        f'<tr><td class="predict-name">{format_name(str(each.label))}</td><td>{_show_rank(each.rank_before)}</td>'
+        f"<td>{_show_rank(each.rank_after)}</td><td>{STATES[str(each.state)]}</td></tr>"
+        for each in changes.itertuples()
     )
+    head = "<tr><th>Label</th><th>before</th><th>after</th><th></th></tr>"
+    return f'<table class="predict-ranks"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def make_words_table(changes: Sequence[tuple[str, float]]) -> str:
+    """Return the words that add more or less than before as HTML; the smaller changes are one row."""
+    if not changes:
+        return '<p class="predict-note">No word adds more or less than before.</p>'
+    rows = [(word, change) for word, change in changes[:N_WORDS]]
+    if rest := changes[N_WORDS:]:
+        rows.append((f"{len(rest):,} smaller changes", sum(change for _, change in rest)))
+    cells = "".join(f"<tr><td>{escape(word)}</td><td>{change:+.3g}</td></tr>" for word, change in rows)
+    return f'<table class="predict-ranks"><tbody>{cells}</tbody></table>'
+
+
+def _show_rank(rank: object) -> str:
+    return "–" if rank is None or str(rank) == "<NA>" else str(rank)

@@ -8,15 +8,14 @@ from xcwork_app.views import selection
 from xcwork.runs import Run
 
 
-def require_finished_run(title: str) -> Run:
-    """Return the run that the page `title` works on; without a finished one the page says what to do and ends."""
+def require_finished_run() -> Run:
+    """Return the run that a page works on; without a finished one the page says what to do and ends."""
     run = selection.get_run()
     if run is not None and run.state == "finished":
         return run
     if run is None:
-        sentence = f"There is no finished run on {widgets.plain(selection.get_source().title)} yet."
+        sentence = f"There is no finished run on {widgets.escape_text(selection.get_source().title)} yet."
     else:
-        sentence = f"The run {widgets.plain(run.name)} is {run.state} and has no results yet."
-    widgets.show_header(title)
+        sentence = f"The run {widgets.escape_text(run.name)} is {run.state} and has no results yet."
     widgets.show_empty(sentence, page="train", action="Train a method")
     raise widgets.PageEnd

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import state, widgets
+from xcwork_app import state
 from xcwork_app.views.run_findings import BANDS, Findings
 
-ALL_BANDS = "all bands"
+LENGTHS = (1, 3, 5, 10)
 
 
 def warn_about_changed_data(found: Findings) -> None:
@@ -20,38 +20,37 @@ def warn_about_changed_data(found: Findings) -> None:
 
 def choose_bands(key: str) -> str:
     """Return the definition of bands to use."""
-    return widgets.choose_field(
-        "Bands of labels",
-        "bands",
-        BANDS,
+    usual = next(iter(BANDS))
+    st.session_state[key] = state.pick_option("bands", BANDS, usual, f"“{BANDS[usual]}”")
+    chosen = st.selectbox(
+        "Frequency",
+        list(BANDS),
         key=key,
-        help="By count: head, torso and tail have more than 50, 6 to 50 and 1 to 5 training documents. By share: each "
-        "has about a third of all training positives. By shots: many-shot, few-shot (1 to 3) and zero-shot.",
+        format_func=BANDS.__getitem__,
+        label_visibility="collapsed",
+        width=118,
+        help="By count: head, torso and tail have more than 50, 6 to 50 and 1 to 5 training documents. In thirds: each "
+        "has about a third of all training labels. By shots: more than 3, 1 to 3 and none.",
+        on_change=lambda: state.update(
+            bands="" if st.session_state[key] == usual else st.session_state[key], band="", outcome=""
+        ),
     )
+    return chosen or usual
 
 
 def choose_list_length(key: str) -> int:
-    """Return how many labels of each list count as predicted."""
+    """Return how many labels of each list count as predicted; a link may ask for another length than the usual ones."""
     st.session_state[key] = state.view().k
-    return st.number_input(
-        "First k labels",
-        1,
-        state.MAX_LENGTH,
-        key=key,
-        width=140,
-        help="A true label beyond the first k counts as missed.",
-        on_change=lambda: state.update(k=int(st.session_state[key])),
-    )
-
-
-def choose_band(found: Findings, key: str) -> str | None:
-    """Return one band to look at; None for all."""
-    st.session_state[key] = state.pick_option("band", found.bands.names, ALL_BANDS, f"“{ALL_BANDS}”")
-    chosen = st.selectbox(
-        "Band",
-        [ALL_BANDS, *found.bands.names],
-        key=key,
-        width=160,
-        on_change=lambda: state.update(band="" if st.session_state[key] == ALL_BANDS else st.session_state[key]),
-    )
-    return None if chosen == ALL_BANDS else chosen
+    with st.container(
+        key=f"{key.replace('.', '_')}_choice", horizontal=True, vertical_alignment="center", width="content"
+    ):
+        st.caption("First", width="content")
+        chosen = st.segmented_control(
+            "First",
+            sorted({*LENGTHS, state.view().k}),
+            required=True,
+            key=key,
+            label_visibility="collapsed",
+            on_change=lambda: state.update(k=int(st.session_state[key]), outcome=""),
+        )
+    return int(chosen or state.view().k)

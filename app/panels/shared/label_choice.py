@@ -18,7 +18,7 @@ def choose_label(labels: LabelSpace, *, key: str) -> int | None:
     from xcwork.analysis.paging import find_labels
 
     wanted, searched = get_wanted_label(labels), f"{key}.searched"
-    known = _find_id(labels, wanted)
+    known = find_label_id(labels, wanted)
     matches = [
         labels.names[i] for i in find_labels(labels, st.session_state.get(searched) or wanted, limit=MAX_MATCHES)
     ]
@@ -28,7 +28,7 @@ def choose_label(labels: LabelSpace, *, key: str) -> int | None:
         typed = st.session_state[key] or ""
         if typed not in matches:
             st.session_state[searched] = typed
-        found = _find_id(labels, typed)
+        found = find_label_id(labels, typed)
         state.update(label=typed if found is None else labels.names[found])
 
     st.selectbox(
@@ -41,19 +41,20 @@ def choose_label(labels: LabelSpace, *, key: str) -> int | None:
         placeholder="type a part of its name",
     )
     if wanted and known is None:
-        st.warning(f"There is no label with “{widgets.plain(wanted)}” in its name.", icon=":material/warning:")
+        st.warning(f"There is no label with “{widgets.escape_text(wanted)}” in its name.", icon=":material/warning:")
     return known
 
 
 def get_wanted_label(labels: LabelSpace) -> str:
     """Return the label that the view names; none, with a note, where the address asks for one that does not exist."""
     wanted = state.view().label
-    if wanted and state.asks_for("label", wanted) and _find_id(labels, wanted) is None:
+    if wanted and state.asks_for("label", wanted) and find_label_id(labels, wanted) is None:
         state.fall_back("label", "", f"There is no label with {state.quote(wanted)} in its name.")
     return state.view().label
 
 
-def _find_id(labels: LabelSpace, name: str) -> int | None:
+def find_label_id(labels: LabelSpace, name: str) -> int | None:
+    """Return the label with this name, or the first with it as a part of its name."""
     from xcwork.analysis.paging import find_labels
 
     if name in labels.names:  # `find_labels` does not tell apart names that differ in case alone

@@ -13,13 +13,13 @@ def show_report_button(runs: Sequence[Run], *, key: str) -> None:
     """Offer a download of the report about `runs`, rendered when somebody asks for it."""
 
     def render_report() -> bytes:
-        from xcwork.viz.run_report import render
+        from xcwork.viz.run_report import render_report
 
-        return render(runs).encode("utf-8")
+        return render_report(runs).encode("utf-8")
 
     name = f"report-{runs[0].id}" if len(runs) == 1 else f"report-{len(runs)}-runs"
     st.download_button(
-        "HTML report",
+        "Report",
         render_report,
         file_name=f"{name}.html",
         mime="text/html",

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tests.support.faults import shim
 from tests.support.faults.shim import Strike
-from xcwork.progress import Callback, listening
+from xcwork.progress import Callback, listen
 from xcwork.runs import Run, jobs, worker
 from xcwork.runs.store import LOG_FILE
 
@@ -128,7 +128,7 @@ class _Fork:
             os.dup2(log, 1)
             os.dup2(log, 2)
             signs = _set_up(self.fault, run.home)
-            with listening([signs]):
+            with listen([signs]):
                 code = worker.main(run.folder)
             noted = {"signs": signs.count, "boundaries": signs.boundaries, **shim.counts()}
             self.notes.write(json.dumps(noted).encode())

@@ -15,6 +15,7 @@ from tests.support.faults.workload import Known, copied_home, digest_of, params_
 from xcwork.errors import XcworkError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.runs import Run, RunStore, jobs, worker
+from xcwork.runs.run_map import make_map
 
 FAULTS = ("kill", "term", "oom", "disk", "readonly", "clock")
 # How a run may look after a fault. `finished`: the fault came too late, or the run could go on in spite of it.
@@ -123,14 +124,14 @@ def _after_fault(run: Run, fault: Fault, ending: Ending) -> list[str]:
     problems = []
     try:
         record, status = run.to_dict(), run.status
-        run.events(), run.log(20)
+        run.read_events(), run.read_log(20)
     except (OSError, XcworkError, ValueError, LookupError, TypeError) as error:
         return [f"the run folder does not open: {error!r}"]
     early = ending.code == -signal.SIGTERM and status.phase == "starting"  # before the worker could answer signals
     if record["state"] not in STATES[fault.kind] and not early:
         problems.append(f"it shows as {record['state']} ({status.message})")
     if ending.code == UNCAUGHT:
-        problems.append(f"an error escaped from the worker: {run.log(1)}")
+        problems.append(f"an error escaped from the worker: {run.read_log(1)}")
     if status.state == "failed" and not any(word in status.message for word in WORDS.get(fault.kind, ())):
         problems.append(f"it failed with the wrong words: {status.message}")
     if status.state == "lost" and not status.message:
@@ -157,6 +158,7 @@ def _after_all(run: Run, known: Known) -> list[str]:
     if run.state != "finished":
         return [f"it is {run.state} at the end ({run.status.message})"]
     problems = [] if result_of(run) == known.result else ["the result differs from that of an undisturbed run"]
+    make_map(run)  # a worker killed while it laid out labels leaves a finished run whose map is made when asked for
     left = sorted(path.name for path in run.folder.rglob(".*"))
     problems += [f"left behind: {', '.join(left)}"] if left else []
     return problems + (["the checkpoint is still there"] if (run.folder / "checkpoint").exists() else [])

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from xcwork.methods.registry import METHODS, method_class
+from xcwork.methods.registry import METHODS, find_method_class
 from xcwork.runs import Run, RunStore
 
 MULTI_HEAD = {"epochs": 2, "min_steps": 0}
 SHORT: dict[str, dict[str, Any]] = {
-    "deep_miml": {"epochs": 2},
+    "deep_miml": {"epochs": 2, "min_steps": 0},
     "flat": MULTI_HEAD,
     "mhc": MULTI_HEAD,
     "mhp": MULTI_HEAD,
@@ -53,7 +53,7 @@ def write_corpus(folder: Path) -> Path:
 
 def params_of(method: str) -> dict[str, Any]:
     """Few epochs; the CPU, so that every machine does the same."""
-    return SHORT.get(method, {}) | ({"device": "cpu"} if "device" in method_class(method).parameters() else {})
+    return SHORT.get(method, {}) | ({"device": "cpu"} if "device" in find_method_class(method).parameters() else {})
 
 
 def methods(chosen: str = "") -> list[str]:
@@ -79,7 +79,7 @@ class Known:
 
 def result_of(run: Run) -> str:
     """Metrics, predictions and model as one digest: equal only when all of them are equal to the last bit."""
-    report, topk = run.report().to_dict(), run.topk()
+    report, topk = run.read_report().to_dict(), run.read_topk()
     figures = {name: report[name] for name in ("metrics", "seen", "unseen", "bands")}
     digest = hashlib.sha256(json.dumps(figures, sort_keys=True).encode())
     for content in (topk.ids.tobytes(), topk.scores.tobytes(), (run.folder / "model/arrays.safetensors").read_bytes()):

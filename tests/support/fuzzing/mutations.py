@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
 import re
 import struct
@@ -91,6 +93,10 @@ TOKENS = (
     "{0,1}",
     "@data",
     "@attribute x {a,b}",
+    "@attribute x string",
+    "?",
+    "-C -1",
+    "{2}",
     "<!DOCTYPE x>",
     "&lt;",
     "a" * 300,
@@ -143,6 +149,7 @@ BROKEN = (
     RuntimeError,
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
     struct.error,
     SafetensorError,
 )
@@ -176,7 +183,7 @@ def _whole_file(rng: random.Random, files: Files, name: str) -> None:
     elif change == 4:
         files[name] = rng.randbytes(rng.randrange(64))
     else:
-        files[name] = rng.choice((gzip.compress, _zipped))(files[name])
+        files[name] = rng.choice((gzip.compress, _zipped, bz2.compress, lzma.compress))(files[name])
 
 
 def mutated_content(rng: random.Random, name: str, content: bytes) -> bytes:
@@ -193,6 +200,10 @@ def mutated_content(rng: random.Random, name: str, content: bytes) -> bytes:
 def _structured(name: str, content: bytes) -> Callable[[random.Random, bytes], bytes] | None:
     if content.startswith(b"\x1f\x8b"):
         return _gzip
+    if content.startswith(b"BZh"):
+        return _bzip2
+    if content.startswith(b"\xfd7zXZ"):
+        return _xz
     if content.startswith(b"PK\x03\x04"):
         return _zip
     if name.endswith(".safetensors"):
@@ -294,6 +305,14 @@ def mutated_tree(rng: random.Random, tree: Any) -> Any:
 
 def _gzip(rng: random.Random, content: bytes) -> bytes:
     return gzip.compress(mutated_content(rng, "", gzip.decompress(content)), compresslevel=1, mtime=0)
+
+
+def _bzip2(rng: random.Random, content: bytes) -> bytes:
+    return bz2.compress(mutated_content(rng, "", bz2.decompress(content)), 1)
+
+
+def _xz(rng: random.Random, content: bytes) -> bytes:
+    return lzma.compress(mutated_content(rng, "", lzma.decompress(content)), preset=0)
 
 
 def _zipped(content: bytes, name: str = "data.csv") -> bytes:

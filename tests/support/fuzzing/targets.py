@@ -38,8 +38,9 @@ class Target(ABC):
 class Readers(Target):
     """Every dataset format, through the recognition of formats, the cache, the card and the preview of tables."""
 
-    def __init__(self, _: Path) -> None:
-        self.samples = samples.datasets()
+    def __init__(self, _: Path, forms: tuple[str, ...] = ()) -> None:
+        made = samples.datasets()
+        self.samples = {form: made[form] for form in forms or made}
 
     def draw(self, rng: random.Random) -> Files:
         return mutated(rng, self.samples[rng.choice(sorted(self.samples))])
@@ -53,7 +54,7 @@ class Readers(Target):
         visible = [name for name in files if not name.startswith(".")]
         path = folder / visible[0] if len(visible) == 1 else folder
         way = sum(map(len, files.values())) % CACHED
-        if way == 0:
+        if way == 0 or len(visible) < len(files):  # stored options are read with the cache
             home = folder.with_name("home")
             shutil.rmtree(home, ignore_errors=True)
             try:
@@ -126,21 +127,22 @@ class Runs(Target):
         return mutated(rng, self.files)
 
     def run(self, folder: Path, files: Files) -> None:
-        from xcwork.cli.output import build_record, to_json
+        from xcwork.cli.output import build_record
+        from xcwork.export.json_text import to_json
         from xcwork.runs import Run, RunStore, evaluation
         from xcwork.runs.card import render_card
 
         store = RunStore(folder.parent.parent)
         for run in store.list():
             to_json(build_record(run))
-            repr(run), run.log(5), run.notes(), run.events()
-            run.next_attempt(run.status)
+            repr(run), run.read_log(5), run.read_notes(), run.read_events()
+            run.make_next_attempt(run.status)
 
             def describe(run: Run = run) -> str:
                 labels = evaluation.read_label_table(run.folder / "eval")
-                return render_card(run, run.report(), labels, run.status)
+                return render_card(run, run.read_report(), labels, run.status)
 
-            for part in (run.report, run.topk, describe):
+            for part in (run.read_report, run.read_topk, describe):
                 with contextlib.suppress(XcworkError):
                     part()
         store.open("last").check()
@@ -161,10 +163,10 @@ class Config(Target):
     )
 
     def __init__(self, _: Path) -> None:
-        from xcwork.methods.registry import METHODS, method_class
+        from xcwork.methods.registry import METHODS, find_method_class
 
         self.parameters = [
-            (method, parameter) for method in METHODS for parameter in method_class(method).parameters().values()
+            (method, parameter) for method in METHODS for parameter in find_method_class(method).parameters().values()
         ]
 
     def draw(self, rng: random.Random) -> Files:
@@ -196,14 +198,14 @@ class Config(Target):
         from xcwork.data.group_recipes import parse_recipe
         from xcwork.data.load import parse_synthetic
         from xcwork.data.planted_model import Planted
-        from xcwork.methods.registry import create, method_class
+        from xcwork.methods.registry import create, find_method_class
         from xcwork.options import parse_data_options, parse_pairs
         from xcwork.runs import RunStore
-        from xcwork.runs.config import locate
+        from xcwork.runs.config import locate_source
 
         asked = json.loads(files["asked.json"])
         if "method" in asked:
-            parameter = method_class(asked["method"]).parameters()[asked["name"]]
+            parameter = find_method_class(asked["method"]).parameters()[asked["name"]]
             with contextlib.suppress(XcworkError):
                 parameter.check(parameter.parse(asked["text"]))
             if isinstance(asked["params"], dict):
@@ -216,7 +218,7 @@ class Config(Target):
             with contextlib.suppress(XcworkError):
                 parse_recipe(asked["spec"])
             with contextlib.suppress(XcworkError):
-                locate(asked["spec"])
+                locate_source(asked["spec"])
             name, _, arguments = asked["spec"].partition(":")
             if name == "synthetic":
                 Planted(**parse_synthetic(arguments, {}))

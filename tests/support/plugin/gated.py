@@ -70,7 +70,7 @@ class Gated(Method):
                 checkpoint.save({"done": step + 1, "scores": scores})
         if self.error:
             raise ERRORS[self.error]
-        return GatedModel(**self._facts(train), scores=scores)
+        return GatedModel(**self._collect_facts(train), scores=scores)
 
     def _wait_at(self, step):
         if not self.gate:

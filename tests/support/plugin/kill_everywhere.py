@@ -33,8 +33,8 @@ def work(run: Run, kill_at: int | None = None) -> int:
 
 
 def result(run: Run) -> tuple:
-    topk = run.topk()
-    return run.report().metrics, topk.ids.tolist(), np.round(topk.scores, 6).tolist()
+    topk = run.read_topk()
+    return run.read_report().metrics, topk.ids.tolist(), np.round(topk.scores, 6).tolist()
 
 
 def problems(run: Run, expected: tuple) -> list[str]:
@@ -59,7 +59,7 @@ def main(home: str, data: str) -> None:
     registry.METHODS["gated"] = "gated:Gated"
     store = RunStore(home)
     undisturbed = store.create("gated", {"steps": 2}, data)
-    assert worker.main(undisturbed.folder) == 0, undisturbed.log()
+    assert worker.main(undisturbed.folder) == 0, undisturbed.read_log()
     expected, wrong = result(undisturbed), {}
     for point in count(1):
         run = store.create("gated", {"steps": 2}, data)

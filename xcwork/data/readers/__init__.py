@@ -1,7 +1,7 @@
 """Readers: one file per format, chosen by looking at the names of the files and then at their content.
 
-A reader module has a `TITLE` for people, `recognises(path)` and `read(path, name, **options)`. A new format is a new
-module and a line in `FORMATS`.
+A reader module declares its format as `FORMAT` (see `declaration`), and has `inspect(path)`, which says what it saw in
+a few bytes, and `read(path, name, **options)`. A new format is a new module and a line in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,31 @@ from types import ModuleType, NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from xcwork.core.dataset import Dataset
-from xcwork.data.readers.safe_files import find_validation_files, find_zip_member, get_bare_name
+from xcwork.data.readers.declaration import Finding, FormatDeclaration
+from xcwork.data.readers.safe_files import find_validation_files, find_zip_member
+from xcwork.data.readers.unknown_format import describe_unknown_format
 from xcwork.data.self_links import check_choice, filter_self_links
 from xcwork.errors import ConfigError, DataError
-from xcwork.storage.atomic import links_out
+from xcwork.storage.atomic import find_links_out
 
-# The first that recognises a path reads it, so the special formats stand before the general ones.
+# The first whose `inspect` accepts a path reads it, so the special formats stand before the general ones.
 FORMATS = {
     "stored": "native",
     "zestxml": "zestxml",
     "splits": "split_files",
     "lf_json": "lf_json",
     "pecos": "pecos",
+    "lines": "line_files",
+    "documents": "document_folder",
+    "folders": "class_folders",
     "idx": "idx",
+    "huggingface": "huggingface",
+    "fasttext": "fasttext",
+    "text2text": "text2text",
     "mulan": "mulan",
     "svmlight": "svmlight",
     "xc": "xc",
+    "annif": "annif",
     "table": "tabular",
 }  # name of the format: module of its reader
 _NOT_OPTIONS = ("path", "name", "return")
@@ -42,17 +51,39 @@ def import_reader(name: str) -> ModuleType:
     return import_module(f"xcwork.data.readers.{FORMATS[name]}")
 
 
+def list_formats() -> list[FormatDeclaration]:
+    """Return the declarations of all formats, in the order in which they are tried."""
+    return [import_reader(name).FORMAT for name in FORMATS]
+
+
 def find_reader(path: Path) -> ModuleType | None:
     """Return the reader of a file or folder, or None."""
     for name in FORMATS:
         reader = import_reader(name)
-        if reader.recognises(path):
+        if reader.inspect(path).is_match:
             return reader
     return None
 
 
+def explain_choice(path: Path) -> dict[str, Finding]:
+    """Return what the reader of each format saw in a file or folder; the first match reads it."""
+    findings = {}
+    with raise_data_errors(path):
+        for name in FORMATS:
+            try:
+                findings[name] = import_reader(name).inspect(path)
+            except DataError as error:
+                findings[name] = Finding.refuse(error.problem)
+    return findings
+
+
+def list_options(reader: ModuleType) -> dict[str, Any]:
+    """Return the types of a format's options by name, as the signature of its `read` has them."""
+    return {option: hint for option, hint in get_type_hints(reader.read).items() if option not in _NOT_OPTIONS}
+
+
 def choose_reader(path: Path, format: str | None = None) -> ModuleType:
-    """Return the reader of a path; without one, an error lists all formats."""
+    """Return the reader of a path; without one, an error says what it looks like and which formats are near."""
     if not path.exists():
         raise DataError("there is no such file or folder", file=path, remedy="check the path")
     if path.is_dir():
@@ -62,19 +93,22 @@ def choose_reader(path: Path, format: str | None = None) -> ModuleType:
         find_zip_member(path)  # an archive that is damaged or holds several files gets its own sentence
     if format is not None:
         reader = import_reader(format)
-        if not reader.recognises(path):
-            raise DataError(f"this is not the format {format!r}", file=path, remedy=f"expected: {reader.TITLE}")
+        finding = reader.inspect(path)
+        if not (finding.is_match or finding.can_try):
+            missing = f"it lacks {finding.missing}" if finding.missing else f"expected: {reader.FORMAT.title}"
+            raise DataError(f"this is not the format {format!r}", file=path, remedy=missing)
         return reader
     with raise_data_errors(path):
         found = find_reader(path)
         if found is None:
-            raise _describe_unknown_format(path)
+            titles = {name: import_reader(name).FORMAT.title for name in FORMATS}
+            raise describe_unknown_format(path, explain_choice(path), titles)
         return found
 
 
 def refuse_links(folder: Path) -> None:
     """Reject links out of a folder: one from somewhere else may lead to any file of ours."""
-    if out := links_out(folder):
+    if out := find_links_out(folder):
         raise DataError("a link out of the dataset is not followed", file=out[0], remedy="copy the file instead")
 
 
@@ -83,12 +117,14 @@ def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) 
 
     `self_links` is an option of all formats but `stored`, which keeps what was decided before it was stored.
     """
-    types = {option: hint for option, hint in get_type_hints(reader.read).items() if option not in _NOT_OPTIONS}
-    if format_of(reader) != "stored":
+    types = list_options(reader)
+    if get_format_name(reader) != "stored":
         types["self_links"] = str
     for option, value in options.items():
         if option not in types:
-            raise ConfigError(f"the format {format_of(reader)} has no option {option!r}; it has {', '.join(types)}")
+            raise ConfigError(
+                f"the format {get_format_name(reader)} has no option {option!r}; it has {', '.join(types)}"
+            )
         allowed = [get_origin(hint) or hint for hint in get_args(types[option]) or [types[option]]]
         if not isinstance(value, (*allowed, int) if float in allowed else tuple(allowed)):
             wanted = " or ".join(kind.__name__ for kind in allowed if kind is not NoneType)
@@ -98,7 +134,7 @@ def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) 
     check_choice(self_links)
     with raise_data_errors(path):
         dataset = reader.read(path, name, **given)
-        if format_of(reader) != "stored":
+        if get_format_name(reader) != "stored":
             dataset = filter_self_links(dataset, self_links)
         # A reader that can test on another file says itself which ones it left out.
         unused = find_validation_files(path) if path.is_dir() and "test" not in types else []
@@ -120,20 +156,6 @@ def raise_data_errors(path: Path) -> Iterator[None]:
         raise DataError("there is not enough memory", file=path, remedy="use a subset of the data") from failure
 
 
-def format_of(reader: ModuleType) -> str:
+def get_format_name(reader: ModuleType) -> str:
     """Return the name of the format that a reader reads."""
-    module = reader.__name__.rpartition(".")[2]
-    return next(name for name in FORMATS if FORMATS[name] == module)
-
-
-def _describe_unknown_format(path: Path) -> DataError:
-    """Return the error about a path that no reader recognises."""
-    formats = "; ".join(f"({number}) {import_reader(name).TITLE}" for number, name in enumerate(FORMATS, start=1))
-    if path.is_file():
-        files = f"a file called {get_bare_name(path)}"
-        remedy = "give its folder if it is one file of several"
-    else:
-        names = sorted(file.name for file in path.iterdir())
-        files = "a folder with " + (", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "no files")
-        remedy = "rename the files, or put them into a folder of their own"
-    return DataError(f"{files} is not a dataset that is known here", file=path, remedy=f"{remedy}; known are {formats}")
+    return str(reader.FORMAT.name)

@@ -1,34 +1,66 @@
-"""A file of records (CSV, TSV, JSON lines, Parquet) as named columns, with the line every record starts at."""
+"""A file of records (CSV, TSV, JSON, Parquet, Arrow, Excel) as named columns, with the line every record starts at.
+
+Records inside records have columns, too: `meta.tags` is the field `tags` of the records in the column `meta`.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from xcwork.compute.memory import check_memory
+from xcwork.data.readers.arrow_tables import (
+    ARROW_SUFFIXES,
+    PARQUET_SUFFIX,
+    convert_columns,
+    find_class_names,
+    read_arrow_file,
+)
+from xcwork.data.readers.excel import EXCEL_SUFFIXES, OTHER_SPREADSHEETS, read_excel_rows
+from xcwork.data.readers.json_document import read_json_document
+from xcwork.data.readers.record_columns import RecordColumns
 from xcwork.data.readers.safe_files import get_bare_name, read_lines, read_lines_with_ends
 from xcwork.errors import ConfigError, DataError
 
 JSON_SUFFIXES = (".jsonl", ".json", ".ndjson")
 CSV_SUFFIXES = (".csv", ".tsv")
-SUFFIXES = (*JSON_SUFFIXES, *CSV_SUFFIXES, ".parquet")
+BINARY_SUFFIXES = (PARQUET_SUFFIX, *ARROW_SUFFIXES, *EXCEL_SUFFIXES, *OTHER_SPREADSHEETS)
+SUFFIXES = (*JSON_SUFFIXES, *CSV_SUFFIXES, *BINARY_SUFFIXES)
 MAX_COLUMNS = 1000
+MAX_NAMED_SHEETS = 3  # in a note
 DELIMITERS = ",;\t|"
+_DELIMITER_LINE = re.compile(r"\"?sep=([,;|\t])\"?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class RecordTable:
     """The columns of a file, each a list with one value (or None) per record."""
 
-    path: Path
-    columns: dict[str, list[Any]]
-    lines: list[int]  # where each record starts; its number, in Parquet
+    path: Path | None  # None: the records do not come from a file
+    columns: RecordColumns
+    lines: list[int]  # where each record starts; its number, where a file has no lines
+    class_names: Mapping[str, list[str]] = field(default_factory=dict)  # of columns whose labels are declared
+    notes: tuple[str, ...] = ()  # what was left out of the file
+
+    @classmethod
+    def from_columns(
+        cls,
+        path: Path | None,
+        columns: Mapping[str, list[Any]],
+        lines: list[int] | None = None,
+        class_names: Mapping[str, list[str]] | None = None,
+    ) -> RecordTable:
+        """Return the table of some columns; without lines, records are numbered from 1."""
+        n_records = len(next(iter(columns.values()), ()))
+        numbers = list(range(1, n_records + 1)) if lines is None else lines
+        return cls(path, RecordColumns(columns), numbers, class_names or {})
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -43,12 +75,12 @@ class RecordTable:
         found = self.find(name)
         if found is None:
             self.check_columns([name])
-        return found or name
+        return found or name  # a path that is no column by itself
 
     def check_columns(self, names: list[str]) -> None:
         """Reject a name that is not a column."""
         for name in names:
-            if name not in self.columns:
+            if not self.columns.has(name):
                 raise DataError(
                     f"there is no column {name!r}; the columns are {self.list_columns()}",
                     file=self.path,
@@ -58,10 +90,10 @@ class RecordTable:
 
     def list_columns(self) -> str:
         """Return the names of the columns for a message."""
-        shown = [repr(column) for column in list(self.columns)[:20]]
-        return ", ".join(shown) + (", …" if len(self.columns) > 20 else "")
+        paths = self.columns.list_paths()
+        return ", ".join(map(repr, paths[:20])) + (", …" if len(paths) > 20 else "")
 
-    def strings(self, column: str | None) -> list[str]:
+    def list_strings(self, column: str | None) -> list[str]:
         """Return the values of a column as text; '' where there is none."""
         if column is None:
             return [""] * len(self)
@@ -82,16 +114,29 @@ def is_table(path: Path) -> bool:
 
 
 def read_table(
-    path: Path, encoding: str = "utf-8", delimiter: str | None = None, *, max_records: int | None = None
+    path: Path,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    *,
+    max_records: int | None = None,
+    header: bool = True,
 ) -> RecordTable:
-    """Return the records of a file, in the format its name tells: all, or the first `max_records`."""
+    """Return the records of a file, in the format its name tells: all, or the first `max_records`.
+
+    Without a `header`, the columns of a CSV or TSV file are called `column 1`, `column 2`, …
+    """
     suffix = Path(get_bare_name(path)).suffix.lower()
-    if suffix == ".parquet":
-        table = _read_parquet(path, max_records)
+    if suffix in (PARQUET_SUFFIX, *ARROW_SUFFIXES):
+        table = _read_arrow(path, max_records)
+    elif suffix in (*EXCEL_SUFFIXES, *OTHER_SPREADSHEETS):
+        table = _read_excel(path, max_records)
     elif suffix in CSV_SUFFIXES:
-        table = _read_csv(path, encoding, "\t" if delimiter is None and suffix == ".tsv" else delimiter, max_records)
+        delimiter = "\t" if delimiter is None and suffix == ".tsv" else delimiter
+        table = _read_csv(path, encoding, delimiter, max_records, header)
     else:
-        table = _read_json_lines(path, encoding, max_records)
+        document = read_json_document(path, encoding) if suffix == ".json" else None
+        records = read_json_records(path, encoding) if document is None else document
+        table = _collect_records(path, islice(records, max_records))
     if not len(table):
         raise DataError("the file has no records", file=path, line=1, remedy="check that it is complete")
     return table
@@ -123,10 +168,11 @@ def read_json_records(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int
         yield number, record
 
 
-def _read_json_lines(path: Path, encoding: str, max_records: int | None) -> RecordTable:
+def _collect_records(path: Path, records: Iterable[tuple[int, dict[str, Any]]]) -> RecordTable:
+    """Return the table of records, whose fields may differ."""
     columns: dict[str, list[Any]] = {}
     lines: list[int] = []
-    for number, record in islice(read_json_records(path, encoding), max_records):
+    for number, record in records:
         for name in record:
             if name not in columns:
                 columns[name] = [None] * len(lines)
@@ -140,45 +186,83 @@ def _read_json_lines(path: Path, encoding: str, max_records: int | None) -> Reco
         for name, values in columns.items():
             values.append(record.get(name))
         lines.append(number)
-    return RecordTable(path, columns, lines)
+    return RecordTable.from_columns(path, columns, lines)
 
 
-def _read_csv(path: Path, encoding: str, delimiter: str | None, max_records: int | None) -> RecordTable:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # documents are longer than the default of 128 KiB
-    text = (line for _, line in read_lines_with_ends(path, encoding))
-    first = next(text, "")
-    delimiter = delimiter or max(DELIMITERS, key=first.count)
-    records = _read_csv_records(chain([first], text), delimiter, path)
-    _, names = next(records, (1, []))
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"the column {twice!r} occurs twice", file=path, line=1, remedy="rename one of the two")
-    columns: dict[str, list[Any]] = {name: [] for name in names}
+def _read_csv(
+    path: Path, encoding: str, delimiter: str | None, max_records: int | None, header: bool = True
+) -> RecordTable:
     lines: list[int] = []
+    names, records = open_csv_records(path, encoding, delimiter, header=header)
+    columns: dict[str, list[Any]] = {name: [] for name in names}
     for line, fields in islice(records, max_records):
+        for name, value in zip(names, fields, strict=True):
+            columns[name].append(value)
+        lines.append(line)
+    return RecordTable.from_columns(path, columns, lines)
+
+
+def open_csv_records(
+    path: Path, encoding: str = "utf-8", delimiter: str | None = None, *, header: bool = True
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the names in the first line, and the (line, fields) of every record, read one after the other."""
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # documents are longer than the default of 128 KiB
+    n_skipped = 0
+    text = _split_old_lines(line for _, line in read_lines_with_ends(path, encoding))
+    first = next(text, "")
+    while first and (not first.strip() or _DELIMITER_LINE.fullmatch(first.strip("\r\n"))):
+        # Excel writes and reads a first line such as `sep=;`.
+        said = _DELIMITER_LINE.fullmatch(first.strip("\r\n"))
+        delimiter = delimiter or (said[1] if said else None)
+        first = next(text, "")
+        n_skipped += 1
+    delimiter = delimiter or max(DELIMITERS, key=first.count)
+    records = _read_csv_records(chain([first], text), delimiter, path, n_skipped)
+    line, names = next(records, (1, []))
+    if header:
+        _check_different(names, path, line)
+    else:
+        records = chain([(line, names)], records)
+        names = [f"column {number}" for number in range(1, len(names) + 1)]
+    return names, _check_csv_records(records, len(names), delimiter, path)
+
+
+def _split_old_lines(lines: Iterator[str]) -> Iterator[str]:
+    """Yield lines; a file that is one line with carriage returns, as old programs write them, has its lines there."""
+    for line in lines:
+        if line.endswith("\n") or "\r" not in line.rstrip("\r"):
+            yield line
+        else:
+            yield from io.StringIO(line.replace("\r", "\n"))
+
+
+def _check_csv_records(
+    records: Iterator[tuple[int, list[str]]], n_names: int, delimiter: str, path: Path
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records that are not empty; each must have as many fields as the first line has names."""
+    for line, fields in records:
         if not fields:
             continue
-        if len(fields) != len(names):
+        if len(fields) != n_names:
             raise DataError(
-                f"the record has {len(fields)} fields, but the first line names {len(names)}",
+                f"the record has {len(fields)} fields, but the first line names {n_names}",
                 file=path,
                 line=line,
                 remedy=f"check quotes and separators ({delimiter!r} separates fields here)",
             )
-        for name, field in zip(names, fields, strict=True):
-            columns[name].append(field)
-        lines.append(line)
-    return RecordTable(path, columns, lines)
+        yield line, fields
 
 
-def _read_csv_records(text: Iterable[str], delimiter: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+def _read_csv_records(
+    text: Iterable[str], delimiter: str, path: Path, n_skipped: int = 0
+) -> Iterator[tuple[int, list[str]]]:
     """Yield (line it starts at, fields) of every record; a record may span several lines."""
     try:
         reader = csv.reader(text, delimiter=delimiter, strict=True)
     except TypeError:
         raise ConfigError(f"the delimiter must be one character, got {delimiter!r}") from None
     while True:
-        line = reader.line_num + 1
+        line = n_skipped + reader.line_num + 1
         try:
             fields = next(reader)
         except StopIteration:
@@ -190,25 +274,38 @@ def _read_csv_records(text: Iterable[str], delimiter: str, path: Path) -> Iterat
         yield line, fields
 
 
-def _read_parquet(path: Path, max_records: int | None) -> RecordTable:
-    import pyarrow as pa
-    from pyarrow import parquet
+def _read_arrow(path: Path, max_records: int | None) -> RecordTable:
+    table = read_arrow_file(path, max_records)
+    names = find_class_names(table.schema)
+    return RecordTable.from_columns(path, convert_columns(table, path, names), class_names=names)
 
-    if path.stat().st_size == 0:
-        raise DataError("the file is empty", file=path, remedy="download or write it again")
-    try:
-        file = parquet.ParquetFile(path)
-        if max_records is None:
-            groups = range(file.metadata.num_row_groups)
-            check_memory(2 * sum(file.metadata.row_group(i).total_byte_size for i in groups), "the table", path)
-            table = file.read()
-        else:
-            table = pa.Table.from_batches(
-                islice(file.iter_batches(batch_size=max_records), 1), schema=file.schema_arrow
-            )
-        columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as failure:
+
+def _read_excel(path: Path, max_records: int | None) -> RecordTable:
+    """Return the first sheet of a workbook; its first row that is not empty names the columns."""
+    others: list[str] = []
+    rows = read_excel_rows(path, others)
+    number, header = next(rows, (1, []))
+    used = [place for place, cell in enumerate(header) if cell is not None]
+    names = [str(header[place]).strip() for place in used]
+    if len(used) > MAX_COLUMNS:
         raise DataError(
-            f"the Parquet file is damaged ({str(failure)[:100]})", file=path, remedy="download or write it again"
-        ) from failure
-    return RecordTable(path, columns, list(range(1, table.num_rows + 1)))
+            f"the sheet has more than {MAX_COLUMNS:,} columns", file=path, line=number, remedy="remove some"
+        )
+    _check_different(names, path, number)
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    lines: list[int] = []
+    for line, cells in islice(rows, max_records):
+        for name, place in zip(names, used, strict=True):
+            columns[name].append(cells[place] if place < len(cells) else None)
+        lines.append(line)
+    more = ", …" if len(others) > MAX_NAMED_SHEETS else ""
+    named = ", ".join(map(repr, others[:MAX_NAMED_SHEETS])) + more
+    note = f"only the first sheet of {path.name} is read; save {named} as files of their own to use them"
+    return replace(RecordTable.from_columns(path, columns, lines), notes=(note,) if others else ())
+
+
+def _check_different(names: list[str], path: Path, line: int = 1) -> None:
+    """Reject two columns of one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the column {twice!r} occurs twice", file=path, line=line, remedy="rename one of the two")

@@ -18,10 +18,22 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.features import Features
 from xcwork.data.build import TEST_SHARE, build_dataset
 from xcwork.data.raw import RawDataset, RawLabels, RawSplit
+from xcwork.data.readers.declaration import Finding, FormatDeclaration, describe_options, look_for_files
 from xcwork.data.readers.safe_files import get_bare_name, read_bytes
 from xcwork.errors import DataError
 
-TITLE = "idx images: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-…, t10k-labels-…"
+FORMAT = FormatDeclaration(
+    name="idx",
+    title="idx images of the MNIST family: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-…",
+    files=("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
+    options=describe_options("test_share"),
+    example_code="""from pathlib import Path
+
+two_images = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2, 0, 255, 51, 0, 255, 0, 0, 51])
+Path("train-images-idx3-ubyte").write_bytes(two_images)
+Path("train-labels-idx1-ubyte").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 2, 1, 0]))
+""",
+)
 IMAGES_PER_BLOCK = 4096
 FASHION_CLASSES = (
     "T-shirt/top",
@@ -55,8 +67,10 @@ class LabelledImages:
         return RawSplit(X=self.X, Y=Y)
 
 
-def recognises(path: Path) -> bool:
-    return path.is_dir() and _find_file(path, "train", "images") is not None
+def inspect(path: Path) -> Finding:
+    if path.is_dir() and (file := _find_file(path, "train", "images")) is not None:
+        return Finding.accept(file.name)
+    return look_for_files(path, "train-images-idx3-ubyte", "train-labels-idx1-ubyte")
 
 
 def read(path: Path, name: str, *, test_share: float = TEST_SHARE) -> Dataset:

@@ -19,6 +19,7 @@ from itertools import chain
 from typing import Any
 
 from xcwork.data.readers.columns import RecordTable
+from xcwork.data.readers.record_columns import get_nested
 from xcwork.data.readers.separators import PUNCTUATION, SPACE, WHOLE_CELL, find_separator, has_moving_labels, split_at
 from xcwork.errors import DataError
 
@@ -144,7 +145,8 @@ def _find_name_field(
                 if not isinstance(record, dict):
                     continue
                 shared = {key: None for key in record if shared is None or key in shared}
-                if not shared.keys() & ({wanted} if wanted else {*NAME_FIELDS}):
+                is_named = bool(shared.keys() & {*NAME_FIELDS}) if wanted is None else _has_field(record, wanted)
+                if not is_named:
                     fields = ", ".join(map(repr, list(record)[:10])) or "none"
                     missing = f"no field {wanted!r}" if wanted else "no field that looks like a name"
                     remedy = "say which field holds the names of the labels, such as label_field='name'"
@@ -154,11 +156,20 @@ def _find_name_field(
     return wanted or next(field for field in NAME_FIELDS if field in shared)
 
 
+def _get_field(record: dict[str, Any], field: str) -> Any:
+    """Return a field of a record, or of a record inside it, such as `category.name`; None where there is none."""
+    return record[field] if field in record else get_nested(record, field.split("."))
+
+
+def _has_field(record: dict[str, Any], field: str) -> bool:
+    return field in record or get_nested(record, field.split(".")) is not None
+
+
 def _name_all(listed: list[Any], field: str | None, table: RecordTable, column: str, row: int) -> list[str]:
     """Return the names of the entries of one cell, each once."""
     names: dict[str, None] = {}
     for entry in listed:
-        label = entry[field] if isinstance(entry, dict) else entry
+        label = _get_field(entry, field or "") if isinstance(entry, dict) else entry
         if isinstance(label, float) and label.is_integer():
             label = int(label)  # pandas makes numbers with gaps floats
         if isinstance(label, bool) or not isinstance(label, str | int):

@@ -18,15 +18,26 @@ from xcwork.data.build import TEST_SHARE, build_dataset
 from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.data.readers.columns import RecordTable, read_table
 from xcwork.data.readers.companion_files import read_filter_pairs
+from xcwork.data.readers.declaration import Finding, FormatDeclaration, describe_options, look_for_files
 from xcwork.data.readers.safe_files import find_file
 from xcwork.data.readers.text_options import check_text_choice, join_fields, make_vectorizer
 from xcwork.errors import DataError
 
-TITLE = "raw LF JSON lines: trn.json.gz, tst.json.gz and lbl.json.gz with target_ind"
+FORMAT = FormatDeclaration(
+    name="lf_json",
+    title="raw LF JSON lines: trn.json, tst.json and lbl.json with target_ind",
+    files=("trn.json", "tst.json", "lbl.json", "filter_labels_train.txt", "filter_labels_test.txt"),
+    options=describe_options("text", "encoding", "test_share", "vectorizer"),
+    example={
+        "trn.json": '{"uid": "a", "title": "Red wine", "content": "Grapes and time.", "target_ind": [0]}\n'
+        '{"uid": "b", "title": "Green tea", "content": "Leaves and water.", "target_ind": [1]}\n',
+        "lbl.json": '{"uid": "x", "title": "Wine"}\n{"uid": "y", "title": "Tea"}\n',
+    },
+)
 
 
-def recognises(path: Path) -> bool:
-    return path.is_dir() and find_file(path, "trn.json") is not None
+def inspect(path: Path) -> Finding:
+    return look_for_files(path, "trn.json")
 
 
 def read(
@@ -43,8 +54,8 @@ def read(
     if label_file is None:
         raise DataError("lbl.json.gz is missing", file=path, remedy="put the file of the labels into the folder")
     table = read_table(label_file, encoding)
-    titles = table.strings(table.require("title"))
-    uids = table.strings(table.find("uid")) if table.find("uid") else []
+    titles = table.list_strings(table.require("title"))
+    uids = table.list_strings(table.find("uid")) if table.find("uid") else []
     if len(set(uids)) < len(titles):
         uids = [str(row) for row in range(len(titles))]
     names = [title or uid for title, uid in zip(titles, uids, strict=True)]
@@ -54,7 +65,7 @@ def read(
         return RawSplit(
             texts=_join_texts(documents, text),
             Y=_make_label_matrix(documents, documents.require("target_ind"), len(titles)),
-            uids=documents.strings(documents.find("uid")) if documents.find("uid") else None,
+            uids=documents.list_strings(documents.find("uid")) if documents.find("uid") else None,
             filter_pairs=read_filter_pairs(path, split, len(documents), len(titles)),
         )
 
@@ -73,8 +84,8 @@ def read(
 
 def _join_texts(table: RecordTable, choice: str) -> list[str]:
     """Return the text of every record from its title and content; the title where that would be empty."""
-    titles = table.strings(table.find("title"))
-    contents = table.strings(table.find("content"))
+    titles = table.list_strings(table.find("title"))
+    contents = table.list_strings(table.find("content"))
     return [join_fields(title, content, choice) or title for title, content in zip(titles, contents, strict=True)]
 
 

@@ -9,14 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from xcwork.core.dataset import Dataset
+from xcwork.data.readers.declaration import Finding, FormatDeclaration, describe_options, look_for_files
 from xcwork.errors import DataError, XcworkError
 from xcwork.storage.state import ARRAYS_FILE, STATE_FILE
 
-TITLE = "xcwork dataset folder: state.json, arrays.safetensors"
+FORMAT = FormatDeclaration(
+    name="stored",
+    title="what xcwork itself writes: state.json and arrays.safetensors",
+    files=(STATE_FILE, ARRAYS_FILE),
+    options=describe_options(mapped="`true` leaves the matrices on disk, `false` reads them, in place of the size"),
+    example_code='import xcwork\n\nxcwork.load_dataset("synthetic:n_labels=500").save("small")\n',
+)
 
 
-def recognises(path: Path) -> bool:
-    return path.is_dir() and all((path / file).is_file() for file in (STATE_FILE, ARRAYS_FILE))
+def inspect(path: Path) -> Finding:
+    return look_for_files(path, STATE_FILE, ARRAYS_FILE)
 
 
 def read(path: Path, name: str, *, mapped: bool | None = None) -> Dataset:

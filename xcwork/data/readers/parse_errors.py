@@ -13,7 +13,7 @@ MAX_SHOWN_CHARACTERS = 40
 
 
 def describe_error(error: int, line: bytes, at: int, what: str, columns: int, labels: int) -> tuple[str, str]:
-    """(problem, remedy) for `error` at byte `at` of `line`; `columns` and `labels` are how many ids are allowed."""
+    """Return (problem, remedy) of `error` at byte `at` of `line`; `columns` and `labels` limit the ids."""
     token = _quote(line, at)
     entry = f"write entries as `{what} id:value`, separated by spaces"
     match error:
@@ -54,7 +54,7 @@ def _describe_label_error(error: int, line: bytes, token: str, labels: int) -> t
 
 
 def describe_beyond_header(what: str, count: int, from_one: bool) -> tuple[str, str]:
-    """(problem, remedy) for an id that equals the number of columns."""
+    """Return (problem, remedy) of an id that equals the number of columns."""
     if from_one:
         problem = f"the {what} ids run from 1 to {count}, so the file seems to count from 1 instead of 0"
         return problem, "load it with one_based=True"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from xcwork.data.readers.columns import RecordTable, read_table
+from xcwork.data.readers.headerless import find_longest_column, find_most_repeated_column
 from xcwork.data.readers.label_cells import split_labels
-from xcwork.data.readers.tabular import find_labels_column, find_text_columns, join_columns
+from xcwork.data.readers.table_roles import find_labels_column, find_text_columns, join_columns
 from xcwork.errors import DataError
 
 PREVIEW_RECORDS = 2000  # enough to tell how most label columns are separated
@@ -41,13 +41,14 @@ def preview_table(
     separator: str | None = None,
     label_field: str | None = None,
     encoding: str = "utf-8",
+    max_records: int = PREVIEW_RECORDS,
 ) -> Preview:
-    """Return the first records of the table at `path`; columns that are not given are guessed.
+    """Return the first `max_records` of the table at `path`; columns that are not given are guessed.
 
     Whether the columns can be read as texts and labels or not, the preview names them: see `Preview.error`. All records
     together decide how label cells are read, so the card of the dataset may say something else than `how`.
     """
-    table = read_table(path, encoding, max_records=PREVIEW_RECORDS)
+    table = read_table(path, encoding, max_records=max_records)
     if len(table.columns) < 2:
         raise DataError(
             f"the table has one column ({table.list_columns()}), but a text and a labels column are needed",
@@ -56,8 +57,8 @@ def preview_table(
             remedy="check what separates its fields",
         )
     found = _find_columns(table)
-    texts_from = text_columns or (found[0] if found else [_find_longest_column(table, labels_column)])
-    labels_from = labels_column or (found[1] if found else _find_most_repeated_column(table, texts_from))
+    texts_from = text_columns or (found[0] if found else [find_longest_column(table, labels_column)])
+    labels_from = labels_column or (found[1] if found else find_most_repeated_column(table, texts_from))
     seen = Preview(list(table.columns), texts_from, labels_from, needs_options=found != (texts_from, labels_from))
     try:
         texts = join_columns(table, texts_from)
@@ -73,25 +74,3 @@ def _find_columns(table: RecordTable) -> tuple[list[str], str] | None:
         return find_text_columns(table, None, "both"), find_labels_column(table, None)
     except DataError:
         return None
-
-
-def _find_longest_column(table: RecordTable, other_than: str | None) -> str:
-    """Return the column with the most text; lists and records as JSON are none."""
-    sizes = {
-        name: sum(len(cell) for cell in cells if isinstance(cell, str) and not cell.startswith(("[", "{")))
-        for name, cells in table.columns.items()
-    }
-    return max((name for name in sizes if name != other_than), key=lambda name: sizes[name])
-
-
-def _find_most_repeated_column(table: RecordTable, other_than: list[str]) -> str:
-    """Lists are labels; otherwise the column with the fewest distinct cells, but more than one."""
-
-    def rank(item: tuple[str, list[Any]]) -> tuple[bool, bool, int]:
-        cells = [cell for cell in item[1] if cell not in (None, "")]
-        lists = any(isinstance(cell, list) or str(cell).startswith("[") for cell in cells)
-        distinct = len({str(cell) for cell in cells})
-        return (not lists, distinct < 2, distinct)
-
-    others = {name: cells for name, cells in table.columns.items() if name not in other_than}
-    return min(others.items(), key=rank, default=(next(iter(table.columns)), []))[0]

@@ -6,33 +6,41 @@ the machine can hold all become one `DataError` that names the file and the line
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
+import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from xcwork.compute.memory import available_memory, check_memory
+from xcwork.compute.memory import check_memory, measure_available_memory
 from xcwork.errors import DataError
 
-VALIDATION_NAMES = ("dev", "valid", "validation", "val")  # what people call a file between train and test
+VALIDATION_NAMES = ("dev", "valid", "validation", "val", "validate")  # what people call a file between train and test
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
+BZIP2_MAGIC = b"BZh"
+XZ_MAGIC = b"\xfd7zXZ\x00"
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")  # of a file that holds one other file without its name
+MAX_XZ_BYTES = 2**27  # of memory for unpacking; `xz -9` needs 65 MiB, while a header may ask for 4 GiB
 MAX_EXPANSION_RATIO = 250  # honest text stays below 20; a file of one repeated byte reaches 1000
 MIN_SUSPECT_BYTES = 64 * 2**20  # below this many bytes any ratio is harmless
+DELIMITERS = "\t;|,"  # what may separate fields; a comma is also in plain sentences, so it comes last
 OTHER_ENCODING = "save the file as UTF-8, or say which encoding it has, such as encoding='latin-1'"
 _DAMAGE = (
     EOFError,
     zlib.error,
     gzip.BadGzipFile,
     zipfile.BadZipFile,
+    lzma.LZMAError,
     NotImplementedError,
     RuntimeError,
     UnicodeDecodeError,
@@ -40,7 +48,7 @@ _DAMAGE = (
 
 
 def check_npz(path: Path) -> None:
-    """No array of an npz file may claim more than its entry holds, nor all of them more than the memory."""
+    """Refuse an npz file whose arrays claim more than their entries hold, or more than the memory."""
     with zipfile.ZipFile(path) as archive:
         check_memory(sum(entry.file_size for entry in archive.infolist()), "the arrays", path)
         for entry in archive.infolist():
@@ -53,6 +61,35 @@ def check_npz(path: Path) -> None:
                 shape, _, dtype = read_header(stream)
                 if int(np.prod([int(n) for n in shape], dtype=object)) * dtype.itemsize > entry.file_size:
                     raise ValueError(f"{entry.filename} claims more values than it holds")
+
+
+class XzStream(io.RawIOBase):
+    """The unpacked bytes of an xz file, which may be several after each other, within a limit of memory.
+
+    `lzma.open` has no such limit: it allocates the dictionary that the header of the file asks for.
+    """
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._unpacker = lzma.LZMADecompressor(memlimit=MAX_XZ_BYTES)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            if self._unpacker.eof:
+                rest = (self._unpacker.unused_data or self._source.read(2**16)).lstrip(b"\0")  # streams may be padded
+                if not rest:
+                    return 0
+                self._unpacker = lzma.LZMADecompressor(memlimit=MAX_XZ_BYTES)
+            else:
+                rest = self._source.read(2**16) if self._unpacker.needs_input else b""
+                if not rest and self._unpacker.needs_input:
+                    raise EOFError("it ends before its end mark")
+            if content := self._unpacker.decompress(rest, len(buffer)):
+                buffer[: len(content)] = content
+                return len(content)
 
 
 class GuardedStream(io.RawIOBase):
@@ -68,13 +105,16 @@ class GuardedStream(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         try:
             content = self._source.read(len(buffer))
-        except _DAMAGE as damage:
+        except lzma.LZMAError as damage:
+            if "memory" not in str(damage).lower():
+                raise self._describe_damage(damage) from damage
             raise DataError(
-                f"the compressed file is cut off or damaged ({damage})",
+                f"unpacking the file takes more than {MAX_XZ_BYTES // 2**20} MiB of memory",
                 file=self._path,
-                line=self._newlines + 1,
-                remedy="download or copy it again",
+                remedy="pack it again with `xz -9` or less, or with gzip",
             ) from damage
+        except _DAMAGE as damage:
+            raise self._describe_damage(damage) from damage
         except OSError as failure:
             raise _describe_unreadable(self._path, failure) from failure
         buffer[: len(content)] = content
@@ -83,6 +123,14 @@ class GuardedStream(io.RawIOBase):
             self._newlines += content.count(b"\n")
             self._check_expansion()
         return len(content)
+
+    def _describe_damage(self, damage: Exception) -> DataError:
+        return DataError(
+            f"the compressed file is cut off or damaged ({damage})",
+            file=self._path,
+            line=self._newlines + 1,
+            remedy="download or copy it again",
+        )
 
     def _check_expansion(self) -> None:
         ratio = self._given / max(1, self._compressed or 1)
@@ -103,22 +151,27 @@ def _describe_unreadable(path: Path, failure: OSError) -> DataError:
 
 
 def _open_raw(path: Path, stack: ExitStack) -> tuple[BinaryIO, int | None]:
-    """(uncompressed stream, size of the compressed file or None); `stack` closes whatever has to be closed."""
+    """Return (uncompressed stream, size of the compressed file or None); `stack` closes whatever has to be closed."""
     size = path.stat().st_size
     if size == 0:
         raise DataError("the file is empty", file=path, remedy="download or write it again")
     with path.open("rb") as file:
-        magic = file.read(4)
+        magic = file.read(6)
     if magic.startswith(GZIP_MAGIC):
         return stack.enter_context(gzip.open(path, "rb")), size  # type: ignore[return-value]
-    if path.suffix == ".gz":
+    if magic.startswith(BZIP2_MAGIC) and magic[3:4].isdigit():
+        return stack.enter_context(bz2.open(path, "rb")), size  # type: ignore[return-value]
+    if magic.startswith(XZ_MAGIC):
+        return XzStream(stack.enter_context(path.open("rb"))), size  # type: ignore[return-value]
+    if path.suffix in COMPRESSED_SUFFIXES:
+        kind = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}[path.suffix]
         raise DataError(
-            "the name ends in .gz but the content is not gzip",
+            f"the name ends in {path.suffix} but the content is not {kind}",
             file=path,
             line=1,
             remedy="rename it or download it again",
         )
-    if magic == ZIP_MAGIC:
+    if magic.startswith(ZIP_MAGIC):
         archive = stack.enter_context(zipfile.ZipFile(path))
         return stack.enter_context(archive.open(find_zip_member(path))), size  # type: ignore[return-value]
     return stack.enter_context(path.open("rb")), None
@@ -149,7 +202,7 @@ def find_zip_member(path: Path) -> str:
 @contextmanager
 def open_bytes(path: Path, *, streamed: bool = False) -> Iterator[io.BufferedReader]:
     """Open the unpacked bytes of a file. `streamed`: the caller does not keep them, so memory is no limit."""
-    limit = 2**62 if streamed else int(0.9 * available_memory())
+    limit = 2**62 if streamed else int(0.9 * measure_available_memory())
     with ExitStack() as stack:
         try:
             source, compressed = _open_raw(path, stack)
@@ -171,14 +224,15 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """(line number, text without the line end) for every line of a text file."""
+    """Yield (line number, text without the line end) for every line of a text file."""
     for number, line in read_lines_with_ends(path, encoding):
         yield number, line.rstrip("\r\n")
 
 
 def read_lines_with_ends(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """(line number, text with the line end) for every line; a byte order mark at the start of the file is dropped."""
+    """Yield (line number, text with the line end) for every line, without the byte order mark of the file."""
     with open_bytes(path) as stream:
+        encoding = choose_encoding(stream.peek(4)[:4], encoding)
         if _is_one_byte("\n", encoding):
             for number, line in enumerate(stream, start=1):
                 yield number, decode_line(line, path, number, encoding)
@@ -233,11 +287,67 @@ def read_head(path: Path, size: int = 65536) -> bytes:
         return stream.read(size)
 
 
+def read_head_lines(path: Path, encoding: str = "utf-8", size: int = 65536) -> list[str] | None:
+    """Return the lines among the first unpacked bytes, to recognise a format by; None for a file that is not text.
+
+    A line that is cut off at the end is left out, unless it is the only one.
+    """
+    head = read_head(path, size)
+    text = codecs.getincrementaldecoder(choose_encoding(head, encoding))("replace").decode(head)
+    if "\x00" in text or 20 * text.count("\ufffd") > len(text):
+        return None
+    lines = text.removeprefix("\ufeff").split("\n")
+    if len(lines) > 1 and (len(head) == size or not lines[-1]):
+        del lines[-1]
+    return [line.rstrip("\r") for line in lines]
+
+
+def peek_lines(path: Path) -> list[str]:
+    """Return the lines among the first bytes of a file that are not blank, to recognise a format by.
+
+    There are none in a file that is empty, damaged or not text: its reader, if it has one, says what is wrong with it,
+    and it may only lie beside the files of a dataset.
+    """
+    if not path.stat().st_size:
+        return []
+    try:
+        lines = read_head_lines(path)
+    except DataError:
+        return []
+    return [line for line in lines or () if line.strip()]
+
+
+def choose_encoding(head: bytes, encoding: str) -> str:
+    """Return the encoding of a file that starts with `head`: a byte order mark overrides the default, UTF-8."""
+    if encoding != "utf-8":
+        return encoding
+    marks = {  # those of UTF-32 first, because one of them begins like that of UTF-16
+        codecs.BOM_UTF32_LE: "utf-32",
+        codecs.BOM_UTF32_BE: "utf-32",
+        codecs.BOM_UTF16_LE: "utf-16",
+        codecs.BOM_UTF16_BE: "utf-16",
+    }
+    return next((marked for mark, marked in marks.items() if head.startswith(mark)), encoding)
+
+
+def find_delimiter(lines: Sequence[str]) -> str | None:
+    """Return what separates the fields of most lines, as often in each of them; None where nothing does."""
+    full = [line for line in lines[:100] if line.strip()]
+    shares = {mark: sum(mark in line for line in full) / max(1, len(full)) for mark in DELIMITERS}
+    best = max(shares, key=lambda mark: (shares[mark], full[0].count(mark) if full else 0))
+    return best if shares[best] > 0.5 else None
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Return the files of a folder by name, without hidden ones."""
+    return sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+
+
 def find_file(folder: Path, *names: str) -> Path | None:
-    """Return the first of `names` that exists in `folder`, as it is or gzipped."""
+    """Return the first of `names` that exists in `folder`, as it is or compressed."""
     for name in names:
-        for path in (folder / name, folder / f"{name}.gz"):
-            if path.is_file():
+        for suffix in ("", *COMPRESSED_SUFFIXES):
+            if (path := folder / f"{name}{suffix}").is_file():
                 return path
     return None
 
@@ -257,4 +367,4 @@ def get_bare_name(path: Path) -> str:
             return Path(find_zip_member(path)).name
         except DataError:
             return path.name  # no dataset file, or one that its reader will complain about
-    return path.stem if path.suffix in (".gz", ".zip") else path.name
+    return path.stem if path.suffix in (*COMPRESSED_SUFFIXES, ".zip") else path.name

@@ -40,7 +40,7 @@ def read_header(path: Path, names: tuple[str, ...]) -> list[int]:
 
 
 def check_promises(path: Path, names: tuple[str, ...], numbers: list[int], *, packed: bool | None = None) -> None:
-    """Every row takes at least its line end; nothing may be allocated for a header that cannot be true.
+    """Refuse a header that cannot be true before anything is allocated: every row takes at least its line end.
 
     `packed` says whether the file is compressed, which its name tells otherwise.
     """
@@ -65,7 +65,7 @@ def check_promises(path: Path, names: tuple[str, ...], numbers: list[int], *, pa
 
 
 def check_agreement(path: Path, names: tuple[str, ...], numbers: list[int], other: Path, wanted: list[int]) -> None:
-    """Two files must promise the same columns."""
+    """Refuse two files that promise different columns."""
     for name, number, expected in zip(names, numbers, wanted, strict=True):
         if number != expected:
             raise DataError(

@@ -16,16 +16,23 @@ from xcwork.core.features import Features
 from xcwork.data.build import TEST_SHARE, build_dataset
 from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.data.readers.companion_files import find_names, read_filter_pairs
+from xcwork.data.readers.declaration import Finding, FormatDeclaration, describe_options, look_for_files
 from xcwork.data.readers.safe_files import find_file, read_head
 from xcwork.data.readers.sparse_header import parse_header
 from xcwork.data.readers.sparse_text import TextRules, parse_one_based, read_matrix
 from xcwork.errors import DataError
 
-TITLE = "split files: trn_X_Xf.txt, trn_X_Y.txt, tst_X_Xf.txt, tst_X_Y.txt, optionally lbl_X_Xf.txt and filter files"
+FORMAT = FormatDeclaration(
+    name="splits",
+    title="split files: trn_X_Xf.txt, trn_X_Y.txt, tst_X_Xf.txt, tst_X_Y.txt",
+    files=("trn_X_Xf.txt", "trn_X_Y.txt", "tst_X_Xf.txt", "tst_X_Y.txt", "lbl_X_Xf.txt", "Y.txt", "Xf.txt"),
+    options=describe_options("one_based", "allow_negative", "test_share"),
+    example={"trn_X_Xf.txt": "2 3\n0:1 2:0.5\n1:0.7\n", "trn_X_Y.txt": "2 2\n1:1\n0:1 1:1\n"},
+)
 
 
-def recognises(path: Path) -> bool:
-    return path.is_dir() and find_file(path, "trn_X_Xf.txt") is not None
+def inspect(path: Path) -> Finding:
+    return look_for_files(path, "trn_X_Xf.txt")
 
 
 def read(

@@ -15,11 +15,22 @@ from scipy import sparse
 from xcwork.core.dataset import Dataset
 from xcwork.data.build import TEST_SHARE, build_dataset
 from xcwork.data.raw import RawDataset, RawLabels, RawSplit
+from xcwork.data.readers.declaration import Finding, FormatDeclaration, describe_options, join_names
 from xcwork.data.readers.safe_files import get_bare_name, read_head
 from xcwork.data.readers.sparse_text import ParsedText, TextLayout, parse_file
 from xcwork.errors import DataError
 
-TITLE = "svmlight lines `label,label id:value …`: a .svm, .libsvm, .svmlight or .txt file, or train.* and test.*"
+FORMAT = FormatDeclaration(
+    name="svmlight",
+    title="svmlight lines `label,label id:value …` in a .svm, .libsvm, .svmlight, .dat or .txt file",
+    files=("train.svm", "test.svm"),
+    options=describe_options(
+        "allow_negative",
+        "test_share",
+        one_based="`true` or `false` instead of looking: files without a feature 0 count from 1",
+    ),
+    example={"train.svm": "3,7 1:0.5 4:1  # a comment\n7 2:1\n"},
+)
 MAX_SMALL_FILE_COLUMNS = 100_000_000  # of a small file: hashed features have many, but methods keep numbers for each
 SUFFIXES = (".svm", ".libsvm", ".svmlight", ".txt", ".dat")
 _LABELS = re.compile(rb"[+\d,]+")
@@ -27,16 +38,20 @@ _ENTRY = re.compile(rb"\d+:[^\s:]+")
 
 
 def looks_like_svmlight(content: bytes) -> bool:
-    """Is the first line that says anything `labels id:value …`?"""
+    """Return whether the first line that is not empty or a comment reads `labels id:value …`."""
     lines = [line for line in content.split(b"\n") if line.strip() and not line.startswith(b"#")]
     words = lines[0].split()[:20] if lines else []  # so few that the line is not cut off before
     entries = words[1:] if words and _LABELS.fullmatch(words[0]) else words
     return bool(entries) and _ENTRY.fullmatch(entries[0]) is not None
 
 
-def recognises(path: Path) -> bool:
+def inspect(path: Path) -> Finding:
     files = find_files(path)
-    return bool(files) and (Path(get_bare_name(files[0])).suffix != ".txt" or looks_like_svmlight(read_head(files[0])))
+    if not files:
+        return Finding.refuse("a .svm, .libsvm, .svmlight, .dat or .txt file, or a folder with train.* and test.*")
+    if Path(get_bare_name(files[0])).suffix == ".txt" and not looks_like_svmlight(read_head(files[0])):
+        return Finding.refuse("lines such as `3,7 12:0.5 40:1`", seen="other lines", nearness=0.2)
+    return Finding.accept(join_names([file.name for file in files]))
 
 
 def read(
@@ -93,7 +108,7 @@ def _align_columns(parsed: ParsedText, n_features: int, shift: int, labels: np.n
 
 
 def find_files(path: Path) -> list[Path]:
-    """[the one file] or [train file, test file] or [train file]."""
+    """Return [the one file] or [train file, test file] or [train file]."""
     if path.is_file():
         return [path] if Path(get_bare_name(path)).suffix in SUFFIXES else []
     files = {get_bare_name(file): file for file in sorted(path.iterdir()) if file.is_file()}

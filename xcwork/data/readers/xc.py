@@ -14,18 +14,39 @@ from xcwork.core.features import Features
 from xcwork.data.build import TEST_SHARE, build_dataset
 from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.data.readers.companion_files import find_names, read_filter_pairs
+from xcwork.data.readers.declaration import Finding, FormatDeclaration, describe_options, join_names
 from xcwork.data.readers.safe_files import find_file, get_bare_name, read_head
 from xcwork.data.readers.sparse_header import XC_NAMES, check_agreement, read_header
 from xcwork.data.readers.sparse_text import TextLayout, parse_file, parse_one_based
 from xcwork.data.readers.svmlight import looks_like_svmlight
 
-TITLE = "XC-repository text (header `N F L`): a .txt file, or train.txt and test.txt"
+FORMAT = FormatDeclaration(
+    name="xc",
+    title="text of the Extreme Classification Repository (header `N F L`): a .txt file, or train.txt and test.txt",
+    files=("train.txt", "test.txt", "Y.txt", "Xf.txt", "filter_labels_train.txt", "filter_labels_test.txt"),
+    options=describe_options(
+        "allow_negative",
+        "test_share",
+        one_based="`true` for files that count from 1 instead of 0; `features` or `labels` if only those do",
+    ),
+    example={"train.txt": "3 4 5\n0,2 1:0.5 3:2\n 0:0.1\n4 1:3 2:0.25\n"},
+)
 
 
-def recognises(path: Path) -> bool:
+def inspect(path: Path) -> Finding:
     files = find_files(path)
-    # A .txt file with a broken header is still ours: nobody else could say what is wrong with it.
-    return bool(files) and not looks_like_svmlight(read_head(files[0]))
+    if not files:
+        return Finding.refuse("a .txt file with the header `N F L`, or a folder with train.txt and test.txt")
+    head = read_head(files[0])
+    if looks_like_svmlight(head):
+        return Finding.refuse("the header `N F L`", seen="svmlight lines", nearness=0.5)
+    first, _, rest = head.partition(b"\n")
+    words = first.split()
+    n_numbers = sum(word.strip(b"+-,.").isdigit() for word in words)
+    # A broken header is still ours: nobody else could say what is wrong with it.
+    if 2 * n_numbers < len(words) and not looks_like_svmlight(rest):
+        return Finding.refuse("the header `N F L`, three numbers, in the first line", seen=files[0].name, nearness=0.3)
+    return Finding.accept(join_names([file.name for file in files]))
 
 
 def read(
@@ -68,7 +89,7 @@ def read(
 
 
 def find_files(path: Path) -> list[Path]:
-    """[the one file] or [train file, test file] or [train file]."""
+    """Return [the one file] or [train file, test file] or [train file]."""
     if path.is_file():
         return [path] if Path(get_bare_name(path)).suffix in (".txt", ".xc") else []
     trains = (

@@ -15,17 +15,28 @@ from xcwork.core.features import Features
 from xcwork.data.build import TEST_SHARE, build_dataset, number_labels
 from xcwork.data.raw import RawDataset, RawLabels
 from xcwork.data.readers.companion_files import find_names
+from xcwork.data.readers.declaration import Finding, FormatDeclaration, describe_options, look_for_files
 from xcwork.data.readers.safe_files import find_file
 from xcwork.data.readers.sparse_text import TextRules, parse_one_based, read_matrix
 from xcwork.data.readers.split_files import read_splits
 from xcwork.errors import DataError
 
-TITLE = "ZestXML folder: split files with Y_Yf.txt, Yf.txt and Xf.txt"
+FORMAT = FormatDeclaration(
+    name="zestxml",
+    title="ZestXML: split files and Y_Yf.txt, the features of the labels",
+    files=("trn_X_Xf.txt", "trn_X_Y.txt", "Y_Yf.txt", "Yf.txt", "Xf.txt"),
+    options=describe_options("one_based", "allow_negative", "test_share"),
+    example={
+        "trn_X_Xf.txt": "2 3\n0:1 2:0.5\n1:0.7\n",
+        "trn_X_Y.txt": "2 2\n1:1\n0:1 1:1\n",
+        "Y_Yf.txt": "2 4\n0:0.6 2:0.8\n1:1 3:2\n",
+    },
+)
 _OWN_FEATURE = re.compile(r"__label__(\d+)__(.*)")
 
 
-def recognises(path: Path) -> bool:
-    return path.is_dir() and find_file(path, "trn_X_Xf.txt") is not None and find_file(path, "Y_Yf.txt") is not None
+def inspect(path: Path) -> Finding:
+    return look_for_files(path, "trn_X_Xf.txt", "Y_Yf.txt")
 
 
 def read(

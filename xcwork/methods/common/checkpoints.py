@@ -21,7 +21,7 @@ from xcwork.errors import XcworkError
 from xcwork.storage.fingerprint import hash_content
 from xcwork.storage.state import read_state, write_state
 
-SAVE_INTERVAL = 20  # in multiples of the time that saving takes
+MIN_SAVING_TIMES_BETWEEN_SAVES = 20  # how many times as long as saving takes
 
 
 class Checkpoint:
@@ -68,7 +68,7 @@ class TrainingProgress:
             if stored is not None and stored.get("key") == self._key:
                 self._states = stored["states"]
 
-    def state(self, name: str) -> dict[str, Any] | None:
+    def get_state(self, name: str) -> dict[str, Any] | None:
         """Return what was stored under `name`."""
         return self._states.get(name)
 
@@ -77,7 +77,7 @@ class TrainingProgress:
         if self._checkpoint is None:
             return
         self._makers[name] = make_state
-        if time.monotonic() - self._saved_at > SAVE_INTERVAL * self._saving_seconds:
+        if time.monotonic() - self._saved_at > MIN_SAVING_TIMES_BETWEEN_SAVES * self._saving_seconds:
             self.save()
 
     def save(self) -> None:
@@ -98,7 +98,7 @@ class TrainedBlocks:
     def __init__(self, progress: TrainingProgress, name: str) -> None:
         self._progress = progress
         self._name = name
-        state = progress.state(name)
+        state = progress.get_state(name)
         self._parts: list[tuple[sparse.csr_array, np.ndarray]] = []
         if state is not None:
             self._parts = [(state["rows"], state["numbers"])]
@@ -110,7 +110,12 @@ class TrainedBlocks:
     def add(self, rows: sparse.csr_array, numbers: np.ndarray) -> None:
         """Add the weights (n_labels, n_features) and numbers (n_labels,) of the next labels."""
         self._parts.append((rows, numbers))
-        self._progress.update(self._name, lambda: dict(zip(("rows", "numbers"), self.join(), strict=True)))
+        self._progress.update(self._name, self.to_state)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a later training resumes from."""
+        rows, numbers = self.join()
+        return {"rows": rows, "numbers": numbers}
 
     def join(self) -> tuple[sparse.csr_array, np.ndarray]:
         """Return all rows and numbers so far."""

@@ -45,17 +45,17 @@ class EpochTrainer(Protocol):
     def measure(self) -> dict[str, float]:
         """Return values on validation data, the one that counts first; empty without such data. Change nothing."""
 
-    def weights(self) -> dict[str, Any]:
+    def get_weights(self) -> dict[str, Any]:
         """Return what is learned, as new arrays."""
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
-        """Go back to what `weights` returned."""
+        """Go back to what `get_weights` returned."""
 
-    def momentum(self) -> dict[str, Any]:
+    def get_momentum(self) -> dict[str, Any]:
         """Return what later steps depend on besides the weights."""
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
-        """Go back to what `momentum` returned."""
+        """Go back to what `get_momentum` returned."""
 
 
 def train_epochs(
@@ -68,7 +68,7 @@ def train_epochs(
     smaller_is_better: bool = False,
 ) -> Curve:
     """Train up to `epochs` epochs, fewer after `patience` in a row without a new best; return one entry per epoch."""
-    state = progress.state(name) or {"curve": [], "done": False}
+    state = progress.get_state(name) or {"curve": [], "done": False}
     curve: Curve = list(state["curve"])
     first = len(curve)
     losses: list[float] = []
@@ -111,13 +111,13 @@ def train_epochs(
 
 def _describe_training(trainer: EpochTrainer, curve: Curve, best: dict[str, Any] | None, done: bool) -> dict[str, Any]:
     """Describe the training after an epoch, for the checkpoint."""
-    state = {"curve": curve, "done": done, "weights": trainer.weights()}
-    return state if done else state | {"momentum": trainer.momentum(), "best": best}
+    state = {"curve": curve, "done": done, "weights": trainer.get_weights()}
+    return state if done else state | {"momentum": trainer.get_momentum(), "best": best}
 
 
 def _remember_weights(trainer: EpochTrainer, epoch: int, value: float) -> dict[str, Any]:
     """Remember the weights after `epoch` epochs and the value that counts for them."""
-    return {"epoch": epoch, "value": value, "weights": trainer.weights()}
+    return {"epoch": epoch, "value": value, "weights": trainer.get_weights()}
 
 
 def _read_value(values: Mapping[str, float], smaller_is_better: bool) -> float:

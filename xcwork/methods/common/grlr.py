@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.cores import cpu_count
-from xcwork.compute.device import resolve_kind
+from xcwork.compute.cores import count_cores
+from xcwork.compute.device import resolve_device_kind
 from xcwork.compute.parallel import parallel_map
 from xcwork.data.groups import Groups
 from xcwork.errors import ConfigError
@@ -79,7 +79,7 @@ def assign_labels(
         seed=seed,
     )
     # MPS has neither double precision nor sparse products.
-    if device != "cpu" and resolve_kind(device) == "cuda":
+    if device != "cpu" and resolve_device_kind(device) == "cuda":
         from xcwork.methods.common.grlr_torch import solve_with_torch
 
         documents, embeddings = solve_with_torch(problem, device)
@@ -150,7 +150,7 @@ def make_empty_sum(n_features: int) -> CentredSum:
 def split_labels(costs: np.ndarray) -> list[np.ndarray]:
     """Return all labels in chunks of about equal cost, each from the costly to the cheap ones."""
     order = np.argsort(-costs, kind="stable")
-    n_chunks = max(1, min(max(MIN_CHUNKS, 4 * cpu_count()), len(order)))
+    n_chunks = max(1, min(max(MIN_CHUNKS, 4 * count_cores()), len(order)))
     return [order[start::n_chunks] for start in range(n_chunks)]
 
 
@@ -164,8 +164,8 @@ def compute_cosines(X: sparse.csr_array, found: LabelAssignment) -> np.ndarray:
 def compute_objective(X: sparse.csr_array, groups: Groups, found: LabelAssignment) -> np.ndarray:
     """Return Σ over the groups of a label of max <x, e>, (n_labels,): what GRLR tries to make large (equation 2)."""
     similarity = compute_cosines(X, found)
-    rows, starts = groups.members.indices, groups.members.indptr[:-1]
-    best = np.maximum.reduceat(similarity[rows], starts, axis=0)  # (n_groups, n_labels)
+    members = groups.members
+    best = np.maximum.reduceat(similarity[members.indices], members.indptr[:-1], axis=0)  # (n_groups, n_labels)
     return np.asarray(sparse.csr_array(groups.labels.T).multiply(best.T).sum(axis=1)).ravel()
 
 

@@ -85,13 +85,14 @@ class AssignmentProblem:
         group = np.repeat(np.arange(self.members.shape[0]), np.diff(self.members.indptr))
         scaled = sparse.diags_array(self.scale) @ self.X
         totals = sparse.csr_array(self.members @ scaled)
-        alpha, meeting = self.members @ self.scale, self.members @ (self.scale * self.offset)
+        alpha = self.members @ self.scale
+        meeting = self.members @ (self.scale * self.offset)
         i = self.members.indices
         product = np.asarray(scaled[i].multiply(totals[group]).sum(axis=1)).ravel()
         rest = self.mean @ self.mean * alpha[group] - alpha[group] * self.offset[i] - meeting[group]
         return product + self.scale[i] * rest
 
-    def products(self, some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def compute_products(self, some: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return <x, x'> of centred documents side by side, (n,)."""
         product = np.asarray(self.X[some].astype(np.float64).multiply(self.X[others]).sum(axis=1)).ravel()
         product += self.mean @ self.mean - self.offset[some] - self.offset[others]

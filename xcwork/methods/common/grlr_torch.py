@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.compute.device import resolve
+from xcwork.compute.device import resolve_device
 from xcwork.kernels.centred_sums import EMPTY_DOCUMENT_COSINE
 from xcwork.kernels.grlr import (
     COSINE_TIE_TOLERANCE,
@@ -49,8 +49,11 @@ class DocumentTensors:
 
 
 class TripleBlock:
-    """The (label, group, member) triples of some neighbouring labels: those of the labels' own groups, label after
-    label and group after group, then those of groups that stand for any."""
+    """The (label, group, member) triples of some neighbouring labels.
+
+    Those of the labels' own groups come first, label after label and group after group, then those of groups that
+    stand for any.
+    """
 
     def __init__(self, problem: AssignmentProblem, labels: np.ndarray, place: torch.device) -> None:
         self.begin, self.end = (int(problem.label_groups.indptr[label]) for label in (labels[0], labels[-1] + 1))
@@ -60,22 +63,27 @@ class TripleBlock:
         sizes = np.diff(starts)[groups]
         places = np.repeat(starts[groups] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
         members = problem.members.indices[places]
-        self.n_pairs, self.shape = len(groups), (problem.members.shape[1], len(labels))
+        self.n_pairs = len(groups)
+        self.shape = (problem.members.shape[1], len(labels))
         self.n_own = int(sizes[: len(own[0])].sum())
         self.members = members[: self.n_own].astype(np.int32)
         self.firsts = np.concatenate([[0], np.cumsum(sizes[: len(own[0])])])
 
-        def tensor(values: np.ndarray, kind: torch.dtype = torch.int64) -> torch.Tensor:
+        def make_tensor(values: np.ndarray, kind: torch.dtype = torch.int64) -> torch.Tensor:
             return torch.as_tensor(values, dtype=kind, device=place)
 
-        self.document, self.column_of_pair = tensor(members), tensor(column)
-        self.place, self.n_groups = tensor(places), tensor(np.diff(problem.label_groups.indptr)[labels])
-        self.takes_steps = tensor(np.diff(problem.others.indptr)[labels] > 0 if problem.careful else labels >= 0).bool()
+        self.document = make_tensor(members)
+        self.column_of_pair = make_tensor(column)
+        self.place = make_tensor(places)
+        self.n_groups = make_tensor(np.diff(problem.label_groups.indptr)[labels])
+        self.takes_steps = make_tensor(
+            np.diff(problem.others.indptr)[labels] > 0 if problem.careful else labels >= 0
+        ).bool()
         self.is_careful = torch.zeros(len(places), dtype=torch.bool, device=place)
-        self.pair = tensor(np.repeat(np.arange(len(groups)), sizes))
+        self.pair = make_tensor(np.repeat(np.arange(len(groups)), sizes))
         self.column = self.column_of_pair[self.pair]
-        self.weight = tensor(np.repeat(weight, sizes), torch.float64)
-        self.there = tensor(problem.scale[members] > 0, torch.float64)
+        self.weight = make_tensor(np.repeat(weight, sizes), torch.float64)
+        self.there = make_tensor(problem.scale[members] > 0, torch.float64)
 
     def find_winners(self, similarity: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
         """Return the triple that wins each pair by its similarity without `own`, the first of equals, (n_pairs,)."""
@@ -114,9 +122,10 @@ def list_pairs(groups: sparse.csr_array, labels: np.ndarray) -> tuple[np.ndarray
 
 def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarray, sparse.csr_array]:
     """Return the documents of all slots and the embeddings of every label, as the kernel gives them."""
-    place = resolve(device)
+    place = resolve_device(device)
     X = DocumentTensors(problem, place)
-    n_labels, n_features = problem.label_groups.shape[0], problem.X.shape[1]
+    n_labels = problem.label_groups.shape[0]
+    n_features = problem.X.shape[1]
     documents = np.empty(problem.slots[-1], np.int32)
     size = max(1, BLOCK_BYTES // (16 * (n_features + problem.X.shape[0])))
     blocks = [np.arange(n_labels)[start : start + size] for start in range(0, n_labels, size)]
@@ -134,7 +143,8 @@ def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarra
             if not moving.any():
                 break
             E, rho = normalise_columns(torch.where(moving, E + problem.learning_rate * g, E))
-            own, old = update_own_shares(problem, block, own, winners, moving, length, rho), winners
+            own = update_own_shares(problem, block, own, winners, moving, length, rho)
+            old = winners
         own_pairs = slice(0, block.n_own)
         v = X.compute_cosines(E)[block.document[own_pairs], block.column[own_pairs]].cpu().numpy()
         slots = problem.slots[block.begin : block.end + 1]
@@ -195,6 +205,6 @@ def update_own_shares(
     if len(careful) == 0:
         return own
     some, others = (block.document[at].cpu().numpy() for at in (careful, winners[block.pair[careful]]))
-    share = torch.as_tensor(problem.products(some, others), device=own.device) * block.weight[careful]
+    share = torch.as_tensor(problem.compute_products(some, others), device=own.device) * block.weight[careful]
     column = block.column[careful]
     return own.index_put((careful,), (own[careful] + problem.learning_rate * share / length[column]) / rho[column])

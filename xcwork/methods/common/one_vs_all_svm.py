@@ -16,7 +16,7 @@ from scipy import sparse
 
 from xcwork.compute.parallel import block_map
 from xcwork.core.split import Split
-from xcwork.errors import Cancelled, DataError
+from xcwork.errors import Cancelled
 from xcwork.kernels import one_at_a_time, svm
 from xcwork.methods.common.checkpoints import Checkpoint, TrainedBlocks, TrainingProgress
 from xcwork.sparse import Rows, normalise_rows, order_by_frequency, renumber_columns, to_rows
@@ -25,8 +25,6 @@ log = logging.getLogger(__name__)
 
 BLOCK_BYTES = 2**28
 MAX_LABELS_PER_BLOCK = 32  # a block of more labels no longer scores faster
-PASSES_PER_ROUND = 5  # of descent between two looks at all documents
-MIN_TOLERANCE = 1e-5  # a smaller violation is within rounding error
 
 
 @dataclass(frozen=True)
@@ -47,11 +45,10 @@ def train_one_vs_all(
     frequencies = train.label_frequencies
     order = np.argsort(-frequencies, kind="stable")  # labels of similar cost share a block
     order = order[: np.count_nonzero(frequencies)]
-    if len(order) == 0:
-        raise DataError("no training document has a label", remedy="check the label column or the label file")
     trainer = BlockTrainer.from_split(train, settings)
     progress = TrainingProgress(checkpoint, train, asdict(settings))
-    classifiers, size = TrainedBlocks(progress, "classifiers"), trainer.block_size
+    classifiers = TrainedBlocks(progress, "classifiers")
+    size = trainer.block_size
     left = order[len(classifiers) :]  # less than all, where a checkpoint already has some
     blocks = [left[start : start + size] for start in range(0, len(left), size)]
     done = -(-len(order) // size) - len(blocks)
@@ -74,14 +71,15 @@ def train_one_vs_all(
 class BlockTrainer:
     """Solves the problems of blocks of labels over the documents of one split."""
 
-    rows: Rows
+    rows: Rows  # (n_documents, n_features), unit rows
     columns: np.ndarray  # (n_features,): the original feature behind each renumbered one
-    carriers: sparse.csr_array  # (n_labels, n_documents)
+    documents_of: sparse.csr_array  # (n_labels, n_documents)
     curvature: np.ndarray  # (n_documents,)
     settings: SvmSettings
 
     @classmethod
     def from_split(cls, train: Split, settings: SvmSettings) -> BlockTrainer:
+        """Prepare the documents of a split, their most frequent features first."""
         X, columns = order_by_frequency(normalise_rows(train.X))
         curvature = (X.multiply(X).sum(axis=1) + 1 + 0.5 / settings.C).astype(np.float32)
         return cls(to_rows(X), columns, sparse.csr_array(train.Y.T), curvature, settings)
@@ -89,7 +87,7 @@ class BlockTrainer:
     @property
     def block_size(self) -> int:
         """Labels whose weights (twice), α, margins and signs fit into the memory of a block."""
-        n_labels, n_documents = self.carriers.shape
+        n_labels, n_documents = self.documents_of.shape
         return int(
             np.clip(BLOCK_BYTES // (8 * len(self.columns) + 9 * n_documents), 1, min(MAX_LABELS_PER_BLOCK, n_labels))
         )
@@ -109,46 +107,47 @@ class BlockTrainer:
             np.zeros((1, n_documents), np.float32),
             _seed_generators(self.settings.seed, np.array([-1])),
         )
-        self._check(block, np.arange(1))
-        # Solved well, because it is solved once and the better solution has fewer documents with α > 0.
-        self._solve(block, max(self.settings.tolerance / 100, MIN_TOLERANCE))
-        self._check(block, np.arange(1))
+        self._update_margins(block, np.arange(1))
+        self._solve(block, max(self.settings.tolerance / svm.START_TOLERANCE_DIVISOR, svm.MIN_TOLERANCE))
+        self._update_margins(block, np.arange(1))
         return block
 
     def train(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the pruned weights (n_labels, n_features) and biases (n_labels,) of `labels`."""
         start = {name: np.repeat(part, len(labels), axis=0) for name, part in self.no_positives._asdict().items()}
         block = svm.LabelBlock(**start | {"random": _seed_generators(self.settings.seed, labels)})
-        indices, indptr = self.carriers.indices, self.carriers.indptr
+        starts = self.documents_of.indptr
         for i, label in enumerate(labels):
-            svm.turn_positive(self.rows, block, i, indices[indptr[label] : indptr[label + 1]])
+            having = self.documents_of.indices[starts[label] : starts[label + 1]]
+            svm.turn_positive(self.rows, block, i, having)
         self._solve(block, self.settings.tolerance)
         label, column = np.nonzero((np.abs(block.weights) >= self.settings.prune) & (block.weights != 0))
         entries = (block.weights[label, column], (label, self.columns[column]))
         return sparse.csr_array(entries, shape=block.weights.shape), block.bias
 
     def _solve(self, block: svm.LabelBlock, tolerance: float) -> None:
-        """Alternate descent and check until every label is within the tolerance."""
+        """Alternate descent and a check of all documents until every label is within the tolerance."""
         live = np.arange(len(block.bias))
         for _ in range(self.settings.max_passes):
             worst = np.empty(len(live), np.float32)
             with one_at_a_time, parallel_chunksize(1):  # labels differ in cost: a free thread takes the next one
                 svm.improve_labels(
-                    self.rows, self.curvature, block, live, self.settings.C, tolerance, PASSES_PER_ROUND, worst
+                    self.rows, self.curvature, block, live, self.settings.C, tolerance, svm.PASSES_PER_ROUND, worst
                 )
             live = live[worst > tolerance]
             if len(live) == 0:
                 return
-            self._check(block, live)
+            self._update_margins(block, live)
         log.info("%d of %d labels are not within the tolerance %g", len(live), len(block.bias), tolerance)
 
-    def _check(self, block: svm.LabelBlock, live: np.ndarray) -> None:
+    def _update_margins(self, block: svm.LabelBlock, live: np.ndarray) -> None:
+        """Compute the margins of the labels `live` from their present weights."""
         by_feature = np.ascontiguousarray(block.weights[live].T)  # (n_features, n_live)
         with one_at_a_time:
             svm.compute_margins(self.rows, by_feature, block, live)
 
 
 def _seed_generators(seed: int, labels: np.ndarray) -> np.ndarray:
-    """Return the state of one random generator per label, never zero."""
+    """Return the state of one random generator per label, never zero; -1 stands for a label that no document has."""
     states = [np.random.SeedSequence((seed, int(label) + 1)).generate_state(1, np.uint64)[0] for label in labels]
     return np.array(states, np.uint64) | np.uint64(1)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.parallel import at_once, block_map, on_all_threads
+from xcwork.compute.parallel import block_map, count_parallel_blocks, run_on_all_threads
 from xcwork.core.bit_mixing import GOLDEN_GAMMA, mix_bits
 from xcwork.kernels.bilinear_training import LabelledPairs, fit_own_weights
 from xcwork.methods.common.checkpoints import TrainedBlocks, TrainingProgress
@@ -73,8 +73,8 @@ class PairSVM:
             self.settings,
         )
         size = int(np.clip(BLOCK_BYTES // (8 * solver.width), MIN_LABELS_PER_BLOCK, MAX_LABELS_PER_BLOCK))
-        if at_once() > 1:  # on a cluster every worker should get some
-            size = int(np.clip(len(order) // (4 * at_once()), MIN_LABELS_PER_BLOCK, size))
+        if count_parallel_blocks() > 1:  # on a cluster every worker should get some
+            size = int(np.clip(len(order) // (4 * count_parallel_blocks()), MIN_LABELS_PER_BLOCK, size))
         solved = TrainedBlocks(progress, name)
         left = order[len(solved) :]  # less than all, where a checkpoint already has some
         blocks = [left[start : start + size] for start in range(0, len(left), size)]
@@ -112,7 +112,7 @@ class PairBlockSolver:
         values = np.zeros((len(labels), self.width), np.float32)
         bias = np.zeros(len(labels), np.float32)
         filled = np.zeros(len(labels), np.int64)
-        on_all_threads(
+        run_on_all_threads(
             fit_own_weights,
             labels,
             self.rows,

@@ -18,9 +18,9 @@ from xcwork.kernels import one_at_a_time
 from xcwork.kernels.row_adam import move_bags, move_rows
 from xcwork.methods.common.token_bags import TokenBags
 
-DECAY = 0.9
-SQUARE_DECAY = 0.999
-EPSILON = 1e-8
+MEAN_DECAY = 0.9  # β₁, per step
+SQUARE_DECAY = 0.999  # β₂, per step
+EPSILON = 1e-8  # added to the root of the squares
 
 
 class RowAdam:
@@ -70,7 +70,7 @@ class RowAdam:
     def _step_in_torch(self, gradient: torch.Tensor, learning_rate: float, rows: torch.Tensor | None) -> None:
         """Do what the kernels do, with torch."""
         mean, square = (moment if rows is None else moment[rows] for moment in (self.mean, self.square))
-        mean.lerp_(gradient, 1 - DECAY)
+        mean.lerp_(gradient, 1 - MEAN_DECAY)
         square.mul_(SQUARE_DECAY).addcmul_(gradient, gradient, value=1 - SQUARE_DECAY)
         rate, _, _, scale, _ = map(float, self._list_constants(learning_rate))
         moved = mean / (square * scale).sqrt_().add_(EPSILON)
@@ -84,21 +84,21 @@ class RowAdam:
     def _list_constants(self, learning_rate: float) -> tuple[np.float32, ...]:
         """Return step size, decays, the correction of the squares' bias, and ε."""
         values = (
-            learning_rate / (1 - DECAY**self.steps),
-            DECAY,
+            learning_rate / (1 - MEAN_DECAY**self.steps),
+            MEAN_DECAY,
             SQUARE_DECAY,
             1 / (1 - SQUARE_DECAY**self.steps),
             EPSILON,
         )
         return tuple(np.float32(value) for value in values)
 
-    def state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         """Return the moments and the number of steps, as new arrays."""
         moments = {"mean": self.mean.cpu().numpy().copy(), "square": self.square.cpu().numpy().copy()}
         return moments | {"steps": self.steps}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go back to what `state` returned."""
+        """Go back to what `get_state` returned."""
         self.mean.copy_(torch.from_numpy(np.asarray(state["mean"])))
         self.square.copy_(torch.from_numpy(np.asarray(state["square"])))
         self.steps = int(state["steps"])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import resolve
+from xcwork.compute.device import resolve_device
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.sqrt_lasso import multiply_sparse_by_dense
+from xcwork.kernels.dense_products import multiply_sparse_by_dense
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 def find_accelerator(name: str) -> torch.device | None:
     """Return the accelerator that `name` stands for, or None when the CPU is to be used."""
-    place = resolve(name)
+    place = resolve_device(name)
     if place.type == "mps":
         log.info("MPS has neither double precision nor sparse products; the CPU is used")
     return None if place.type in ("cpu", "mps") else place

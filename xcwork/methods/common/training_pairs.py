@@ -18,7 +18,7 @@ def collect_training_pairs(
     2) are never predicted, often because a document would match itself, so they must not teach anything either.
     """
     if forbidden is not None:
-        shortlist = shortlist.without(forbidden)
+        shortlist = shortlist.drop_pairs(forbidden)
     listed = pack_rows(shortlist.ids, np.ones(shortlist.ids.shape, np.int8), shortlist.ids != MISSING, Y.shape[1])
     relevant = replace_values(Y, np.full(Y.nnz, 3, np.int8))
     # 1 listed but wrong, 3 relevant but missed, 4 listed and relevant

@@ -1,19 +1,22 @@
 """Deep-MIML and EAGLE's co-attention: a neural network that learns from bags of instances with common labels.
 
 The network (`network`) gives every instance a score for every label, the largest over K sub-concepts, and a bag the
-largest score of its instances. The co-attention mask adds what GRLR (`xcwork.methods.common.grlr`) knows: an instance
-close to the embedding of a label counts more for it. τ controls how much; τ = 0 is Deep-MIML, `steps=0` is EAGLE-0.
-A document outside of any bag is a bag of one, for which the mask changes nothing: it shapes training only.
+pool of its instances: the largest score, or their mean. The co-attention mask adds what GRLR
+(`xcwork.methods.common.grlr`) knows: an instance close to the embedding of a label counts more for it. τ controls how
+much; τ = 0 is Deep-MIML, `steps=0` is EAGLE-0. A document outside of any bag is a bag of one, for which the mask
+changes nothing: it shapes training only.
 
-The score of a label for a document is its logit v. Around a given document the network is linear (the same hidden units
-are active and the same sub-concepts win), so the parts of an explanation, value times slope plus a constant, add up
-exactly.
+Where every instance has one label and bags tell how often each occurs, the default compares the mean probability of a
+label with its share of the bag, which needs neither a maximum nor a mask. Elsewhere it takes the largest logit.
+
+The score of a label for a document is its logit v, before the ReLU if there is one. Around a given document the network
+is linear (the same hidden units are active and the same sub-concepts win), so the parts of an explanation, value times
+slope plus a constant, add up exactly.
 
 Cost: O(terms * width + width * labels * K) per instance, so thousands of labels at most; this is the method for bags
 of images and sentences rather than for extreme label spaces. Images have the mean image subtracted, as in the paper.
 
-Differences from the paper: the mask multiplies probabilities instead of logits, and only those of labels that the bag
-has; the last layer has no ReLU, which would make every logit positive. `network` says why.
+The preset `paper` is the paper's network: its mask multiplies logits, of all labels, and a ReLU keeps them positive.
 
 Reference: Feng and Zhou, Deep MIML network, AAAI 2017; Shen et al., Extreme multi-label classification from aggregated
 labels, ICML 2020, section 6.
@@ -26,10 +29,11 @@ from dataclasses import dataclass
 from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
-from xcwork.errors import DataError
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
+from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.deep_miml.model import DeepMIMLModel
+from xcwork.methods.deep_miml.network import POOLED, POOLINGS, TARGETS
 from xcwork.methods.deep_miml.training import train_on_bags
 from xcwork.methods.model import Params
 
@@ -42,17 +46,56 @@ class DeepMIML(Method):
         5.0, "strength with which label embeddings guide the instances; 0 is Deep-MIML", low=0.0, high=1000.0
     )
     steps: int = param(20, "number of steps that refine the label embeddings; 0 is EAGLE-0", low=0, high=1000)
-    width: int = param(512, "number of units of the hidden layer", low=1, high=100_000, formerly="hidden")
-    concepts: int = param(5, "number of sub-concepts of a label", low=1, high=1000)
-    dropout: float = param(0.5, "share of hidden units left out of a training step", low=0.0, high=0.95)
-    epochs: int = param(10, "number of passes over the bags", low=1)
-    batch_size: int = param(32, "number of bags per training step", low=1)
-    learning_rate: float = param(1e-3, "step size of Adam", low=1e-6, high=1.0)
-    merge: str = param("list", "how often a label counts: as often as members have it, or once", choices=MERGES)
+    pooled: str = param(
+        "auto",
+        "values that are pooled over the instances; auto: probabilities if counts tell shares of labels, else logits",
+        choices=("auto", *POOLED),
+    )
+    pooling: str = param(
+        "auto",
+        "pooling of the instances of a bag; auto: their mean if counts tell shares of labels, else the largest",
+        choices=("auto", *POOLINGS),
+    )
+    targets: str = param(
+        "auto",
+        "target of a bag: its labels, or the share of its instances that have each; auto: the share if "
+        "every instance has one label and counts are known",
+        choices=("auto", *TARGETS),
+    )
+    mask: str = param(
+        "present",
+        "reach of the mask: the labels of the bag, or all as in the paper",
+        choices=("present", "all"),
+    )
+    output: str = param(
+        "linear", "last layer of the network; relu as in the paper makes no logit negative", choices=("linear", "relu")
+    )
     instances: str = param(
         "auto",
         "number of labels of an instance: exactly one, as of an image of a digit, or any number; auto counts them",
         choices=("auto", "one", "any"),
+    )
+    merge: str = param("list", "number of times a label counts: as often as members have it, or once", choices=MERGES)
+    width: int = param(512, "number of units of the hidden layer", low=1, high=100_000, formerly="hidden")
+    concepts: int = param(5, "number of sub-concepts of a label", low=1, high=1000)
+    dropout: float = param(0.5, "share of hidden units left out of a training step", low=0.0, high=0.95)
+    epochs: int = param(10, "number of passes over the bags", low=1)
+    min_steps: int = param(
+        1000, "minimum number of steps of training: few bags get more epochs", low=0, formerly="least_steps"
+    )
+    batch_size: int = param(32, "number of bags per training step", low=1)
+    learning_rate: float = param(1e-3, "step size of Adam", low=1e-6, high=1.0)
+    validation: float = param(0.0, "share of bags held out to find the best epoch; 0: none", low=0.0, high=0.5)
+    patience: int = param(4, PATIENCE_HELP, low=1)
+    prior: bool = param(
+        True, "whether a label starts at its share of bags, which spares learning that most are absent", advanced=True
+    )
+    careful: bool = param(
+        True, "whether the steps of the label embeddings are careful, see EAGLE; the paper's are not", advanced=True
+    )
+    centre: bool = param(True, "whether the mean instance is subtracted before cosines are taken", advanced=True)
+    embedding_learning_rate: float = param(
+        0.1, "length of a step of the label embeddings", low=0.0, high=100.0, advanced=True
     )
     device: str = param("auto", "device of the network", choices=DEVICES, advanced=True, at_prediction=True)
 
@@ -60,14 +103,36 @@ class DeepMIML(Method):
     paper = "Feng and Zhou, AAAI 2017; Shen et al., ICML 2020"
     capabilities = Capabilities(exact_explanations=True, aggregated_labels=True, gpu=True, resumable=True)
     model_type = DeepMIMLModel
+    presets = (
+        Preset("quick", {"epochs": 2}),
+        Preset(
+            "paper",
+            {
+                "pooled": "logits",
+                "pooling": "max",
+                "targets": "labels",
+                "mask": "all",
+                "output": "relu",
+                "prior": False,
+                "careful": False,
+                "centre": False,
+                "concepts": 20,
+                "batch_size": 64,
+                "learning_rate": 1e-4,
+                "min_steps": 0,
+                "validation": 0.1,
+            },
+            ours_adds="shares of labels as targets where counts are known, a mask on the labels of the bag alone, "
+            "careful and centred label embeddings, a linear output, a prior, more steps for few bags",
+            not_yet="the paper does not report tau; its validation instances are single ones, ours whole bags",
+        ),
+    )
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> DeepMIMLModel:
-        if train.Y.nnz == 0:
-            raise DataError("no training document has a label", remedy="check the label column or the label file")
         progress = TrainingProgress(checkpoint, train, self.get_params())
         curve, weights = train_on_bags(train, Params(self.get_params()), progress)
         return DeepMIMLModel(
-            **self._facts(train),
+            **self._collect_facts(train),
             curve=curve,
             hidden=weights["hidden"],
             hidden_bias=weights["hidden_bias"],

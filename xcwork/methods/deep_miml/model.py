@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.compute.device import resolve
-from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
+from xcwork.compute.device import resolve_device
+from xcwork.core.explanation import ANY_DOCUMENT, LABEL_RARITY, Explanation, Family, Part
 from xcwork.core.topk import TopK
 from xcwork.methods.deep_miml.network import MIMLWeights, compute_instance_logits
 from xcwork.methods.model import FittedModel, check_array, check_history, for_display
-from xcwork.progress import batches
+from xcwork.progress import track_batches
 from xcwork.search import top_k_rows
 
 BATCH_BYTES = 2**26  # of the scores of all sub-concepts of a batch
@@ -39,7 +39,7 @@ class DeepMIMLModel(FittedModel):
         check_history("curve", self.curve)
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        device = resolve(self.params.device)
+        device = resolve_device(self.params.device)
         # In double precision a document gets the same score alone and in a batch.
         dtype = torch.float32 if device.type == "mps" else torch.float64
         parts = (self.hidden_bias, self.concepts, self.concepts_bias)
@@ -48,7 +48,7 @@ class DeepMIMLModel(FittedModel):
         if among is not None:
             is_excluded |= ~np.isin(np.arange(self.n_labels), among)
         found = []
-        for block in batches(X, max(1, BATCH_BYTES // (8 * self.concepts.shape[1])), "scoring"):
+        for block in track_batches(X, max(1, BATCH_BYTES // (8 * self.concepts.shape[1])), "scoring"):
             inputs = torch.as_tensor(block.astype(np.float32) @ self.hidden).to(device, dtype)
             with torch.no_grad():
                 scores = compute_instance_logits(weights, inputs, self.params.concepts).cpu().numpy().astype(np.float32)
@@ -67,11 +67,11 @@ class DeepMIMLModel(FittedModel):
         name = f"{self.labels.names[label]}, concept {concept + 1}"
         weights = self.hidden[x.indices].astype(np.float64) @ slope
         parts = [
-            Part(self.features.name(term), name, value * weight, {"weight": weight})
+            Part(self.features.get_name(term), name, value * weight, {"weight": weight}, Family.memorised)
             for term, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True)
         ]
         constant = float(self.hidden_bias @ slope + self.concepts_bias[own][concept])
-        return Explanation.from_parts([*parts, Part(ANY_DOCUMENT, "bias", constant)])
+        return Explanation.from_parts([*parts, Part(ANY_DOCUMENT, LABEL_RARITY, constant)])
 
     def label_embeddings(self) -> np.ndarray:
         """Return the mean over its sub-concepts of each label's weights in the hidden layer."""

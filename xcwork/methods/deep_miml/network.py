@@ -2,19 +2,21 @@
 
 A bag is a set of instances (documents, images) that share their labels. For an instance x,
 
-    h = dropout(ReLU(x W + b)),    v_l = max over K sub-concepts of (h U + c)_{l,k},    p = softmax(v) or sigmoid(v)
+    h = dropout(ReLU(x W + b)),    v_l = max over K sub-concepts of (h U + c)_{l,k}
 
-(softmax where an instance has exactly one label), and for a bag j of g instances with cosine a_il between instance i
-and the GRLR embedding of label l,
+and for a bag j of g instances with cosine a_il between instance i and the GRLR embedding of label l,
 
-    M_il = g * softmax over i (τ a_il)
-    loss = - Σ_{l in bag} w_l ln max_i M_il p_il - Σ_{l not in bag} ln(1 - max_i p_il)
+    M_il = g * softmax over i (τ a_il),    τ = 0: all of M is 1, which is Deep-MIML
+    logits:         q_l = σ(pool over i of M_il v_il)
+    probabilities:  q_l = pool over i of M_il p_il, at most 1,    p = softmax(v) or sigmoid(v)
+    loss = - Σ_l t_l ln q_l + (1 - t_l) ln(1 - q_l)
 
-with weights w of mean 1, which follow the counts under list merge. With τ = 0 all of M is 1 and this is Deep-MIML with
-its binary cross-entropy; so it is for a bag of one instance, the only kind there is when predicting.
+where the pool is a maximum or a mean, and the target t_l is 1 if the bag has the label, or the share of its instances
+that have it. A bag of one instance, the only kind there is when predicting, has M = 1.
 
-The paper multiplies logits by the mask, which pushes a negative logit *up* where the mask is small; probabilities are
-positive. A label that the bag does not have has no instance to point at, so the mask is ignored there.
+The paper pools logits by their maximum and applies the mask to all labels. A mask on a negative logit pushes it *up*
+where the mask is small; on probabilities it cannot. A label that the bag does not have has no instance to point at, so
+ours leaves the mask out there.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ import torch
 from torch.nn import functional
 
 NO_INSTANCE = -1  # fills the rows of bags that are smaller than the largest
-MAX_PROBABILITY = 1 - 1e-4  # a probability above this counts as this, so that no loss is infinite
+MIN_PROBABILITY = 1e-4  # one nearer to 0 or 1 than this counts as this, so that no loss is infinite
+POOLED = ("logits", "probabilities")
+POOLINGS = ("max", "mean")
+TARGETS = ("labels", "counts")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,51 +56,79 @@ class MIMLWeights:
         return cls(hidden, torch.zeros(width), draw(width, len(prior) * K), prior.repeat_interleave(K))
 
 
+@dataclass(frozen=True)
+class BagLoss:
+    """How instances are pooled and what a bag is compared with."""
+
+    pooled: str  # one of POOLED
+    pooling: str  # one of POOLINGS
+    targets: str  # one of TARGETS
+    is_exclusive: bool  # every instance has exactly one label, so that probabilities are a softmax
+    tau: float
+    masks_absent: bool  # apply the mask to labels that the bag does not have as well
+
+    def compute(
+        self, logits: torch.Tensor, bags: torch.Tensor, affinity: torch.Tensor | None, counts: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the mean loss of bags with these counts of labels (n_bags, n_labels).
+
+        `bags` (n_bags, g) lists rows of `logits` and `affinity` (n_instances, n_labels), filled up with NO_INSTANCE.
+        """
+        values = logits
+        if self.pooled == "probabilities":
+            values = logits.softmax(dim=1) if self.is_exclusive else logits.sigmoid()
+        mask = None if affinity is None or self.tau == 0 else compute_mask(affinity, bags, self.tau)
+        if mask is not None and not self.masks_absent:
+            mask = torch.where((counts > 0).unsqueeze(1), mask, 1.0)
+        pooled = pool_bags(values, bags, mask, self.pooling)
+        sizes = (bags != NO_INSTANCE).sum(dim=1, keepdim=True)
+        target = (counts / sizes).clamp(max=1.0) if self.targets == "counts" else (counts > 0).to(counts.dtype)
+        if self.pooled == "logits":
+            losses = functional.binary_cross_entropy_with_logits(pooled, target, reduction="none")
+        else:
+            probability = pooled.clamp(MIN_PROBABILITY, 1 - MIN_PROBABILITY)
+            # Beyond the bounds the slope goes on, so that a bag that is badly wrong still learns.
+            probability = pooled + (probability - pooled).detach()
+            losses = functional.binary_cross_entropy(probability, target, reduction="none")
+        return losses.sum(dim=1).mean()
+
+
 def compute_instance_logits(
-    weights: MIMLWeights, inputs: torch.Tensor, K: int, keep: torch.Tensor | None = None
+    weights: MIMLWeights,
+    inputs: torch.Tensor,
+    K: int,
+    keep: torch.Tensor | None = None,
+    *,
+    has_relu: bool = False,
 ) -> torch.Tensor:
     """Return v, (n_instances, n_labels), of instances whose x W is `inputs` (n_instances, width).
 
-    `keep` is what dropout multiplies the hidden layer with.
+    `keep` is what dropout multiplies the hidden layer with; with `has_relu` no logit is negative.
     """
     hidden = functional.relu(inputs + weights.hidden_bias)
     if keep is not None:
         hidden = hidden * keep
     scores = hidden @ weights.concepts + weights.concepts_bias
-    return scores.view(len(inputs), -1, K).amax(dim=2)
+    logits = scores.view(len(inputs), -1, K).amax(dim=2)
+    return functional.relu(logits) if has_relu else logits
 
 
-def compute_log_mask(affinity: torch.Tensor, tau: float) -> torch.Tensor:
-    """Return ln M, (n_bags, g, n_labels), of cosines where instances that do not exist have -inf."""
-    there = affinity > -torch.inf
-    sizes = there[:, :, :1].sum(dim=1, keepdim=True)
-    scaled = torch.where(there, tau * affinity, -torch.inf)
-    return torch.where(there, functional.log_softmax(scaled, dim=1) + torch.log(sizes), 0.0)
+def compute_mask(affinity: torch.Tensor, bags: torch.Tensor, tau: float) -> torch.Tensor:
+    """Return M, (n_bags, g, n_labels), of the cosines of instances and labels (n_instances, n_labels)."""
+    scaled = _lay_out(tau * affinity, bags, -torch.inf)
+    sizes = (bags != NO_INSTANCE).sum(dim=1).view(-1, 1, 1)
+    return scaled.softmax(dim=1) * sizes
 
 
-def compute_log_probabilities(logits: torch.Tensor, exclusive: bool) -> torch.Tensor:
-    """Return ln p of instance logits (n_instances, n_labels)."""
-    return functional.log_softmax(logits, dim=1) if exclusive else functional.logsigmoid(logits)
+def pool_bags(values: torch.Tensor, bags: torch.Tensor, mask: torch.Tensor | None, pooling: str) -> torch.Tensor:
+    """Return the maximum or the mean over the instances of each bag, (n_bags, n_labels), of masked values."""
+    is_there = bags != NO_INSTANCE
+    masked = _lay_out(values, bags, 0.0) if mask is None else _lay_out(values, bags, 0.0) * mask
+    if pooling == "max":
+        return masked.masked_fill(~is_there.unsqueeze(2), -torch.inf).amax(dim=1)
+    return masked.sum(dim=1) / is_there.sum(dim=1, keepdim=True)
 
 
-def pool_bags(
-    log_p: torch.Tensor, bags: torch.Tensor, affinity: torch.Tensor | None, tau: float
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ln max M p and ln max p, (n_bags, n_labels), over the instances of each bag.
-
-    `bags` (n_bags, g) lists the rows of `log_p` and `affinity` (n_instances, n_labels), filled up with NO_INSTANCE.
-    """
-    nobody = log_p.new_full((1, log_p.shape[1]), -torch.inf)
-    plain = torch.cat([log_p, nobody])[bags]  # (n_bags, g, n_labels)
-    if affinity is None or tau == 0:
-        return plain.amax(dim=1), plain.amax(dim=1)
-    masked = plain + compute_log_mask(torch.cat([affinity, nobody])[bags], tau)
-    return masked.amax(dim=1), plain.amax(dim=1)
-
-
-def compute_loss(masked: torch.Tensor, plain: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Return how badly what `pool_bags` returns explains bags with these counts of labels (n_bags, n_labels)."""
-    is_relevant = counts > 0
-    weights = counts * is_relevant.sum(dim=1, keepdim=True) / counts.sum(dim=1, keepdim=True).clamp(min=1)
-    absent = torch.log1p(-plain.exp().clamp(max=MAX_PROBABILITY))
-    return -torch.where(is_relevant, weights * masked, absent).sum(dim=1).mean()
+def _lay_out(values: torch.Tensor, bags: torch.Tensor, filling: float) -> torch.Tensor:
+    """Return the values of the instances of each bag, (n_bags, g, n_labels)."""
+    return torch.cat([values, values.new_full((1, values.shape[1]), filling)])[bags]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.compute.device import resolve
+from xcwork.compute.device import resolve_device
 from xcwork.core.split import Split
 from xcwork.data.groups import Groups, collect_groups
 from xcwork.methods.common.checkpoints import TrainingProgress
@@ -21,11 +21,9 @@ from xcwork.methods.common.grlr import KEPT_ENTRIES, LabelAssignment, assign_lab
 from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.deep_miml.network import (
     NO_INSTANCE,
+    BagLoss,
     MIMLWeights,
     compute_instance_logits,
-    compute_log_probabilities,
-    compute_loss,
-    pool_bags,
 )
 from xcwork.methods.model import Params
 
@@ -41,25 +39,15 @@ def train_on_bags(train: Split, params: Params, progress: TrainingProgress) -> t
     groups = collect_groups(train, params.merge)
     # Images have the mean image subtracted; what that changes goes into the bias at the end.
     mean = None if train.features.image_shape is None else np.asarray(train.X.mean(axis=0)).ravel()
-    is_exclusive = params.instances == "one" or (params.instances == "auto" and has_one_label_each(groups))
-    settings = BagTrainingSettings(
-        tau=params.tau,
-        K=params.concepts,
-        dropout=params.dropout,
-        batch_size=params.batch_size,
-        learning_rate=params.learning_rate,
-        is_exclusive=is_exclusive,
-        seed=params.seed,
-    )
-    prior = torch.zeros(train.n_labels)
-    if not is_exclusive:  # most labels are absent from most bags, which need not be learned step by step
-        share = torch.as_tensor((groups.labels > 0).sum(axis=0) + 1) / (len(groups) + 2)
-        prior = torch.logit(share).float()
+    learned, held_out = hold_out_bags(groups, params.validation, params.seed)
+    settings = BagTrainingSettings.from_params(params, learned)
+    prior = estimate_prior(learned) if params.prior else torch.zeros(train.n_labels)
     start = MIMLWeights.from_seed(train.X.shape[1], params.width, prior, params.concepts, params.seed)
-    embedded = embed_labels(train, groups, params)
-    trainer = BagTrainer(train.X, mean, groups, embedded, start, settings, resolve(params.device))
-    curve = train_epochs(trainer, "training", progress, epochs=params.epochs, patience=1)
-    weights = trainer.weights()
+    embedded = embed_labels(train, learned, params, settings.loss)
+    trainer = BagTrainer(train.X, mean, learned, held_out, embedded, start, settings, resolve_device(params.device))
+    epochs = max(params.epochs, math.ceil(params.min_steps / trainer.steps))
+    curve = train_epochs(trainer, "training", progress, epochs=epochs, patience=params.patience, smaller_is_better=True)
+    weights = trainer.get_weights()
     if mean is not None:
         weights["hidden_bias"] = (weights["hidden_bias"] - mean @ weights["hidden"]).astype(np.float32)
     return curve, weights
@@ -70,25 +58,85 @@ def has_one_label_each(groups: Groups) -> bool:
     return np.array_equal(groups.labels.sum(axis=1), np.diff(groups.members.indptr))
 
 
-def embed_labels(train: Split, groups: Groups, params: Params) -> LabelAssignment | None:
+def hold_out_bags(groups: Groups, share: float, seed: int) -> tuple[Groups, Groups | None]:
+    """Return the bags to learn from and those, if any, that decide which epoch was the best."""
+    n_held = min(round(share * len(groups)), len(groups) - 1)
+    if n_held <= 0:
+        return groups, None
+    order = np.random.default_rng((seed, 7)).permutation(len(groups))
+    return groups.take(np.sort(order[n_held:])), groups.take(np.sort(order[:n_held]))
+
+
+def estimate_prior(groups: Groups) -> torch.Tensor:
+    """Return the logit of each label's share of bags, (n_labels,), at most 0.
+
+    Most labels are absent from most bags, which need not be learned step by step. Of a label that most bags have, an
+    instance may still be without.
+    """
+    share = torch.as_tensor((groups.labels > 0).sum(axis=0) + 1) / (len(groups) + 2)
+    return torch.logit(share).float().clamp(max=0.0)
+
+
+def embed_labels(train: Split, groups: Groups, params: Params, loss: BagLoss) -> LabelAssignment | None:
     """Return the embedding of every label, where a mask is made of them."""
-    if params.tau == 0 or len(groups) == len(train):
+    if loss.tau == 0 or groups.members.nnz == len(groups):
         return None
-    keep = max(KEPT_ENTRIES, EMBEDDING_BYTES // (8 * train.n_labels))
-    return assign_labels(train.X, groups, steps=params.steps, keep=keep, seed=params.seed, device=params.device)
+    return assign_labels(
+        train.X,
+        groups,
+        steps=params.steps,
+        learning_rate=params.embedding_learning_rate,
+        careful=params.careful,
+        centre=params.centre,
+        keep=max(KEPT_ENTRIES, EMBEDDING_BYTES // (8 * train.n_labels)),
+        seed=params.seed,
+        device=params.device,
+    )
 
 
 @dataclass(frozen=True)
 class BagTrainingSettings:
     """What a training needs to know besides the data."""
 
-    tau: float
     K: int
+    has_relu: bool
     dropout: float
     batch_size: int
     learning_rate: float
-    is_exclusive: bool  # every instance has exactly one label
+    loss: BagLoss
     seed: int
+
+    @classmethod
+    def from_params(cls, params: Params, groups: Groups) -> Self:
+        """Return what the parameters mean for these bags.
+
+        Where every instance has one label and the bags tell how often each occurs, the mean probability of a label is
+        its share: nothing has to be guessed, so there is neither a maximum nor a mask. Elsewhere only the maximum of
+        the instances can be told from the labels of a bag.
+        """
+        is_exclusive = params.instances == "one" or (params.instances == "auto" and has_one_label_each(groups))
+        by_share = is_exclusive and has_one_label_each(groups) and groups.members.nnz > len(groups)
+        automatic = ("probabilities", "mean", "counts") if by_share else ("logits", "max", "labels")
+        named = (params.pooled, params.pooling, params.targets)
+        pooled, pooling, targets = (
+            usual if chosen == "auto" else chosen for chosen, usual in zip(named, automatic, strict=True)
+        )
+        return cls(
+            K=params.concepts,
+            has_relu=params.output == "relu",
+            dropout=params.dropout,
+            batch_size=params.batch_size,
+            learning_rate=params.learning_rate,
+            loss=BagLoss(
+                pooled=pooled,
+                pooling=pooling,
+                targets=targets,
+                is_exclusive=is_exclusive,
+                tau=0.0 if (pooling, targets) == ("mean", "counts") else params.tau,
+                masks_absent=params.mask == "all",
+            ),
+            seed=params.seed,
+        )
 
 
 class BagTrainer:
@@ -99,6 +147,7 @@ class BagTrainer:
         X: sparse.csr_array,
         mean: np.ndarray | None,
         groups: Groups,
+        held_out: Groups | None,
         embedded: LabelAssignment | None,
         weights: MIMLWeights,
         settings: BagTrainingSettings,
@@ -107,6 +156,7 @@ class BagTrainer:
         self._X = X
         self._mean = mean
         self._groups = groups
+        self._held_out = held_out
         self._embedded = embedded
         self._settings = settings
         self._device = device
@@ -125,17 +175,14 @@ class BagTrainer:
     def step(self, number: int) -> float:
         settings = self._settings
         chosen = self._order[number * settings.batch_size : (number + 1) * settings.batch_size]
-        members, bags = self._list_members(chosen)
+        members, bags = _list_members(self._groups, chosen)
         rows, multiply, used = self._prepare_inputs(members)
         parts = [part.detach().requires_grad_() for part in vars(self.learned).values() if part is not self._hidden]
         weights = MIMLWeights(rows, *parts)
         keep = torch.rand(len(members), rows.shape[1], generator=self._drop) >= settings.dropout
         keep = keep.to(self._device, rows.dtype) / (1 - settings.dropout)
-        logits = compute_instance_logits(weights, multiply(rows), settings.K, keep)
-        log_p = compute_log_probabilities(logits, settings.is_exclusive)
-        places = torch.as_tensor(bags, device=self._device)
-        counts = torch.as_tensor(self._groups.labels[chosen].toarray(), device=self._device)
-        loss = compute_loss(*pool_bags(log_p, places, self._measure_affinity(members), settings.tau), counts)
+        logits = compute_instance_logits(weights, multiply(rows), settings.K, keep, has_relu=settings.has_relu)
+        loss = self._compare(logits, self._groups, chosen, members, bags)
         gradients = torch.autograd.grad(loss, [rows, *parts])
         for (name, adam), gradient in zip(self._adam.items(), gradients, strict=True):
             adam.step(gradient, settings.learning_rate, used if name == "hidden" else None)
@@ -145,13 +192,13 @@ class BagTrainer:
     def _hidden(self) -> torch.Tensor:
         return self.learned.hidden
 
-    def _list_members(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the documents of the bags, and where those of each bag are among them, (n_bags, g)."""
-        inside = self._groups.members[chosen]
-        sizes = np.diff(inside.indptr)
-        bags = np.full((len(chosen), sizes.max()), NO_INSTANCE, np.int64)
-        bags[np.arange(sizes.max()) < sizes[:, None]] = np.arange(inside.nnz)
-        return inside.indices, bags
+    def _compare(
+        self, logits: torch.Tensor, groups: Groups, chosen: np.ndarray, members: np.ndarray, bags: np.ndarray
+    ) -> torch.Tensor:
+        """Return the mean loss of the chosen bags, whose instances have these logits."""
+        places = torch.as_tensor(bags, device=self._device)
+        counts = torch.as_tensor(groups.labels[chosen].toarray(), device=self._device, dtype=logits.dtype)
+        return self._settings.loss.compute(logits, places, self._measure_affinity(members), counts)
 
     def _prepare_inputs(self, members: np.ndarray) -> tuple[torch.Tensor, InputProduct, torch.Tensor | None]:
         """Return the rows of W that matter, a function that gives x W from them, and which rows they are."""
@@ -166,10 +213,10 @@ class BagTrainer:
         )
         values = torch.as_tensor(X.data, device=self._device)
 
-        def product(rows: torch.Tensor) -> torch.Tensor:
+        def multiply(rows: torch.Tensor) -> torch.Tensor:
             return torch.nn.functional.embedding_bag(place, rows, offsets, mode="sum", per_sample_weights=values)
 
-        return self._hidden[used].requires_grad_(), product, used
+        return self._hidden[used].requires_grad_(), multiply, used
 
     def _measure_affinity(self, members: np.ndarray) -> torch.Tensor | None:
         """Return the cosine of each document and each label's embedding, (n_documents, n_labels)."""
@@ -190,19 +237,42 @@ class BagTrainer:
         blocks = [compute_cosines(self._X[start : start + size], self._embedded) for start in starts]
         return np.concatenate(blocks, dtype=np.float32)
 
+    @torch.no_grad()
     def measure(self) -> dict[str, float]:
-        return {}
+        """Return the mean loss of the bags that are held out."""
+        if self._held_out is None:
+            return {}
+        total, size = 0.0, self._settings.batch_size
+        for start in range(0, len(self._held_out), size):
+            chosen = np.arange(start, min(start + size, len(self._held_out)))
+            members, bags = _list_members(self._held_out, chosen)
+            rows, multiply, _ = self._prepare_inputs(members)
+            weights = replace(self.learned, hidden=rows)
+            logits = compute_instance_logits(
+                weights, multiply(rows), self._settings.K, has_relu=self._settings.has_relu
+            )
+            total += len(chosen) * float(self._compare(logits, self._held_out, chosen, members, bags))
+        return {"validation loss": total / len(self._held_out)}
 
-    def weights(self) -> dict[str, np.ndarray]:
+    def get_weights(self) -> dict[str, np.ndarray]:
         return {name: part.cpu().numpy().copy() for name, part in vars(self.learned).items()}
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         for name, part in vars(self.learned).items():
             part.copy_(torch.from_numpy(np.asarray(weights[name])))
 
-    def momentum(self) -> dict[str, Any]:
-        return {name: adam.state() for name, adam in self._adam.items()}
+    def get_momentum(self) -> dict[str, Any]:
+        return {name: adam.get_state() for name, adam in self._adam.items()}
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
         for name, adam in self._adam.items():
             adam.set_state(momentum[name])
+
+
+def _list_members(groups: Groups, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the documents of the chosen bags, and where those of each bag are among them, (n_bags, g)."""
+    inside = groups.members[chosen]
+    sizes = np.diff(inside.indptr)
+    bags = np.full((len(chosen), sizes.max()), NO_INSTANCE, np.int64)
+    bags[np.arange(sizes.max()) < sizes[:, None]] = np.arange(inside.nnz)
+    return inside.indices, bags

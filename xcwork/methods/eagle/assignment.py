@@ -51,7 +51,8 @@ def assign_group_labels(train: Split, params: Params) -> GroupAssignment:
             seed=params.seed,
             device=params.device,
         )
-        Y, embeddings = found.Y, found.embeddings
+        Y = found.Y
+        embeddings = found.embeddings
     if not groups.repeated:
         precision = measure_assignment_precision(Y, train.Y)
         report("embedding labels", groups=len(groups), assignment_precision=precision)

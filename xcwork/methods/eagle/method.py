@@ -38,15 +38,14 @@ from scipy import sparse
 from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
-from xcwork.errors import DataError
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.common.grlr import ASSIGNMENTS
 from xcwork.methods.eagle.assignment import GroupAssignment, assign_group_labels, group_documents
 from xcwork.methods.eagle.model import EagleModel
 from xcwork.methods.inputs import Documents
 from xcwork.methods.model import Params
-from xcwork.methods.registry import METHODS, create, method_class
+from xcwork.methods.registry import METHODS, create, find_method_class
 from xcwork.options import parse_pairs
 
 LEARNERS = tuple(name for name in METHODS if name not in ("deep_miml", "eagle"))
@@ -57,7 +56,7 @@ class LearnerCapabilities:
 
     def __get__(self, method: Eagle | None, owner: type[Eagle]) -> Capabilities:
         learner = owner.parameters()["learner"].default if method is None else method.learner
-        return replace(method_class(learner).capabilities, aggregated_labels=True, gpu=True)
+        return replace(find_method_class(learner).capabilities, aggregated_labels=True, gpu=True)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -83,7 +82,7 @@ class Eagle(Method):
     centre: bool = param(
         True, "whether the mean document is subtracted before cosines are taken; the paper does not for text"
     )
-    merge: str = param("list", "how often a label counts: as often as members have it, or once", choices=MERGES)
+    merge: str = param("list", "number of times a label counts: as often as members have it, or once", choices=MERGES)
     grouping: str = param(
         "given",
         "origin of the groups: given by the data, or made to study the loss",
@@ -98,6 +97,13 @@ class Eagle(Method):
     paper = "Shen et al., Extreme multi-label classification from aggregated labels, ICML 2020"
     capabilities = LearnerCapabilities()
     model_type = EagleModel
+    presets = (
+        Preset(
+            "paper",
+            {"careful": False, "assign": "one", "centre": False},
+            ours_adds="centred documents, careful steps, as many members per label as brought it in",
+        ),
+    )
 
     def validate(self) -> None:
         super().validate()
@@ -105,7 +111,7 @@ class Eagle(Method):
 
     def make_learner(self) -> Method:
         """Return the learner with its parameters, not yet trained."""
-        learner = method_class(self.learner)
+        learner = find_method_class(self.learner)
         # A value may hold commas itself, so only a comma before the next name ends it.
         items = filter(None, re.split(r",(?=\s*\w+\s*=)", self.learner_params.strip(" ,")))
         given = learner.rename_params(parse_pairs(items, "learner_params", example="seed=1, epochs=5"))
@@ -122,18 +128,16 @@ class Eagle(Method):
         return assign_group_labels(train, Params(self.get_params()))
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> EagleModel:
-        if train.Y.nnz == 0:
-            raise DataError("no training document has a label", remedy="check the label column or the label file")
         assignment = self.assign_labels(self.group_documents(train))
         return EagleModel(
-            **self._facts(assignment.train),
+            **self._collect_facts(assignment.train),
             learner=self.make_learner().fit(assignment.train, checkpoint=checkpoint),
             embeddings=assignment.embeddings,
             precision=assignment.precision,
         )
 
-    def matrix_of(self, documents: Documents) -> sparse.csr_array:
+    def read_matrix(self, documents: Documents) -> sparse.csr_array:
         """Return documents as the learner reads them, which need not be as rows of the features."""
-        model = self._current_model()
+        model = self._get_current_model()
         assert isinstance(model, EagleModel)
-        return model.learner.matrix_of(documents)
+        return model.learner.read_matrix(documents)

@@ -57,7 +57,7 @@ class EagleModel(FittedModel):
             return self.learner.label_embeddings()
         return self.embeddings
 
-    def diagnostics(self, split: Split) -> dict[str, float]:
+    def diagnose(self, split: Split) -> dict[str, float]:
         """Return the share of assigned labels that are true, where that is known, and what the learner says."""
         own = {} if self.precision is None else {"assignment_precision": self.precision}
-        return own | self.learner.diagnostics(split)
+        return own | self.learner.diagnose(split)

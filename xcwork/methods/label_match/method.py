@@ -48,24 +48,36 @@ class TfidfMatch(Method):
     title = "Tf-idf label match"
     capabilities = CAPABILITIES
     model_type = TfidfModel
+    learns_from_labels = False
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> TfidfModel:
         terms = read_label_rows(train.labels.Z, train.labels, train.features)
-        return TfidfModel(**self._facts(train), terms=sparse.csr_array(terms.T))
+        return TfidfModel(**self._collect_facts(train), terms=sparse.csr_array(terms.T))
 
 
 @dataclass(kw_only=True, eq=False)
 class BM25(Method):
     """Okapi BM25 with the label text as the searched document and the document as the query."""
 
-    k1: float = param(1.2, "how soon repeated terms of a label text stop counting", low=0, high=100)
-    b: float = param(0.75, "how much long label texts are marked down", low=0, high=1)
-    k3: float = param(2.0, "how soon repeated terms of the document stop counting", low=0, high=1000)
+    k1: float = param(
+        1.2,
+        "number of occurrences in a label text that give a term half of its limit; 0: repetition is ignored",
+        low=0,
+        high=100,
+    )
+    b: float = param(0.75, "strength of the normalisation by label text length; 0: none", low=0, high=1)
+    k3: float = param(
+        2.0,
+        "number of occurrences in the document that give a term half of its limit; 0: repetition is ignored",
+        low=0,
+        high=1000,
+    )
 
     title = "BM25 label match"
     paper = "Robertson et al., Okapi at TREC-3, 1994"
     capabilities = CAPABILITIES
     model_type = BM25Model
+    learns_from_labels = False
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> BM25Model:
         counts = read_label_counts(train.labels.Z, train.labels, train.features)
@@ -75,4 +87,6 @@ class BM25(Method):
         containing = np.bincount(train.X.indices, minlength=train.X.shape[1])  # (n_features,)
         idf = np.log1p((train.n_documents - containing + 0.5) / (containing + 0.5)).astype(np.float32)
         terms = weigh_label_counts(counts, idf, mean_length, k1=self.k1, b=self.b)
-        return BM25Model(**self._facts(train), terms=sparse.csr_array(terms.T), idf=idf, mean_length=mean_length)
+        return BM25Model(
+            **self._collect_facts(train), terms=sparse.csr_array(terms.T), idf=idf, mean_length=mean_length
+        )

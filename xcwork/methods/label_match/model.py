@@ -19,7 +19,7 @@ from xcwork.methods.label_match.term_weights import (
     weigh_label_counts,
 )
 from xcwork.methods.model import FittedModel, check_array, check_csr, check_number
-from xcwork.progress import batches
+from xcwork.progress import track_batches
 from xcwork.search import top_k_product
 from xcwork.sparse import normalise_rows
 
@@ -47,14 +47,14 @@ class LabelMatchModel(FittedModel):
         return {"terms": sparse.csr_array(sparse.hstack([self.terms, self.weigh_labels(Z).T]))}
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        blocks = batches(X, DOCUMENTS_PER_BATCH, "matching")
+        blocks = track_batches(X, DOCUMENTS_PER_BATCH, "matching")
         return TopK.concatenate([top_k_product(self.weigh_documents(x), self.terms, k, among=among) for x in blocks])
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         x = self.weigh_documents(x)
         weights = self.terms[x.indices][:, [label]].toarray().ravel()  # (n_terms,)
         shared = np.flatnonzero(weights)
-        names = [self.features.name(term) for term in x.indices[shared].tolist()]
+        names = [self.features.get_name(term) for term in x.indices[shared].tolist()]
         values = (x.data[shared] * weights[shared]).tolist()
         return Explanation.from_parts([Part(name, name, value) for name, value in zip(names, values, strict=True)])
 

@@ -17,7 +17,7 @@ from xcwork.kernels.tree_training import cluster_rows
 from xcwork.methods.label_tree.shape import TreeShape
 from xcwork.sparse import Rows
 
-MIN_GAIN = 1e-4  # in mean similarity, for another round of k-means
+MIN_SIMILARITY_GAIN = 1e-4  # mean over the labels, for another round of k-means
 MAX_ROUNDS = 100  # of k-means
 
 
@@ -75,6 +75,6 @@ class LabelClustering:
         k = min(k, len(members))
         starts = random.choice(len(members), k, replace=False)
         found = cluster_rows(
-            self.centroids, self.n_features, members, starts, self.balanced and k == 2, MIN_GAIN, MAX_ROUNDS
+            self.centroids, self.n_features, members, starts, self.balanced and k == 2, MIN_SIMILARITY_GAIN, MAX_ROUNDS
         )
         return [members[found == c] for c in range(k) if (found == c).any()]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import ANY_DOCUMENT, NO_TRAINING_DOCUMENT, Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, NO_TRAINING_DOCUMENT, Explanation, Family, Part
 from xcwork.core.features import Features
 from xcwork.kernels.tree_search import collect_path_weights
 from xcwork.methods.label_tree.forest import Forest
@@ -37,11 +37,11 @@ def explain_label(search: BeamSearch, x: sparse.csr_array, label: int, features:
     parts: list[Part] = []
     for number, slot in enumerate(slots, start=1):
         tree = f"tree {number}"
-        path = forest.path_to(slot)
-        missed = [step for step in path if forest.node_of(step) not in reached]
+        path = forest.find_path(slot)
+        missed = [step for step in path if forest.find_node(step) not in reached]
         if missed:
             where = f"{tree}: the search turned elsewhere after step {path.index(missed[0])} of {len(path)}"
-            parts.append(Part(ANY_DOCUMENT, where, 0.0, {"node": forest.node_of(missed[0])}))
+            parts.append(Part(ANY_DOCUMENT, where, 0.0, {"node": forest.find_node(missed[0])}))
         else:
             parts += divide_probability(forest, path, x, features, tree, search.power)
     return Explanation.from_parts(parts)
@@ -52,27 +52,28 @@ def divide_probability(
 ) -> Iterator[Part]:
     """Divide what `tree` adds to the mean probability of the label at the end of `path` among the terms of `x`."""
 
-    def g(margin: float) -> float:
-        """Return the log-probability with which a classifier lets its slot through."""
+    def compute_log_probability(margin: float) -> float:
+        """Return g(m), the log-probability with which a classifier lets its slot through."""
         return -(max(0.0, 1.0 - margin) ** power)
 
     steps = collect_path_weights(forest.trees, np.array(path), x.indices)
     biases = [float(forest.bias[slot]) for slot in path]
     margins = [bias + float(weights @ x.data) for bias, weights in zip(biases, steps, strict=True)]
-    without_terms = sum(map(g, biases))
-    with_terms = sum(map(g, margins))
+    without_terms = sum(map(compute_log_probability, biases))
+    with_terms = sum(map(compute_log_probability, margins))
     share = 1 / forest.n_trees
     yield Part(ANY_DOCUMENT, tree, share * float(np.exp(without_terms)))
     outer = share * compute_mean_slope(np.exp, without_terms, with_terms)
     for depth, (slot, weights, bias, margin) in enumerate(zip(path, steps, biases, margins, strict=True), start=1):
-        slope = outer * compute_mean_slope(g, bias, margin)
+        slope = outer * compute_mean_slope(compute_log_probability, bias, margin)
         where = f"{tree}, step {depth} of {len(path)}"
         for at in np.flatnonzero(weights):
             yield Part(
-                features.name(int(x.indices[at])),
+                features.get_name(int(x.indices[at])),
                 where,
                 float(slope * weights[at] * x.data[at]),
-                {"node": forest.node_of(slot), "weight": float(weights[at]), "margin": margin},
+                {"node": forest.find_node(slot), "weight": float(weights[at]), "margin": margin},
+                Family.tree_path,
             )
 
 

@@ -20,7 +20,7 @@ from xcwork.methods.label_tree.shape import TreeShape
 from xcwork.methods.model import Misfit, check_array, check_csr
 from xcwork.sparse import narrow_indices
 
-NO_SLOT = -1  # leads to a root
+NO_SLOT = -1  # for a root, to which none leads
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,11 @@ class Forest:
 
     # ---- nodes, slots and paths
 
-    def node_of(self, slot: int) -> int:
+    def find_node(self, slot: int) -> int:
         """Return the node that has `slot`."""
         return int(np.searchsorted(self.first_slot, slot, side="right")) - 1
 
-    def slot_into(self, node: int) -> int | None:
+    def find_slot_into(self, node: int) -> int | None:
         """Return the slot that leads to `node`; None for a root."""
         slot = int(self._slots_into[node])
         return None if slot == NO_SLOT else slot
@@ -116,14 +116,14 @@ class Forest:
         slots[self.targets[inner]] = inner
         return slots
 
-    def path_to(self, slot: int) -> list[int]:
+    def find_path(self, slot: int) -> list[int]:
         """Return the slots from a root down to `slot`."""
         path = [slot]
-        while (above := self.slot_into(self.node_of(path[0]))) is not None:
+        while (above := self.find_slot_into(self.find_node(path[0]))) is not None:
             path.insert(0, above)
         return path
 
-    def nodes_of_tree(self, tree: int) -> range:
+    def list_nodes(self, tree: int) -> range:
         """Return the nodes of one tree, parents before children."""
         return range(int(self.roots[tree]), int(self.roots[tree + 1]) if tree + 1 < self.n_trees else self.n_nodes)
 
@@ -134,10 +134,10 @@ class Forest:
         """The feature of each row of weights, (n_rows,) int32."""
         return np.repeat(np.arange(self.n_features, dtype=np.int32), np.diff(self.first_row))
 
-    def classifier(self, slot: int) -> tuple[np.ndarray, np.ndarray]:
+    def find_classifier(self, slot: int) -> tuple[np.ndarray, np.ndarray]:
         """Return (the features of a slot's node, the slot's weight for each)."""
         first, order, features = self._rows_by_node
-        node = self.node_of(slot)
+        node = self.find_node(slot)
         rows = order[first[node] : first[node + 1]]
         return features[rows], self.weights[rows][:, [slot]].toarray().ravel()
 

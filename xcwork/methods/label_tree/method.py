@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_tree.model import LabelTreeModel
 from xcwork.methods.label_tree.node_table import tabulate_nodes
@@ -62,7 +62,7 @@ class LabelTree(Method):
     beam: int = param(10, "number of nodes of a level that a search follows", low=1, at_prediction=True)
     power: int = param(2, "power of the hinge in the probability of a step; 3 weighs small doubts less", low=1, high=4)
     C: float = param(1.0, "weight of the errors against the size of the weights", low=1e-4, high=1e4)
-    prune: float = param(0.1, "weights smaller than this are dropped", low=0.0)
+    prune: float = param(0.1, "size below which weights are dropped", low=0.0)
     tolerance: float = param(0.1, "largest violation of optimality that may remain", low=1e-5, high=1.0)
     max_passes: int = param(
         10, "maximum number of passes over the documents of a node with few branches", low=1, advanced=True
@@ -72,6 +72,15 @@ class LabelTree(Method):
     paper = "Prabhu et al., Parabel, WWW 2018; Khandagale et al., Bonsai, Machine Learning 2020"
     capabilities = Capabilities(exact_explanations=True, resumable=True)
     model_type = LabelTreeModel
+    presets = (
+        Preset("quick", {"trees": 1}),
+        Preset(
+            "paper",
+            {"branching": 2, "max_passes": 20},
+            ours_adds="at most ten passes of descent at nodes with few branches",
+            not_yet="a pruned bias; documents without labels are negatives at the root",
+        ),
+    )
 
     def validate(self) -> None:
         super().validate()
@@ -80,11 +89,11 @@ class LabelTree(Method):
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> LabelTreeModel:
         forest = train_forest(train, Params(self.get_params()), checkpoint)
-        return LabelTreeModel(**self._facts(train), forest=forest)
+        return LabelTreeModel(**self._collect_facts(train), forest=forest)
 
-    def tree_frame(self, tree: int = 0, *, terms: int = 5, labels: int = 3) -> pd.DataFrame:
+    def tabulate_tree(self, tree: int = 0, *, terms: int = 5, labels: int = 3) -> pd.DataFrame:
         """Return the nodes of one tree: parent, level, sizes, terms that lead there and some of the labels below."""
-        model = self._current_model()
+        model = self._get_current_model()
         assert isinstance(model, LabelTreeModel)  # made by `_fit` or checked by `from_state`
         n_trees = model.forest.n_trees
         if not 0 <= tree < n_trees:

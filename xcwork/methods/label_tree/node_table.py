@@ -27,13 +27,13 @@ def tabulate_nodes(model: LabelTreeModel, tree: int, *, n_terms: int, n_names: i
 
     forest = model.forest
     frequencies = model.label_frequencies
-    nodes = forest.nodes_of_tree(tree)
+    nodes = forest.list_nodes(tree)
     below = find_labels_below(forest.first_slot, forest.targets, nodes)
     rows: list[dict[str, Any]] = []
     levels: dict[int, int] = {}
     for node in nodes:
-        way_in = forest.slot_into(node)
-        parent = NO_PARENT if way_in is None else forest.node_of(way_in)
+        way_in = forest.find_slot_into(node)
+        parent = NO_PARENT if way_in is None else forest.find_node(way_in)
         levels[node] = 0 if way_in is None else levels[parent] + 1
         members = below[node]
         frequent = members[np.lexsort((members, -frequencies[members]))][:n_names]
@@ -54,6 +54,6 @@ def tabulate_nodes(model: LabelTreeModel, tree: int, *, n_terms: int, n_names: i
 
 def name_best_terms(forest: Forest, slot: int, features: Features, n_terms: int) -> list[str]:
     """Return the terms that are the strongest evidence for a slot."""
-    found, weights = forest.classifier(slot)
+    found, weights = forest.find_classifier(slot)
     best = np.argsort(-weights, kind="stable")[:n_terms]
-    return [features.name(int(found[at])) for at in best if weights[at] > 0]
+    return [features.get_name(int(found[at])) for at in best if weights[at] > 0]

@@ -55,7 +55,7 @@ class BeamSearch:
 
     def _search(self, X: sparse.csr_array, k: int, allowed: np.ndarray) -> tuple[TopK, np.ndarray]:
         """Return (the best labels, whether some document came to a node)."""
-        best = TopK.empty(X.shape[0], k)
+        best = TopK.make_empty(X.shape[0], k)
         reached = np.zeros(self.forest.n_nodes, bool)
         rows = to_rows(X)._replace(data=normalise_values(X))
         beam = min(self.beam, self.forest.n_nodes)  # no level has more nodes

@@ -47,7 +47,7 @@ class TreeShape:
     def n_nodes(self) -> int:
         return len(self.first_slot) - 1
 
-    def slots(self, node: int) -> slice:
+    def find_slots(self, node: int) -> slice:
         """Return where the slots of `node` are in `targets`."""
         return slice(self.first_slot[node], self.first_slot[node + 1])
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from xcwork.compute.parallel import block_map
 from xcwork.core.split import Split
-from xcwork.errors import Cancelled, DataError
+from xcwork.errors import Cancelled
 from xcwork.kernels import tree_training
 from xcwork.kernels.svm_batch import solve_by_inner_products, solve_from_negatives, solve_one_by_one
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
@@ -28,8 +28,8 @@ from xcwork.methods.label_tree.shape import TreeShape, find_labels_below
 from xcwork.methods.model import Params
 from xcwork.sparse import Rows, keep_entries, normalise_rows, order_by_frequency, to_rows
 
-DEFAULT_BRANCHING = {"parabel": 2, "bonsai": 100}
-DEFAULT_DEPTH = {"parabel": 100, "bonsai": 2}  # splits; a balanced tree ends by itself
+DEFAULT_BRANCHING = {"parabel": 2, "bonsai": 100}  # parts of a split
+DEFAULT_MAX_DEPTH = {"parabel": 100, "bonsai": 2}  # splits; a balanced tree ends by itself
 MIN_CENTROID_ENTRY = 0.01  # smaller ones are most of a unit centroid's entries and hardly change a similarity
 MAX_SLOTS_PER_BLOCK = 128  # whose weights are in memory before they are pruned
 MAX_SLOTS_ONE_BY_ONE = 8  # too few to pay for the inner products of all pairs of documents
@@ -42,8 +42,6 @@ MAX_ROUNDS = 30  # of working sets
 def train_forest(train: Split, params: Params, checkpoint: Checkpoint | None) -> Forest:
     """Return the trained trees; finished ones are taken from `checkpoint`."""
     labels = np.flatnonzero(train.label_frequencies).astype(np.int32)
-    if len(labels) == 0:
-        raise DataError("no training document has a label", remedy="check the label column or the label file")
     progress = TrainingProgress(checkpoint, train, params)
     trainer = TreeTrainer.from_split(train, params)
     clustering = None if params.kind == "given" else make_clustering(trainer, params)
@@ -51,7 +49,7 @@ def train_forest(train: Split, params: Params, checkpoint: Checkpoint | None) ->
     try:
         for number in range(1 if params.kind == "given" else params.trees):
             name = f"tree {number + 1}"
-            state = progress.state(name)
+            state = progress.get_state(name)
             if state is None:
                 seed = (params.seed, number)
                 if clustering is None:
@@ -75,7 +73,7 @@ def make_clustering(trainer: TreeTrainer, params: Params) -> LabelClustering:
         branching=params.branching or DEFAULT_BRANCHING[params.kind],
         balanced=params.kind == "parabel",
         leaf_size=params.leaf_size,
-        max_depth=DEFAULT_DEPTH[params.kind] if params.max_depth is None else params.max_depth,
+        max_depth=DEFAULT_MAX_DEPTH[params.kind] if params.max_depth is None else params.max_depth,
     )
 
 
@@ -128,7 +126,7 @@ class TreeTrainer:
         below = find_labels_below(shape.first_slot, shape.targets, nodes)
 
         def describe_node(node: int) -> NodeTask:
-            targets = shape.targets[shape.slots(node)]
+            targets = shape.targets[shape.find_slots(node)]
             labels = [np.array([~target]) if target < 0 else below[target] for target in targets.tolist()]
             return NodeTask(labels, node == 0, np.random.SeedSequence((*seed, node)).generate_state(1, np.uint64)[0])
 

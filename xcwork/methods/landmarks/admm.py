@@ -15,7 +15,7 @@ J and E do not meet, so they form one block and Z the other: this is two-block A
 
 Corrections to the supplement's equation 16: the copy J makes the matrix that is inverted regular even when label
 columns repeat or are empty, and turns the ℓ1 step into an exact one; the multiplier enters as Y_Sᵀ Λ₁; the threshold of
-E is α/σ; E sees the new Z. The supplement lets σ grow by 1.1 for ever. That forces the constraint to hold before the
+E is α/σ; E sees the new Z. The supplement lets σ grow by 1.1 without end. That forces the constraint to hold before the
 objective is optimal (Z off by some 10⁻²); with a ceiling both residuals vanish and Z agrees with the square-root lasso
 to machine precision. `ceiling=None` gives the supplement's schedule.
 
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import resolve
+from xcwork.compute.device import resolve_device
 from xcwork.errors import ConfigError
 from xcwork.methods.landmarks.affinity import Combination, fix_landmarks
 from xcwork.progress import report, track
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import torch
 
-MAX_ENTRIES = 2**28  # of the dense candidate matrix, 2 GB
+MAX_DENSE_ENTRIES = 2**28  # of the dense candidate matrix, 2 GB
 ENTRIES_PER_BLOCK = 2**24  # of one of the seven matrices of a block
 # What decays towards zero ends here: processors are slow with numbers near the smallest they can hold.
 MIN_MAGNITUDE = 1e-30
@@ -52,7 +52,7 @@ class AdmmSettings:
 
     sigma: float = 0.01  # of the first round
     growth: float = 1.1  # factor per round
-    ceiling: float | None = 3.0  # None: σ grows for ever, as in the supplement
+    ceiling: float | None = 3.0  # None: σ grows without end, as in the supplement
     tolerance: float = 1e-6  # largest violation of the constraints that may remain
     max_rounds: int = 3000
 
@@ -101,12 +101,12 @@ def relate_labels_by_admm(
 
     n_documents, n_labels = Y.shape
     candidates = np.arange(n_labels) if landmarks is None else np.asarray(landmarks)
-    if max(n_documents, len(candidates)) * len(candidates) > MAX_ENTRIES:
+    if max(n_documents, len(candidates)) * len(candidates) > MAX_DENSE_ENTRIES:
         raise ConfigError(
             f"ADMM needs dense matrices of {n_documents} documents and {len(candidates)} labels, which is too large; "
             "use solver=square_root_lasso, which gives the same answer"
         )
-    place = resolve(device)
+    place = resolve_device(device)
     kind = torch.float32 if place.type == "mps" else torch.float64
     A = torch.as_tensor(Y[:, candidates].toarray(), dtype=kind, device=place)  # (n_documents, n_candidates)
     factor = torch.linalg.cholesky(A.T @ A + torch.eye(len(candidates), dtype=kind, device=place))

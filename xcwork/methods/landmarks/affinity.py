@@ -43,9 +43,9 @@ from xcwork.sparse import drop_zeros, replace_values, sort_entries
 log = logging.getLogger(__name__)
 
 LABELS_PER_BLOCK = 512  # solved between two steps of progress
-MAX_COUNTED_PAIRS = 60_000_000  # of counted co-occurrences, about 1.5 GB while they are counted
-MAX_COEFFICIENTS = 1000  # of a label
-NO_CANDIDATE = -1  # is the label itself
+MAX_COUNTED_PAIRS = 60_000_000  # about 1.5 GB while they are counted
+MAX_COEFFICIENTS_PER_LABEL = 1000
+NO_CANDIDATE = -1  # where no candidate is the label itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ class AffinityProblem:
     ) -> AffinityProblem:
         """Read the candidates' shared documents (n_candidates, n_candidates) and own ones (n_candidates,)."""
         gram = CooccurrenceCounts(counts.data, counts.indices, counts.indptr, documents)
-        return cls(gram, min(MAX_COEFFICIENTS, len(documents)), alpha, tolerance)
+        return cls(gram, min(MAX_COEFFICIENTS_PER_LABEL, len(documents)), alpha, tolerance)
 
     def solve(self, together: sparse.csr_array, documents: np.ndarray, own: np.ndarray, phase: str) -> Combination:
         """Return the labels that are the rows of `together`: pure outliers by counting, the others by blocks.

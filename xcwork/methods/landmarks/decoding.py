@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 DECODINGS = ("least_squares", "l1")
 LABELS_PER_BLOCK = 4096  # decoded together
-MAX_ENTRIES = 16_000_000  # of Z: beyond it only the largest of every label are kept
+MAX_DECODER_ENTRIES = 16_000_000  # of Z: beyond it only the largest of every label are kept
 
 
 def decode_labels(Y: sparse.csr_array, landmarks: np.ndarray, decoding: str, alpha: float) -> Combination:
@@ -52,7 +52,7 @@ def solve_least_squares(Y: sparse.csr_array, landmarks: np.ndarray) -> Combinati
         log.info("the %d landmarks have only %d independent columns: those that repeat others share weights", k, rank)
     documents = np.bincount(Y.indices, minlength=n_labels).astype(np.float64)
     together = count_cooccurrences(Y, chosen)  # (n_labels, k)
-    keep = max(1, MAX_ENTRIES // n_labels)
+    keep = max(1, MAX_DECODER_ENTRIES // n_labels)
     parts = []
     explained = []
     for start in track(range(0, n_labels, LABELS_PER_BLOCK), "decoding labels"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import ANY_DOCUMENT, NO_TRAINING_DOCUMENT, Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, NO_TRAINING_DOCUMENT, Explanation, Family, Part
 from xcwork.core.features import Features
 from xcwork.methods.landmarks.prediction import LandmarkScorer
 from xcwork.methods.landmarks.predictors import append_bias
@@ -22,7 +22,7 @@ def explain_label(
     if not scorer.candidates[label]:
         return Explanation.from_parts([Part(ANY_DOCUMENT, NO_TRAINING_DOCUMENT, 0.0)])
     row = append_bias(x)
-    terms = [*(features.name(term) for term in row.indices[:-1].tolist()), ANY_DOCUMENT]
+    terms = [*(features.get_name(term) for term in row.indices[:-1].tolist()), ANY_DOCUMENT]
     own = np.flatnonzero(scorer.own_labels == label)
     if len(own):
         shares = np.ones(1)
@@ -40,6 +40,7 @@ def explain_label(
             sources[s],
             float(values[t, s]),
             {"term_weight": float(weights[t, s]), "landmark_weight": float(shares[s])},
+            Family.memorised if len(own) else Family.neighbours,
         )
         for t, s in zip(*np.nonzero(values), strict=True)
     ]

@@ -65,7 +65,7 @@ def build_landmark_graph(
     import pandas as pd
 
     decoder = model.combinations  # (k, n_labels)
-    wanted = None if around is None else model.labels.id_of(around)
+    wanted = None if around is None else model.labels.find_id(around)
     if wanted is None:
         shown = np.arange(min(max_landmarks, decoder.shape[0]))
     else:

@@ -14,7 +14,7 @@ Each step has a module with its mathematics. Everything is linear in x, so the s
 x_t · B[t, s] · Z[s, l], is exact: those products are the explanation, and the columns of Z_S embed the labels.
 
 How much of the result is due to the landmarks is easy to misread: with many outliers the method *is* one-vs-rest, and
-with ridge it is exactly that when every badly reproduced label is an outlier. Therefore `diagnostics` always reports
+with ridge it is exactly that when every badly reproduced label is an outlier. Therefore `diagnose` always reports
 the number of outliers, and P@k and nDCG@k of the landmarks alone and of full one-vs-rest beside the method's own.
 
 Cost: counts O(sum_i |y_i|²), affinities and greedy selection proportional to what co-occurs, ridge O(min(N, d)³) or
@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.landmarks.decoding import DECODINGS
 from xcwork.methods.landmarks.model import LandmarksModel
@@ -67,7 +67,9 @@ class Landmarks(Method):
     ridge_solver: str = param("auto", "solver of ridge regression", choices=RIDGE_SOLVERS, advanced=True)
     tolerance: float = param(0.1, "relative residual of conjugate gradients", low=1e-12, high=0.5, advanced=True)
     fill: bool = param(
-        True, "choose all landmarks even when a further one lowers the objective of the selection", advanced=True
+        True,
+        "whether all landmarks are chosen even when a further one lowers the objective of the selection",
+        advanced=True,
     )
     max_weights: int | None = param(
         None,
@@ -76,13 +78,24 @@ class Landmarks(Method):
         advanced=True,
         formerly="weights",
     )
-    one_vs_rest: bool = param(True, "also train what only the one-vs-rest row needs", advanced=True)
+    one_vs_rest: bool = param(True, "whether what only the one-vs-rest row needs is trained, too", advanced=True)
     device: str = param("auto", "device for dense linear algebra", choices=DEVICES, advanced=True, at_prediction=True)
 
     title = "Landmark labels"
     paper = "Barezi et al., NAACL 2019"
     capabilities = Capabilities(exact_explanations=True, gpu=True, resumable=True)
     model_type = LandmarksModel
+    presets = (
+        Preset("quick", {"landmarks": 30, "one_vs_rest": False, "selection": "most_frequent"}),
+        Preset(
+            "paper",
+            {"decoding": "l1", "one_vs_rest": False},
+            ours_adds="decoding by least squares, the one-vs-rest row for comparison",
+            not_yet="predictors for landmarks and outliers alone (the selection needs one per label), the supplement's "
+            "ADMM schedule (solver=admm has a ceiling); predictability, redundancy and outlier threshold are "
+            "reconstructions, because the main paper was not available",
+        ),
+    )
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> LandmarksModel:
-        return train_landmarks(train, self._facts(train), checkpoint)
+        return train_landmarks(train, self._collect_facts(train), checkpoint)

@@ -114,7 +114,7 @@ class LandmarksModel(FittedModel):
         """Return the combination of landmarks that each label is: the columns of Z."""
         return sparse.csr_array(self.combinations.T)
 
-    def diagnostics(self, split: Split) -> dict[str, float]:
+    def diagnose(self, split: Split) -> dict[str, float]:
         """Return the numbers of landmarks and outliers, and how good landmarks alone and one-vs-rest are on `split`."""
         has_documents = self.label_frequencies > 0
         counts = {

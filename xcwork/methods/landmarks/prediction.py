@@ -16,11 +16,11 @@ from scipy import sparse
 
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
-from xcwork.kernels import cores_for
-from xcwork.kernels.sqrt_lasso import score_rows
+from xcwork.kernels import use_cores_for
+from xcwork.kernels.dense_products import score_rows
 from xcwork.methods.common.sparse_torch import SparseProduct, find_accelerator
-from xcwork.metrics.ranking import document_ratios, place
-from xcwork.progress import batches
+from xcwork.metrics.ranking import compute_document_ratios, place_labels
+from xcwork.progress import track_batches
 from xcwork.search import top_k_rows
 from xcwork.sparse import to_rows
 
@@ -52,7 +52,7 @@ class LandmarkScorer:
         # A CPU needs no start-up and is fast on sparse rows, so `auto` stays there.
         device = None if self.device in ("auto", "cpu") else find_accelerator(self.device)
         best = []
-        for x in batches(X, n_rows, "scoring"):
+        for x in track_batches(X, n_rows, "scoring"):
             scores = self.score(x) if device is None else self.score_with_torch(x, device)  # (n_rows, n_labels)
             scores[:, barred] = -np.inf
             best.append(top_k_rows(scores, k))
@@ -62,7 +62,7 @@ class LandmarkScorer:
         """Return the scores of all labels, (n_rows, n_labels)."""
         out = np.empty((X.shape[0], self.decoder.shape[1]), dtype)
         x, direct, decoder, own = (to_rows(matrix, dtype) for matrix in (X, self.direct, self.decoder, self.own))
-        with cores_for(out.size):
+        with use_cores_for(out.size):
             score_rows(x, direct, decoder, own, self.own_labels.astype(np.int64, copy=False), out)
         return out
 
@@ -86,10 +86,10 @@ class LandmarkScorer:
         if pairs is None or len(pairs) == 0:
             best = self.rank_labels(X, most)
         else:
-            best = self.rank_labels(X, most + int(np.bincount(pairs[:, 0]).max())).without(pairs)
-        ratios = document_ratios(place(best.head(most), split.Y), np.ones(split.n_labels), MEASURED_KS)
+            best = self.rank_labels(X, most + int(np.bincount(pairs[:, 0]).max())).drop_pairs(pairs)
+        ratios = compute_document_ratios(place_labels(best.head(most), split.Y), np.ones(split.n_labels), MEASURED_KS)
         return {
-            f"{name}_{metric}": ratio.percent()
+            f"{name}_{metric}": ratio.compute_percent()
             for metric, ratio in ratios.items()
             if metric.startswith(("P@", "nDCG@"))
         }

@@ -9,8 +9,8 @@ the same scale, still linear, and therefore still decodable and exactly explaina
 
 How well a label is learned is its training R² = 1 - Σ(y - p)² / Σ(y - ȳ)².
 
-Memory: labels are trained in blocks. All weights stay while there is room for MAX_WEIGHTS in total, which covers data
-of moderate size exactly. Beyond that a label keeps its share of the room at most, and no weight below MIN_WEIGHT: a
+Memory: labels are trained in blocks. All weights stay while there are at most MAX_TOTAL_WEIGHTS, which covers data of
+moderate size exactly. Beyond that a label keeps its share of the room at most, and no weight below MIN_WEIGHT: a
 document of unit length is hardly moved by those, and they are nearly all of a ridge solution. What is explained is what
 was kept, so explanations stay exact.
 """
@@ -26,7 +26,7 @@ from xcwork.compute.parallel import block_map
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.sqrt_lasso import keep_largest_of_columns
+from xcwork.kernels.dense_products import keep_largest_of_columns
 from xcwork.methods.common.checkpoints import Checkpoint, TrainedBlocks, TrainingProgress
 from xcwork.methods.common.one_vs_all_svm import SvmSettings, train_one_vs_all
 from xcwork.methods.landmarks.ridge import Ridge
@@ -34,7 +34,7 @@ from xcwork.methods.model import Params
 from xcwork.progress import track
 from xcwork.sparse import normalise_rows
 
-MAX_WEIGHTS = 16_000_000  # about 128 MB
+MAX_TOTAL_WEIGHTS = 16_000_000  # about 128 MB
 MIN_WEIGHT = 0.005  # smaller ones are dropped where not all weights fit
 LABELS_PER_BLOCK = 128  # rated together
 
@@ -85,7 +85,7 @@ def keep_largest(columns: np.ndarray, keep: int, smallest: float = 0.0) -> spars
 
 def count_kept_weights(n_features: int, n_labels: int, wanted: int | None) -> int:
     """Return how many weights a label may keep: what is wanted, or what fits."""
-    return min(n_features, wanted or max(1, MAX_WEIGHTS // max(1, n_labels)))
+    return min(n_features, wanted or max(1, MAX_TOTAL_WEIGHTS // max(1, n_labels)))
 
 
 @dataclass(frozen=True)

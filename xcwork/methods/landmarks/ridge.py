@@ -31,7 +31,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.kernels import one_at_a_time
-from xcwork.kernels.sqrt_lasso import compute_sparse_gram
+from xcwork.kernels.dense_products import compute_sparse_gram
 from xcwork.methods.common.sparse_torch import SparseProduct, find_accelerator
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ landmarks k has
 
 no landmark lowers the worth of any set of fewer than 2n labels, hence f(best ∪ greedy) ≥ f(best), and the greedy set is
 worth at least (1 - 1/e) ≈ 63 % of the best set of its size (Nemhauser et al., 1978). `LandmarkSelection.is_guaranteed`
-says
-whether that is so. The greedy choice is *lazy*: a heap keeps the gains as they were last computed, which are upper
+says whether that is so. The greedy choice is *lazy*: a heap keeps the gains as they were last computed, which are upper
 bounds, and only the top is refreshed.
 
 Cost: O(nnz(W)) to start, then O(log L) per refreshed gain and one row of W per landmark; never more than O(k L).
@@ -84,7 +83,8 @@ def compute_graph_weights(affinity: Combination) -> sparse.csr_array:
 def scale_scores(r2: np.ndarray, eligible: np.ndarray, top: float) -> np.ndarray:
     """Return R² of the eligible labels stretched over [0, top]; 0 elsewhere."""
     scores = np.zeros_like(r2)
-    low, high = r2[eligible].min(initial=np.inf), r2[eligible].max(initial=-np.inf)
+    low = r2[eligible].min(initial=np.inf)
+    high = r2[eligible].max(initial=-np.inf)
     if high > low:
         scores[eligible] = (r2[eligible] - low) / (high - low) * top
     return scores
@@ -126,11 +126,11 @@ def choose_greedily(
         row = slice(W.indptr[label], W.indptr[label + 1])
         said[W.indices[row]] += W.data[row]
     n_monotone = next((i for i, gain in enumerate(gains) if gain < 0), len(gains))
-    is_guaranteed = meets_guarantee(W, degrees + bonus, landmarks, redundancy)
+    is_guaranteed = has_guarantee(W, degrees + bonus, landmarks, redundancy)
     return LandmarkSelection(np.array(landmarks, np.int64), np.array(gains), n_monotone, n_evaluations, is_guaranteed)
 
 
-def meets_guarantee(W: sparse.csr_array, alone: np.ndarray, landmarks: list[int], redundancy: float) -> bool:
+def has_guarantee(W: sparse.csr_array, alone: np.ndarray, landmarks: list[int], redundancy: float) -> bool:
     """Tell whether the condition of the guarantee holds; `alone` (n_labels,) is the worth of each label on its own."""
     others = 2 * len(landmarks) - 1
     largest = [np.sort(W.data[W.indptr[label] : W.indptr[label + 1]])[-others:].sum() for label in landmarks]

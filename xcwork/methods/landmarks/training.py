@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.core.split import Split
-from xcwork.errors import Cancelled, DataError
+from xcwork.errors import Cancelled
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.landmarks.admm import relate_labels_by_admm
 from xcwork.methods.landmarks.affinity import Combination, relate_labels
@@ -29,13 +29,11 @@ def train_landmarks(train: Split, facts: dict[str, Any], checkpoint: Checkpoint 
     params: Params = facts["params"]
     frequencies = train.label_frequencies
     seen = np.flatnonzero(frequencies)
-    if len(seen) == 0:
-        raise DataError("no training document has a label", remedy="check the label column or the label file")
     log_peculiarities(train, params.landmarks)
     # Support vector machines keep their own checkpoint, which is what takes time there.
     progress = TrainingProgress(checkpoint if params.predictor == "ridge" else None, train, params)
     try:
-        affinity, convergence = None, None
+        affinity = convergence = None
         if params.selection in USES_AFFINITY:
             affinity, convergence = find_affinity(train, params, progress)
         regressors = None
@@ -85,7 +83,7 @@ def find_affinity(
     train: Split, params: Params, progress: TrainingProgress
 ) -> tuple[Combination, dict[str, list[float]] | None]:
     """Return every label as a combination of the others, and how ADMM converged if it was the solver."""
-    stored = progress.state("affinity")
+    stored = progress.get_state("affinity")
     if stored is not None:
         solution = stored["solution"]
         return Combination(**{**solution, "Z": sparse.csc_array(solution["Z"])}), stored["convergence"]

@@ -1,6 +1,7 @@
 """Backbones: what turns a document into the features F that all heads share.
 
-- text       a bag of word embeddings, Σ_t x_t E_t + b, then ReLU and, if wanted, further residual ReLU layers
+- text       a bag of word embeddings, Σ_t x_t E_t + b, then ReLU and, if wanted, further residual ReLU layers;
+             rows x have length 1 unless told otherwise
 - dense      the same over dense features: a linear map instead of the embeddings
 - image      two convolutions with ReLU and pooling, then a linear layer, for `Features.image_shape`
 - sentence   `dense` over the output of a frozen sentence encoder (see `encoders`)
@@ -15,6 +16,7 @@ Dropout draws its masks from the generator it is given, so that an epoch repeats
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -25,12 +27,13 @@ from torch.nn import functional as F
 from xcwork.core.features import Features
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.multihead.row_table import RowBags, RowTable
+from xcwork.sparse import normalise_rows
 
 BACKBONES = ("auto", "text", "dense", "image", "sentence")
 MAX_DENSE_FEATURES = 4096  # for which `auto` takes the dense backbone
 MIN_DENSE_SHARE = 0.25  # of non-zeros, from which on it does
-CHANNELS = (16, 32)
-WORD_SCALE = 0.1  # of the first embeddings
+CHANNELS_PER_CONVOLUTION = (16, 32)
+WORD_STANDARD_DEVIATION = 0.1  # of the first embeddings
 
 
 def choose_backbone(name: str, X: sparse.csr_array, features: Features) -> str:
@@ -90,16 +93,17 @@ class Backbone(nn.Module):
 class TextBackbone(Backbone):
     """Bag of word embeddings."""
 
-    def __init__(self, n_features: int, width: int, layers: int, dropout: float) -> None:
+    def __init__(self, n_features: int, width: int, layers: int, dropout: float, has_unit_rows: bool) -> None:
         super().__init__(width, layers, dropout)
+        self.has_unit_rows = has_unit_rows
         self.words = RowTable(n_features, width, has_common_scale=True)
         self.bias = nn.Parameter(torch.zeros(width))
 
     def initialise(self) -> None:
-        self.words.weight.normal_(std=WORD_SCALE)
+        self.words.weight.normal_(std=WORD_STANDARD_DEVIATION)
 
     def prepare(self, X: sparse.csr_array, device: torch.device) -> RowBags:
-        return RowBags.from_matrix(X, device)
+        return RowBags.from_matrix(normalise_rows(X) if self.has_unit_rows else X, device)
 
     def run_first_layer(self, inputs: RowBags | torch.Tensor) -> torch.Tensor:
         assert isinstance(inputs, RowBags)
@@ -127,11 +131,14 @@ class ImageBackbone(Backbone):
         self.has_channels_last = len(shape) == 3 and shape[-1] <= 4
         channels, height, breadth = self.shape
         self.convolutions = nn.ModuleList(
-            [nn.Conv2d(before, after, 3, padding=1) for before, after in zip((channels, *CHANNELS), CHANNELS)]  # noqa: B905
+            [
+                nn.Conv2d(before, after, 3, padding=1)
+                for before, after in pairwise((channels, *CHANNELS_PER_CONVOLUTION))
+            ]
         )
-        for _ in CHANNELS:
+        for _ in CHANNELS_PER_CONVOLUTION:
             height, breadth = height // 2, breadth // 2
-        self.linear = nn.Linear(CHANNELS[-1] * height * breadth, width)
+        self.linear = nn.Linear(CHANNELS_PER_CONVOLUTION[-1] * height * breadth, width)
 
     def run_first_layer(self, inputs: RowBags | torch.Tensor) -> torch.Tensor:
         assert isinstance(inputs, torch.Tensor)
@@ -156,7 +163,14 @@ def read_image_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def make_backbone(
-    name: str, features: Features, n_features: int, *, width: int, layers: int, dropout: float
+    name: str,
+    features: Features,
+    n_features: int,
+    *,
+    width: int,
+    layers: int,
+    dropout: float,
+    has_unit_rows: bool = True,
 ) -> Backbone:
     """Return the backbone called `name`, with random weights from torch's generator."""
     if name == "image":
@@ -164,7 +178,7 @@ def make_backbone(
             raise DataError("these documents are not images of the shape that the model was trained on")
         return ImageBackbone(features.image_shape, width, layers, dropout)
     if name == "text":
-        return TextBackbone(n_features, width, layers, dropout)
+        return TextBackbone(n_features, width, layers, dropout, has_unit_rows)
     return DenseBackbone(n_features, width, layers, dropout)
 
 
@@ -178,6 +192,7 @@ def attribute_to_entries(
     inputs = backbone.prepare(x, directions.device)
     is_bag = isinstance(inputs, RowBags)
     values = (inputs.values if isinstance(inputs, RowBags) else inputs).requires_grad_()
+    entries = values.detach().double().cpu().numpy() if is_bag else x.data  # of a bag as the backbone scales them
     outputs = directions @ backbone(inputs)[0]  # (n,)
     slopes = [
         torch.autograd.grad(output, values, retain_graph=True, allow_unused=True)[0] if output.requires_grad else None
@@ -187,5 +202,5 @@ def attribute_to_entries(
     for at, slope in enumerate(slopes):
         if slope is not None:
             by_entry = slope if is_bag else slope[0, torch.from_numpy(x.indices.astype(np.int64)).to(slope.device)]
-            parts[:, at] = x.data * by_entry.double().cpu().numpy()
+            parts[:, at] = entries * by_entry.double().cpu().numpy()
     return parts, outputs.detach().double().cpu().numpy() - parts.sum(axis=0)

@@ -166,8 +166,8 @@ class CascadeHeads(Heads):
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         group = code // int(self.radix.places[0])
         logit = float(self.groups(features)[0, group])
-        weight, bias = self.groups.weight[group], float(self.groups.bias[group])
-        found = [Factor(f"head 1, group {group}", weight, bias, _log_sigmoid(logit))]
+        bias = float(self.groups.bias[group])
+        found = [Factor(f"head 1, group {group}", self.groups.weight[group], bias, _log_sigmoid(logit))]
         for stage, place in enumerate(self.radix.places[1:].tolist(), start=1):
             prefix = code // place
             query = self.linear_queries[stage - 1]

@@ -118,11 +118,11 @@ class MixedRadix:
         """How many prefixes of each number of digits are in use, the labels themselves last."""
         return tuple(-(-self.n_labels // int(place)) for place in self.places)
 
-    def digits(self, codes: np.ndarray) -> np.ndarray:
+    def split_codes(self, codes: np.ndarray) -> np.ndarray:
         """Return the digits of `codes` (n,), (n, n_heads)."""
         return np.asarray(codes, np.int64)[..., None] // self.places % np.asarray(self.lengths, np.int64)
 
-    def codes(self, digits: np.ndarray) -> np.ndarray:
+    def join_digits(self, digits: np.ndarray) -> np.ndarray:
         """Return the codes of `digits`, the inverse."""
         return np.asarray(digits, np.int64) @ self.places
 
@@ -148,7 +148,7 @@ class BitSlices:
         """Which labels of its slice each code contains, (length, bits)."""
         return (np.arange(self.length)[:, None] >> np.arange(self.bits)) & 1
 
-    def codes(self, Y: sparse.csr_array) -> np.ndarray:
+    def encode_sets(self, Y: sparse.csr_array) -> np.ndarray:
         """Return the number of every head for the sets that are the rows of `Y`, (n, n_heads)."""
         codes = np.zeros((Y.shape[0], self.n_heads), np.int64)
         rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
@@ -156,12 +156,12 @@ class BitSlices:
         np.add.at(codes, (rows, heads), np.int64(1) << bits)
         return codes
 
-    def sets(self, codes: np.ndarray) -> sparse.csr_array:
+    def decode_sets(self, codes: np.ndarray) -> sparse.csr_array:
         """Return the sets of `codes`, the inverse; bits beyond the labels are dropped."""
         flags = self.members[codes].reshape(len(codes), -1)[:, : self.n_labels]
         return sparse.csr_array(flags.astype(np.float32))
 
-    def marginals(self, probabilities: np.ndarray) -> np.ndarray:
+    def compute_marginals(self, probabilities: np.ndarray) -> np.ndarray:
         """Return how likely each label is (n, n_labels), from the probabilities (n, n_heads, length) of codes."""
         return (probabilities @ self.members.astype(probabilities.dtype)).reshape(len(probabilities), -1)[
             :, : self.n_labels

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Family, Part
 from xcwork.core.features import Features
 from xcwork.methods.multihead.backbones import attribute_to_entries
 from xcwork.methods.multihead.network import Network
@@ -29,10 +29,14 @@ def explain_code(network: Network, x: sparse.csr_array, code: int, features: Fea
     for factor, values, bias in zip(factors, contributions.T, biases, strict=True):
         bias += factor.bias
         if features is None:
-            parts.append(Part(WHOLE_TEXT, factor.head, float(values.sum())))
+            parts.append(Part(WHOLE_TEXT, factor.head, float(values.sum()), family=Family.heads))
         else:
             columns = zip(x.indices.tolist(), values.tolist(), strict=True)
-            parts += [Part(features.name(column), factor.head, value) for column, value in columns if value]
+            parts += [
+                Part(features.get_name(column), factor.head, value, family=Family.heads)
+                for column, value in columns
+                if value
+            ]
         parts.append(Part(ANY_DOCUMENT, f"{factor.head}: bias", float(bias)))
         rest = factor.log_probability - values.sum() - bias
         parts.append(Part(ANY_DOCUMENT, f"{factor.head}: normalisation", float(rest)))

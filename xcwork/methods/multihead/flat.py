@@ -48,7 +48,7 @@ from xcwork.methods.multihead.heads import (
 from xcwork.methods.multihead.row_table import RowTable
 from xcwork.search import top_k_rows
 
-ARC_SCALE = 64.0
+ARC_SCALE = 64.0  # s of ArcFace, by which cosines are multiplied
 
 
 class FlatHeads(Heads):
@@ -69,9 +69,9 @@ class FlatHeads(Heads):
 
     def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
-        return self._compare(self.compute_logits(features, self.labels.take_rows()), documents, codes)
+        return self._compute_logit_loss(self.compute_logits(features, self.labels.take_rows()), documents, codes)
 
-    def _compare(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
+    def _compute_logit_loss(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
         """Return the loss of logits whose positive entries are at (documents, columns)."""
         if self.kind == "bce":
             return compute_binary_loss(logits, documents, columns)
@@ -134,7 +134,7 @@ class SampledHeads(FlatHeads):
         extra = targets.rng.integers(self.n_heads, size=self.sampled - 1)
         rows, columns = choose_batch_heads(codes, extra, self.length, self.n_labels)
         logits = self.compute_logits(features, self.labels.take_rows(rows))
-        return self._compare(self._widen_angles(logits, documents, columns), documents, columns)
+        return self._compute_logit_loss(self._widen_angles(logits, documents, columns), documents, columns)
 
     def _compute_document_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         """Return the loss where every (document, label) pair meets its own head and S - 1 others."""
@@ -148,12 +148,15 @@ class SampledHeads(FlatHeads):
         logits = self.compute_logits(pairs, self.labels.take_rows(rows)).gather(1, at)
         logits = logits.masked_fill(~torch.from_numpy(is_label).to(features.device), -torch.inf)
         if self.kind == "ce":
-            pair, column = np.arange(len(codes)), codes % self.length
+            pair = np.arange(len(codes))
+            column = codes % self.length
         else:  # the other labels of the document may lie in the drawn heads too
             pair, relevant = BatchTargets(targets.Y[documents], targets.rng).positives
             slot = find_slots(heads, pair, relevant // self.length)
-            pair, column = pair[slot >= 0], (slot * self.length + relevant % self.length)[slot >= 0]
-        return self._compare(self._widen_angles(logits, pair, column), pair, column)
+            is_drawn = slot >= 0
+            pair = pair[is_drawn]
+            column = (slot * self.length + relevant % self.length)[is_drawn]
+        return self._compute_logit_loss(self._widen_angles(logits, pair, column), pair, column)
 
     def _widen_angles(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
         """Return logits in which the angle of the right label has grown by the margin (ArcFace)."""

@@ -20,7 +20,7 @@ from xcwork.core.topk import MISSING, TopK
 from xcwork.methods.multihead.row_table import RowTable
 
 PSEUDO_DOCUMENTS = 0.1  # that a label without any counts as, in first biases
-LABEL_SCALE = 0.5  # of the first weights of labels, over the root of their number
+LABEL_STANDARD_DEVIATION = 0.5  # of the first weights of labels, over the root of their number
 LOSSES = ("auto", "bce", "ce")
 
 
@@ -116,7 +116,7 @@ def compute_first_biases(counts: np.ndarray, total: float | np.ndarray, loss: st
 
 def initialise_labels(table: RowTable, biases: torch.Tensor) -> None:
     """Set the first weights of classifiers, the biases in the last column."""
-    table.weight.normal_(std=LABEL_SCALE * table.weight.shape[1] ** -0.5)
+    table.weight.normal_(std=LABEL_STANDARD_DEVIATION * table.weight.shape[1] ** -0.5)
     table.weight[:, -1] = biases
 
 

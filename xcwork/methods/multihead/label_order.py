@@ -22,7 +22,7 @@ from xcwork.sparse import normalise_rows
 
 ORDERS = ("random", "cluster", "alphabetical", "given")
 EMBEDDING_DIMENSIONS = 64
-N_ROUNDS = 10  # of 2-means
+ROUNDS_PER_SPLIT = 10  # of 2-means
 
 
 def order_labels(train: Split, kind: str, *, group_size: int, seed: int) -> np.ndarray:
@@ -59,7 +59,7 @@ def _halve_labels(vectors: np.ndarray, labels: np.ndarray, size: int, rng: np.ra
     centres = vectors[rng.choice(len(vectors), 2, replace=False)]
     # The left half is a multiple of a group, so that no group straddles two halves.
     half = max(size, len(labels) // 2 // size * size)
-    for _ in range(N_ROUNDS):
+    for _ in range(ROUNDS_PER_SPLIT):
         by_lean = np.argsort(-(vectors @ (centres[0] - centres[1])), kind="stable")
         parts = by_lean[:half], by_lean[half:]
         centres = normalise_rows(np.stack([vectors[part].sum(axis=0) for part in parts]))

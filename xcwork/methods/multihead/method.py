@@ -27,10 +27,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import DEVICES, resolve
+from xcwork.compute.device import DEVICES, resolve_device
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.inputs import Documents
@@ -51,6 +51,8 @@ from xcwork.methods.multihead.model import FlatModel, MHCModel, MHPModel, MHSMod
 from xcwork.methods.multihead.training import train_network
 
 HEADS_HELP = "lengths of the heads, such as 172,23; empty: chosen for the number of labels"
+PAPER_TRAINING = {"dropout": 0.5, "label_order": "given"}
+NO_TRANSFORMER = "a transformer as backbone with its step sizes (ours is a bag of word embeddings)"
 LOSS_HELP = "loss of the training; bce: labels are independent; ce: exactly one is right"
 
 
@@ -67,6 +69,7 @@ class MultiHeadMethod(Method):
     """A backbone with one of four kinds of heads."""
 
     backbone: str = param("auto", "part of the network that reads a document", choices=BACKBONES)
+    unit_rows: bool = param(True, "whether backbone text reads rows of length 1, as linear methods do", advanced=True)
     width: int = param(256, "number of features between the backbone and the heads", low=1, high=8192)
     layers: int = param(0, "number of further hidden layers of the backbone", low=0, high=8)
     dropout: float = param(0.2, "share of features left out in a step of training", low=0.0, high=0.9)
@@ -103,21 +106,20 @@ class MultiHeadMethod(Method):
     paper: ClassVar[str] = "Liang et al., Multi-head encoding, TPAMI 2025"
     capabilities: ClassVar[Capabilities] = Capabilities(exact_explanations=True, gpu=True, resumable=True)
     model_type: ClassVar[type[MultiHeadModel]]
+    presets: ClassVar[tuple[Preset, ...]] = (Preset("quick", {"epochs": 2}),)
 
     @abstractmethod
     def choose_heads(self, train: Split) -> HeadChoice:
         """Return the heads for this data, or say why there can be none."""
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> MultiHeadModel:
-        if train.Y.nnz == 0:
-            raise DataError("no training document has a label", remedy="check the label column or the label file")
         chosen = self.choose_heads(train)
         order = "given" if len(chosen.lengths) == 1 else self.label_order  # with one head there is nothing to arrange
         X = train.X
         if self.backbone == "sentence":
-            X = read_sentences(train, self.encoder, resolve(self.device).type)
+            X = read_sentences(train, self.encoder, resolve_device(self.device).type)
         untrained = self.model_type(
-            **self._facts(train),
+            **self._collect_facts(train),
             **chosen.facts,
             head_lengths=list(chosen.lengths),
             label_of_code=order_labels(train, order, group_size=chosen.group_size, seed=self.seed),
@@ -132,17 +134,17 @@ class MultiHeadMethod(Method):
             train,
             untrained.label_of_code,
             untrained.params,
-            resolve(self.device),
+            resolve_device(self.device),
             TrainingProgress(checkpoint, train, self.get_params()),
         )
         return replace(untrained, curve=curve, weights=weights)
 
-    def matrix_of(self, documents: Documents) -> sparse.csr_array:
+    def read_matrix(self, documents: Documents) -> sparse.csr_array:
         """Return documents as for every method; for the sentence backbone texts become embeddings instead."""
-        model = self._current_model()
+        model = self._get_current_model()
         if isinstance(model, MultiHeadModel) and model.backbone == "sentence":
             return model.read_texts(documents)
-        return super().matrix_of(documents)
+        return super().read_matrix(documents)
 
 
 def count_most_labels(Y: sparse.csr_array) -> int:
@@ -186,6 +188,15 @@ class MHC(MultiHeadMethod):
 
     title = "Multi-head cascade (MHC)"
     model_type = MHCModel
+    presets = (
+        *MultiHeadMethod.presets,
+        Preset(
+            "paper",
+            PAPER_TRAINING | {"epochs": 20, "swa": 10, "batch_size": 16, "label_dimension": 300, "beam": 10},
+            ours_adds="a wider beam in prediction, labels in random order",
+            not_yet=f"{NO_TRANSFORMER}, cross-entropy for single labels, the ensemble of three",
+        ),
+    )
 
     def validate(self) -> None:
         super().validate()
@@ -207,12 +218,21 @@ class MHS(MultiHeadMethod):
     heads: str | None = param(None, "number of heads and labels per head, such as 1994,43; empty: chosen")
     sampled: int = param(2, "number of heads a label is trained with: its own and random others", low=1)
     sampling: str = param("batch", "choice of heads: one per batch, or one per document", choices=("batch", "document"))
-    margin: float = param(0.0, "ArcFace: angle between a label and its rivals; 0: none", low=0.0, high=1.5)
+    margin: float = param(0.0, "angle between a label and its rivals (ArcFace), in radians; 0: none", low=0.0, high=1.5)
     loss: str = param("auto", LOSS_HELP, choices=LOSSES)
 
     title = "Multi-head sampling (MHS)"
     capabilities = replace(MultiHeadMethod.capabilities, ranks=True)
     model_type = MHSModel
+    presets = (
+        *MultiHeadMethod.presets,
+        Preset(
+            "paper",
+            PAPER_TRAINING | {"epochs": 25, "sampled": 1},
+            ours_adds="a random head beside those of the batch, labels in random order",
+            not_yet=f"{NO_TRANSFORMER}, pretraining with the features of documents in the open",
+        ),
+    )
 
     def validate(self) -> None:
         super().validate()
@@ -253,6 +273,15 @@ class MHP(MultiHeadMethod):
 
     title = "Multi-head product (MHP)"
     model_type = MHPModel
+    presets = (
+        *MultiHeadMethod.presets,
+        Preset(
+            "paper",
+            PAPER_TRAINING | {"loss": "bce"},
+            ours_adds="a softmax per head, labels in random order",
+            not_yet=f"{NO_TRANSFORMER}, the generalised product of rank G (equation 16)",
+        ),
+    )
 
     def validate(self) -> None:
         super().validate()
@@ -282,6 +311,6 @@ class MHP(MultiHeadMethod):
 
         With coding label it is the best label alone.
         """
-        model = self._current_model()
+        model = self._get_current_model()
         assert isinstance(model, MHPModel)
-        return model.predict_sets(self.matrix_of(documents))
+        return model.predict_sets(self.read_matrix(documents))

@@ -16,7 +16,7 @@ import torch
 from scipy import sparse
 
 from xcwork.compute import ranks
-from xcwork.compute.device import resolve
+from xcwork.compute.device import resolve_device
 from xcwork.core.explanation import Explanation
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
@@ -70,6 +70,7 @@ class MultiHeadModel(FittedModel):
             width=params.width,
             layers=params.layers,
             dropout=params.dropout,
+            has_unit_rows=params.unit_rows,
         )
         return Network(backbone, self.make_heads())
 
@@ -87,7 +88,7 @@ class MultiHeadModel(FittedModel):
         check_arrays("weights", self.weights)
         self.check_facts()
         try:
-            with ranks.alone(), torch.device("meta"):  # shapes without memory
+            with ranks.work_alone(), torch.device("meta"):  # shapes without memory
                 expected = self.make_network().state_dict()
         except (ValueError, RuntimeError, TypeError, LookupError, OverflowError) as problem:
             raise Misfit(f"its network cannot be built ({problem})") from None
@@ -103,7 +104,7 @@ class MultiHeadModel(FittedModel):
         """The trained network, ready to answer."""
         network = self.make_network()
         network.set_weights(self.weights)
-        network.to(resolve(self.params.device)).eval()
+        network.to(resolve_device(self.params.device)).eval()
         return network.make_precise()
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
@@ -131,7 +132,7 @@ class MultiHeadModel(FittedModel):
 
     def read_texts(self, documents: Documents) -> sparse.csr_array:
         """Return the sentence embeddings of documents, or rows that are such already."""
-        X = read_sentences(documents, self.params.encoder, resolve(self.params.device).type)
+        X = read_sentences(documents, self.params.encoder, resolve_device(self.params.device).type)
         if X.shape[1] != self.n_inputs:
             raise DataError(f"backbone sentence reads text or rows of {self.n_inputs} numbers, got {X.shape[1]}")
         return X
@@ -157,7 +158,7 @@ class FlatModel(MultiHeadModel):
         check_text("loss", self.loss)
 
     def make_heads(self) -> Heads:
-        shard = ranks.shard(self.n_labels)
+        shard = ranks.make_shard(self.n_labels)
         if shard is not None:
             return ShardedHeads(self.params.width, self.n_labels, self.loss, shard)
         return FlatHeads(self.params.width, self.n_labels, self.loss)
@@ -174,7 +175,7 @@ class MHSModel(MultiHeadModel):
 
     def make_heads(self) -> Heads:
         params = self.params
-        shard = ranks.shard(self.n_labels)
+        shard = ranks.make_shard(self.n_labels)
         if shard is not None:
             if params.margin > 0 or params.sampling != "batch":
                 raise ConfigError("ranks share the labels of mhs with sampling batch and margin 0 only")
@@ -207,7 +208,7 @@ class MHCModel(MultiHeadModel):
         )
 
     @torch.no_grad()
-    def diagnostics(self, split: Split) -> dict[str, float]:
+    def diagnose(self, split: Split) -> dict[str, float]:
         """Return the percentage of true labels whose group is among the `beam` first: the best possible recall."""
         heads = self.network.heads
         assert isinstance(heads, CascadeHeads)
@@ -246,7 +247,7 @@ class MHPModel(MultiHeadModel):
         return sparse.csr_array(sparse.csr_array(sets)[: X.shape[0], np.argsort(self.label_of_code)])
 
     @torch.no_grad()
-    def diagnostics(self, split: Split) -> dict[str, float]:
+    def diagnose(self, split: Split) -> dict[str, float]:
         """Return the percentage of documents that each head gets right, and that all of them do (exact match)."""
         X = self.read_split(split)
         Y = sparse.csr_array(split.Y[:, self.label_of_code])

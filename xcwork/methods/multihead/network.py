@@ -14,7 +14,7 @@ from xcwork.methods.multihead.backbones import Backbone
 from xcwork.methods.multihead.heads import BatchTargets, Heads
 from xcwork.methods.multihead.row_table import RowTable
 
-MIN_ROWS = 16  # a product of fewer rows takes another path, whose last bits differ
+MIN_ROWS_PER_PRODUCT = 16  # a product of fewer rows takes another path, whose last bits differ
 SHARED_WEIGHTS = "heads.labels.weight"  # the rows that ranks share
 
 
@@ -50,7 +50,7 @@ class Network(nn.Module):
 
         So a document has the same features alone and in a batch.
         """
-        missing = MIN_ROWS - X.shape[0]
+        missing = MIN_ROWS_PER_PRODUCT - X.shape[0]
         if missing > 0:
             X = sparse.csr_array(sparse.vstack([X, sparse.csr_array((missing, X.shape[1]), dtype=X.dtype)]))
         return self.backbone(self.backbone.prepare(X, self.device))
@@ -64,12 +64,12 @@ class Network(nn.Module):
                 table.is_precise = True
         return self
 
-    def weights(self) -> dict[str, np.ndarray]:
+    def get_weights(self) -> dict[str, np.ndarray]:
         """Return everything learned, sharing memory where it can."""
         return {name: value.detach().cpu().numpy() for name, value in self.state_dict().items()}
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
-        """Use the arrays that `weights` returned."""
+        """Use the arrays that `get_weights` returned."""
         device = self.device
         tensors = {name: torch.from_numpy(np.asarray(value)) for name, value in self.take_own_rows(weights).items()}
         self.load_state_dict(tensors, assign=True)
@@ -80,11 +80,11 @@ class Network(nn.Module):
         shard = self.heads.shard
         if shard is None:
             return dict(weights)
-        return {name: shard.mine(value) if name == SHARED_WEIGHTS else value for name, value in weights.items()}
+        return {name: shard.take_mine(value) if name == SHARED_WEIGHTS else value for name, value in weights.items()}
 
     def gather_rows(self, weights: Mapping[str, Any]) -> dict[str, Any]:
         """Return `weights` with the rows of all ranks, on the first of them; a collective call."""
         shard = self.heads.shard
         if shard is None:
             return dict(weights)
-        return {name: shard.whole(value) if name == SHARED_WEIGHTS else value for name, value in weights.items()}
+        return {name: shard.gather_whole(value) if name == SHARED_WEIGHTS else value for name, value in weights.items()}

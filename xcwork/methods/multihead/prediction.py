@@ -9,8 +9,8 @@ import torch
 from scipy import sparse
 
 from xcwork.core.topk import TopK
-from xcwork.methods.multihead.network import MIN_ROWS, Network
-from xcwork.progress import batches
+from xcwork.methods.multihead.network import MIN_ROWS_PER_PRODUCT, Network
+from xcwork.progress import track_batches
 
 FLOATS_PER_BATCH = 2**25  # of all documents that are ranked together
 MAX_DOCUMENTS_PER_BATCH = 1024
@@ -32,7 +32,7 @@ def rank_labels(
 ) -> TopK:
     """Return the k best labels of every row of `X` among the allowed codes."""
     if not is_allowed.any():
-        return TopK.empty(X.shape[0], k)
+        return TopK.make_empty(X.shape[0], k)
     label_of = label_of_code.astype(np.int64)
     blocks = [network.heads.rank(block, k, is_allowed, label_of).head(k) for block in iterate_features(network, X)]
     found = TopK.concatenate(blocks)
@@ -42,7 +42,9 @@ def rank_labels(
 def iterate_features(network: Network, X: sparse.csr_array) -> Iterator[torch.Tensor]:
     """Yield the features of the rows of `X`, as many as the heads can take; some empty rows may follow."""
     size = int(
-        np.clip(FLOATS_PER_BATCH // network.heads.count_floats_per_document(), MIN_ROWS, MAX_DOCUMENTS_PER_BATCH)
+        np.clip(
+            FLOATS_PER_BATCH // network.heads.count_floats_per_document(), MIN_ROWS_PER_PRODUCT, MAX_DOCUMENTS_PER_BATCH
+        )
     )
-    for rows in batches(X, size, "ranking labels"):
+    for rows in track_batches(X, size, "ranking labels"):
         yield network.read(rows)

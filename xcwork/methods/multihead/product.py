@@ -25,7 +25,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from xcwork.core.topk import MISSING, TopK
-from xcwork.kernels import cores_for
+from xcwork.kernels import use_cores_for
 from xcwork.kernels.best_sums import find_grid_top_k
 from xcwork.methods.multihead.codes import BitSlices, MixedRadix
 from xcwork.methods.multihead.heads import (
@@ -58,7 +58,7 @@ class ProductHeads(Heads):
 
     def initialise(self, Y: sparse.csr_array) -> None:
         counts = count_documents(Y)
-        digits = zip(self.radix.digits(np.arange(self.radix.n_labels)).T, self.radix.lengths, strict=True)
+        digits = zip(self.radix.split_codes(np.arange(self.radix.n_labels)).T, self.radix.lengths, strict=True)
         shares = [
             compute_first_biases(np.bincount(digit, counts, length), counts.sum(), self.kind)
             for digit, length in digits
@@ -73,7 +73,7 @@ class ProductHeads(Heads):
     def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
         logits = self.linear(features)[torch.from_numpy(documents).to(features.device)]
-        digits = self.radix.digits(codes)  # (n, n_heads)
+        digits = self.radix.split_codes(codes)  # (n, n_heads)
         if self.kind == "bce":
             rows = np.repeat(np.arange(len(codes)), digits.shape[1])
             return compute_binary_loss(logits, rows, (digits + self.starts[:-1]).ravel())
@@ -93,9 +93,9 @@ class ProductHeads(Heads):
             return self._score_codes(heads, codes, k, label_of)
         order = [np.argsort(-part, axis=1, kind="stable") for part in heads]
         values = np.hstack([np.take_along_axis(part, at, 1) for part, at in zip(heads, order, strict=True)])
-        found = TopK.empty(len(values), min(k, len(codes)))
+        found = TopK.make_empty(len(values), min(k, len(codes)))
         sums = np.full(found.ids.shape, -np.inf)
-        with cores_for(values.size):
+        with use_cores_for(values.size):
             find_grid_top_k(
                 values,
                 np.hstack(order),
@@ -109,7 +109,7 @@ class ProductHeads(Heads):
 
     def _score_codes(self, heads: list[np.ndarray], codes: np.ndarray, k: int, label_of: np.ndarray) -> TopK:
         """Return the k best labels by scoring every allowed code."""
-        digits = self.radix.digits(codes)
+        digits = self.radix.split_codes(codes)
         sums = np.zeros((len(heads[0]), len(codes)))
         for part, digit in zip(heads, digits.T, strict=True):
             sums += part[:, digit]
@@ -118,7 +118,7 @@ class ProductHeads(Heads):
         return top_k_rows(scores, k)
 
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
-        digits = self.radix.digits(np.array(code)).tolist()
+        digits = self.radix.split_codes(np.array(code)).tolist()
         rows = [start + digit for start, digit in zip(self.starts.tolist(), digits, strict=False)]
         log_probabilities = self.compute_log_probabilities(features)
         return [
@@ -134,7 +134,7 @@ class ProductHeads(Heads):
     def measure_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
         """Return the share of documents whose digit each head gets right, and last that of all heads together."""
         guesses = np.column_stack([part.argmax(1).cpu().numpy() for part in self.compute_log_probabilities(features)])
-        return _measure_shares(guesses == self.radix.digits(Y.indices[Y.indptr[:-1]]))
+        return _measure_shares(guesses == self.radix.split_codes(Y.indices[Y.indptr[:-1]]))
 
     def count_floats_per_document(self) -> int:
         return 8 * sum(self.radix.lengths)
@@ -150,7 +150,7 @@ class PowersetHeads(Heads):
         self.linear = nn.Linear(width, slices.n_heads * slices.length)
 
     def initialise(self, Y: sparse.csr_array) -> None:
-        columns = self.slices.codes(Y) + np.arange(self.slices.n_heads) * self.slices.length
+        columns = self.slices.encode_sets(Y) + np.arange(self.slices.n_heads) * self.slices.length
         counts = np.bincount(columns.ravel(), minlength=len(self.linear.bias))
         self.linear.bias.data.copy_(compute_first_biases(counts, len(columns), self.kind))
 
@@ -159,7 +159,7 @@ class PowersetHeads(Heads):
         return self.linear(features).unflatten(1, (self.slices.n_heads, self.slices.length))
 
     def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
-        codes = self.slices.codes(targets.Y)
+        codes = self.slices.encode_sets(targets.Y)
         if self.kind == "bce":
             rows = np.repeat(np.arange(len(codes)), codes.shape[1])
             columns = (codes + np.arange(codes.shape[1]) * self.slices.length).ravel()
@@ -172,7 +172,7 @@ class PowersetHeads(Heads):
         return compute_head_log_probabilities(self.compute_logits(features).double(), self.kind)
 
     def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
-        chances = self.slices.marginals(self.compute_log_probabilities(features).exp().cpu().numpy())
+        chances = self.slices.compute_marginals(self.compute_log_probabilities(features).exp().cpu().numpy())
         scores = np.full(chances.shape, -np.inf, np.float32)
         codes = np.flatnonzero(allowed)
         scores[:, label_of[codes]] = chances[:, codes]
@@ -180,7 +180,7 @@ class PowersetHeads(Heads):
 
     def choose_sets(self, features: torch.Tensor) -> sparse.csr_array:
         """Return the most likely label set of every document, (n, n_labels) in the order of codes."""
-        return self.slices.sets(self.compute_log_probabilities(features).argmax(2).cpu().numpy())
+        return self.slices.decode_sets(self.compute_log_probabilities(features).argmax(2).cpu().numpy())
 
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         head, bit = divmod(code, self.slices.bits)
@@ -191,13 +191,14 @@ class PowersetHeads(Heads):
         shares = (chances - log_probability).exp().to(self.linear.weight.dtype)
         first = head * self.slices.length
         rows = torch.arange(first, first + self.slices.length, device=features.device)[contains]
-        direction, bias = shares @ self.linear.weight[rows], float(shares @ self.linear.bias[rows])
+        direction = shares @ self.linear.weight[rows]
+        bias = float(shares @ self.linear.bias[rows])
         return [Factor(f"head {head + 1}, subsets with the label", direction, bias, float(log_probability))]
 
     def measure_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
         """Return the share of documents whose slice each head gets right, and last that of the whole set."""
         guesses = self.compute_log_probabilities(features).argmax(2).cpu().numpy()
-        return _measure_shares(guesses == self.slices.codes(Y))
+        return _measure_shares(guesses == self.slices.encode_sets(Y))
 
     def count_floats_per_document(self) -> int:
         return 6 * self.slices.n_heads * self.slices.length

@@ -22,7 +22,7 @@ from xcwork.kernels import one_at_a_time
 from xcwork.kernels.row_sgd import EPSILON, descend_few_rows, descend_rows
 
 ByRow = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # rows, starts, sources, weights: see `descend`
-SCALE_MEMORY = 0.99  # of the shared scale
+SHARED_SCALE_DECAY = 0.99  # per step
 MAX_PRECISE_NUMBERS = 2**25  # numbers that are worth a copy in double precision
 MIN_PARALLEL_NUMBERS = 2**18  # below this, waking another thread takes longer than the work
 
@@ -111,6 +111,7 @@ class RowTable(nn.Module):
         self._uses.clear()
 
     def _take_step(self, by_row: ByRow, gradients: torch.Tensor, rate: float) -> None:
+        """Move rows against the gradients of the values they took part in."""
         step = descend_numba if self.weight.device.type == "cpu" else descend_torch
         if not self.has_common_scale:
             step(self.weight, self.squares, *by_row, gradients, rate, 0.0)
@@ -119,7 +120,7 @@ class RowTable(nn.Module):
             step(self.weight, self.squares, *by_row, gradients, 0.0, 1.0)
             self.usual += self._measure_scale(by_row)
         step(self.weight, self.squares, *by_row, gradients, rate, float(self.usual) + EPSILON)
-        self.usual += (1 - SCALE_MEMORY) * (self._measure_scale(by_row) - self.usual)
+        self.usual += (1 - SHARED_SCALE_DECAY) * (self._measure_scale(by_row) - self.usual)
 
     def _measure_scale(self, by_row: ByRow) -> torch.Tensor:
         """Return the mean square of the latest gradients of the rows."""

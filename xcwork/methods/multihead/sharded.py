@@ -32,7 +32,7 @@ from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError
 from xcwork.methods.multihead.flat import FlatHeads, choose_batch_heads
 from xcwork.methods.multihead.heads import (
-    LABEL_SCALE,
+    LABEL_STANDARD_DEVIATION,
     BatchTargets,
     Factor,
     compute_binary_loss,
@@ -61,9 +61,13 @@ class ShardedHeads(FlatHeads):
 
     def initialise(self, Y: sparse.csr_array) -> None:
         """Draw the numbers that one process would draw, of which this rank keeps its rows."""
-        first, stop, width = self.shard.first, self.shard.stop, self.labels.weight.shape[1]
+        first = self.shard.first
+        stop = self.shard.stop
+        width = self.labels.weight.shape[1]
         for start in range(0, self.n_labels, ROWS_PER_DRAW):
-            drawn = torch.empty(min(ROWS_PER_DRAW, self.n_labels - start), width).normal_(std=LABEL_SCALE * width**-0.5)
+            drawn = torch.empty(min(ROWS_PER_DRAW, self.n_labels - start), width).normal_(
+                std=LABEL_STANDARD_DEVIATION * width**-0.5
+            )
             begin, end = max(start, first), min(start + len(drawn), stop)
             if begin < end:
                 self.labels.weight[begin - first : end - first] = drawn[begin - start : end - start]
@@ -96,7 +100,8 @@ class ShardedHeads(FlatHeads):
         return rows, np.searchsorted(rows, local)
 
     def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
-        group, here = self.shard.group, slice(self.shard.first, self.shard.stop)
+        group = self.shard.group
+        here = slice(self.shard.first, self.shard.stop)
         logits = self.compute_logits(features, self.labels.take_rows())
         total = 0.0 if self.kind == "bce" else compute_log_sum_exp(group, logits)[:, None].cpu().numpy()
         labels = label_of[here]
@@ -106,8 +111,8 @@ class ShardedHeads(FlatHeads):
         found = top_k_rows(scores, k)
         ids = np.where(found.ids == MISSING, MISSING, labels[order][found.ids])
         missing = ((0, 0), (0, k - ids.shape[1]))  # a rank with fewer labels than k fills up
-        ids = group.side_by_side(np.pad(ids.astype(np.int64), missing, constant_values=MISSING))
-        scores = group.side_by_side(np.pad(found.scores, missing, constant_values=-np.inf))
+        ids = group.join_columns(np.pad(ids.astype(np.int64), missing, constant_values=MISSING))
+        scores = group.join_columns(np.pad(found.scores, missing, constant_values=-np.inf))
         merged = sort_slots(ids, scores).head(k)
         return sort_slots(merged.ids, expit(merged.scores) if self.kind == "bce" else np.exp(merged.scores - total))
 

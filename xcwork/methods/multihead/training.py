@@ -30,8 +30,8 @@ from xcwork.methods.multihead.heads import BatchTargets
 from xcwork.methods.multihead.network import Network
 from xcwork.methods.multihead.prediction import find_allowed_codes, rank_labels
 from xcwork.methods.multihead.row_table import RowTable
-from xcwork.metrics.ranking import curves, place
-from xcwork.storage.mapped_arrays import release
+from xcwork.metrics.ranking import compute_curves, place_labels
+from xcwork.storage.mapped_arrays import release_pages
 
 MIN_BATCH_SIZE = 8
 MATRIX_DIMENSIONS = 2  # from which on weight decay applies to a parameter
@@ -107,7 +107,8 @@ def train_network(
         network = make_network()
         network.initialise(Y)
     network.to(device)
-    X_validation, Y_validation = X[rows.validation], train.Y[rows.validation]
+    X_validation = X[rows.validation]
+    Y_validation = train.Y[rows.validation]
 
     def validate() -> dict[str, float]:
         """Return the mean of P@1 to P@5 on held-out documents, and P@1."""
@@ -116,14 +117,14 @@ def train_network(
         network.eval()
         is_allowed = find_allowed_codes(train.label_frequencies, label_of_code)
         found = rank_labels(network, X_validation, min(5, train.n_labels), label_of_code, is_allowed)
-        precision = curves(place(found, Y_validation))["P"]
+        precision = compute_curves(place_labels(found, Y_validation))["P"]
         network.train()
         return {"validation P": float(np.mean(precision)), "validation P@1": precision[0]}
 
     schedule = Schedule.from_params(params, len(rows.learned))
     trainer = NetworkTrainer(network, X if learns_all else X[rows.learned], Y, schedule, validate)
     curve = train_epochs(trainer, "training", progress, epochs=schedule.epochs, patience=params.patience)
-    return curve, trainer.weights()
+    return curve, trainer.get_weights()
 
 
 class NetworkTrainer:
@@ -166,7 +167,7 @@ class NetworkTrainer:
                 module.generator = generator
         if self.network.heads.shard is not None:
             for value in self.network.backbone.state_dict().values():
-                self.network.heads.shard.group.copy_of_first(value)
+                self.network.heads.shard.group.copy_from_first(value)
         self.network.train()
 
     def step(self, number: int) -> float:
@@ -176,7 +177,7 @@ class NetworkTrainer:
         for group in self.optimiser.param_groups:
             group["lr"] = self.schedule.learning_rate * left
         loss = self.network.compute_loss(self.X[rows], BatchTargets(self.Y[rows], self.rng))
-        release(self.X)
+        release_pages(self.X)
         self.optimiser.zero_grad()
         loss.backward()
         self.optimiser.step()
@@ -191,21 +192,23 @@ class NetworkTrainer:
     def measure(self) -> dict[str, float]:
         if self.average is None:
             return self.validate()
-        latest = copy_weights(self.network.weights())
+        latest = copy_weights(self.network.get_weights())
         self._write_weights(self.average)
         values = self.validate()
         self._write_weights(latest)
         return values
 
-    def weights(self) -> dict[str, Any]:
-        return self.network.gather_rows(copy_weights(self.network.weights() if self.average is None else self.average))
+    def get_weights(self) -> dict[str, Any]:
+        return self.network.gather_rows(
+            copy_weights(self.network.get_weights() if self.average is None else self.average)
+        )
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         self._write_weights(weights)
         self.average = None
         self.n_averaged = 0
 
-    def momentum(self) -> dict[str, Any]:
+    def get_momentum(self) -> dict[str, Any]:
         moments = []
         for parameter in self.parameters:
             state = self.optimiser.state[parameter]
@@ -215,19 +218,19 @@ class NetworkTrainer:
         tables = []
         for table in self.network.tables:
             squares = table.squares.cpu().numpy().copy()
-            shard = self._shard_of(table)
-            squares = squares if shard is None else shard.whole(squares)
+            shard = self._find_shard(table)
+            squares = squares if shard is None else shard.gather_whole(squares)
             tables.append({"squares": squares, "usual": float(table.usual)})
         momentum: dict[str, Any] = {"moments": moments, "tables": tables}
         if self.average is not None:
-            latest = self.network.gather_rows(copy_weights(self.network.weights()))
+            latest = self.network.gather_rows(copy_weights(self.network.get_weights()))
             momentum |= {"averaged": self.n_averaged, "latest": latest}
         return momentum
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
         if "latest" in momentum:  # what `set_weights` was given is the average then
             self.n_averaged = momentum["averaged"]
-            self.average = copy_weights(self.network.weights())
+            self.average = copy_weights(self.network.get_weights())
             self._write_weights(momentum["latest"])
         for parameter, moments in zip(self.parameters, momentum["moments"], strict=True):
             self.optimiser.state[parameter] = {
@@ -235,15 +238,15 @@ class NetworkTrainer:
                 for name, value in moments.items()
             }
         for table, known in zip(self.network.tables, momentum["tables"], strict=True):
-            shard = self._shard_of(table)
-            squares = known["squares"] if shard is None else shard.mine(known["squares"])
+            shard = self._find_shard(table)
+            squares = known["squares"] if shard is None else shard.take_mine(known["squares"])
             table.squares.copy_(torch.from_numpy(squares))
             table.usual.fill_(known["usual"])
 
     def _update_average(self) -> None:
-        """Take the latest weights into the average."""
+        """Include the latest weights in the average."""
         self.n_averaged += 1
-        latest = self.network.weights()
+        latest = self.network.get_weights()
         if self.average is None:
             self.average = copy_weights(latest)
         for name, mean in self.average.items():
@@ -256,7 +259,7 @@ class NetworkTrainer:
             for name, value in self.network.state_dict().items():
                 value.copy_(torch.from_numpy(np.asarray(own[name])))
 
-    def _shard_of(self, table: RowTable) -> Shard | None:
+    def _find_shard(self, table: RowTable) -> Shard | None:
         """Return which rows of `table` this rank has; None where it has all."""
         heads = self.network.heads
         return None if heads.shard is None or table is not heads.labels else heads.shard

@@ -6,9 +6,9 @@ The score of label l for document x is the similarity-weighted vote of its n nea
 
 so every score lies in [0, 1], and the share that one neighbour contributes is exact: that is the explanation.
 
-Cost: nothing to train; O(terms of x * average posting length) a document. Memory: the training matrix, one accumulator
-of the training documents per thread, and one block of votes. Cannot predict a label that no training document has.
-A document that shares no term with any training document has no neighbours and gets no labels.
+Cost: nothing to train; O(terms of x * average posting length) per document. Memory: the training matrix, one
+accumulator of the training documents per thread, and one block of votes. Cannot predict a label that no training
+document has. A document that shares no term with any training document has no neighbours and gets no labels.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ class NearestDocuments(Method):
     title = "Nearest documents"
     capabilities = Capabilities(exact_explanations=True)
     model_type = NearestDocumentsModel
+    learns_from_labels = False
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> NearestDocumentsModel:
         return NearestDocumentsModel(
-            **self._facts(train),
+            **self._collect_facts(train),
             # Feature-major, because a query walks the posting list of each of its terms.
             postings=sparse.csr_array(normalise_rows(train.X).T),
             relevance=train.Y,

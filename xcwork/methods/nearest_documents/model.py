@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import Explanation, Part
+from xcwork.core.explanation import TRAINING_DOCUMENT, Explanation, Family, Part
 from xcwork.core.topk import TopK
 from xcwork.methods.model import FittedModel, check_csr, check_texts
-from xcwork.progress import batches
+from xcwork.progress import track_batches
 from xcwork.search import top_k_product, top_k_rows
 from xcwork.sparse import normalise_rows
 
@@ -32,7 +32,7 @@ class NearestDocumentsModel(FittedModel):
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         relevance = self.relevance if among is None else self.relevance[:, among]
-        blocks = batches(X, self.params.batch_size, "voting")
+        blocks = track_batches(X, self.params.batch_size, "voting")
         best = TopK.concatenate([top_k_rows(self.cast_votes(x) @ relevance, k) for x in blocks])
         return best if among is None else best.renumber(among)
 
@@ -42,7 +42,8 @@ class NearestDocumentsModel(FittedModel):
         parts = []
         for document, share in zip(votes.indices[has_label].tolist(), votes.data[has_label].tolist(), strict=True):
             name = str(document) if self.uids is None else self.uids[document]
-            parts.append(Part(f"training document {name}", "has the label", share, {"document": document}))
+            term = f"{TRAINING_DOCUMENT} {name}"
+            parts.append(Part(term, "has the label", share, {"document": document}, Family.neighbours))
         return Explanation.from_parts(parts)
 
     def label_embeddings(self) -> sparse.csr_array:

@@ -8,8 +8,8 @@ reference that faster methods approximate. Weights too small to matter are dropp
 
 What keeps it affordable:
 
-- A label that no document has has almost the same solution for all labels: w ≈ 0, b ≈ -1. It is computed once,
-  and every label starts from it, so only the documents near its few positives have to move.
+- Most documents are far from the few positives of a label, so its solution is nearly that of a label that no document
+  has: w ≈ 0, b ≈ -1. That one is computed once and every label starts from it; only documents near its positives move.
 - Descent visits a working set; that it was enough is checked on all documents, for a block of labels together.
 - Features are renumbered by frequency while training, so that the weights used most share the processor's cache.
 
@@ -17,7 +17,7 @@ The score is the margin itself, so a term contributes value * weight and the par
 without training documents has no classifier and is never predicted. Blocks of labels are independent and every label
 has its own random numbers: the result does not depend on threads, on the size of a block, or on being interrupted.
 
-Cost: O(rounds * nnz(X)) a label for the checks, which run at full speed, plus the descent on some thousand documents.
+Cost: O(rounds * nnz(X)) per label for the checks, which run at full speed, plus the descent on some thousand documents.
 Memory: one block of labels, below about 256 MB, beside the data and the model.
 
 Reference: Hsieh et al., A dual coordinate descent method for large-scale linear SVM, ICML 2008; Babbar and Schölkopf,
@@ -30,9 +30,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xcwork.core.split import Split
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.kernels.svm import MIN_TOLERANCE
+from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.common.one_vs_all_svm import MIN_TOLERANCE, SvmSettings, train_one_vs_all
+from xcwork.methods.common.one_vs_all_svm import SvmSettings, train_one_vs_all
 from xcwork.methods.one_vs_all.model import OneVsAllModel
 
 
@@ -42,7 +43,7 @@ class OneVsAll(Method):
 
     C: float = param(1.0, "weight of the errors against the size of the weights", low=1e-4, high=1e4)
     tolerance: float = param(0.1, "largest violation of optimality that may remain", low=MIN_TOLERANCE, high=1.0)
-    prune: float = param(0.03, "weights smaller than this are dropped", low=0.0)
+    prune: float = param(0.03, "size below which weights are dropped", low=0.0)
     max_passes: int = param(
         30, "maximum number of rounds of descent and check per label", low=1, advanced=True, formerly="max_rounds"
     )
@@ -51,8 +52,9 @@ class OneVsAll(Method):
     paper = "Babbar and Schölkopf, DiSMEC, WSDM 2017"
     capabilities = Capabilities(exact_explanations=True, resumable=True)
     model_type = OneVsAllModel
+    presets = (Preset("quick", {"C": 0.1}),)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> OneVsAllModel:
         settings = SvmSettings(self.C, self.tolerance, self.prune, self.max_passes, self.seed)
         weights, bias = train_one_vs_all(train, settings, checkpoint)
-        return OneVsAllModel(**self._facts(train), weights=weights, bias=bias)
+        return OneVsAllModel(**self._collect_facts(train), weights=weights, bias=bias)

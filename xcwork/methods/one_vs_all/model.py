@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import ANY_DOCUMENT, NO_TRAINING_DOCUMENT, Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, LABEL_RARITY, NO_TRAINING_DOCUMENT, Explanation, Family, Part
 from xcwork.core.topk import TopK
 from xcwork.methods.model import FittedModel, check_array, check_csr, with_gaps
-from xcwork.progress import batches
+from xcwork.progress import track_batches
 from xcwork.search import top_k_product
 from xcwork.sparse import normalise_rows
 
-NO_CLASSIFIER = -1.0  # the margin of a label without training documents
+NO_CLASSIFIER_MARGIN = -1.0  # the margin of a label without training documents
 DOCUMENTS_PER_BATCH = 4096  # scored between two steps of progress
 
 
@@ -30,23 +30,23 @@ class OneVsAllModel(FittedModel):
         check_array("bias", self.bias, (self.n_labels,))
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        blocks = batches(X, DOCUMENTS_PER_BATCH, "scoring")
+        blocks = track_batches(X, DOCUMENTS_PER_BATCH, "scoring")
         return TopK.concatenate(
             [top_k_product(normalise_rows(x), self.weights, k, start=self.bias, among=among) for x in blocks]
         )
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         if np.isnan(self.bias[label]):
-            return Explanation.from_parts([Part(ANY_DOCUMENT, NO_TRAINING_DOCUMENT, NO_CLASSIFIER)])
+            return Explanation.from_parts([Part(ANY_DOCUMENT, NO_TRAINING_DOCUMENT, NO_CLASSIFIER_MARGIN)])
         x = normalise_rows(x)
         weights = self.weights[x.indices][:, [label]].toarray().ravel()  # (n_terms,)
         name = self.labels.names[label]
         parts = [
-            Part(self.features.name(term), name, value * weight, {"weight": weight})
+            Part(self.features.get_name(term), name, value * weight, {"weight": weight}, Family.memorised)
             for term, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True)
             if weight
         ]
-        return Explanation.from_parts([*parts, Part(ANY_DOCUMENT, "bias", float(self.bias[label]))])
+        return Explanation.from_parts([*parts, Part(ANY_DOCUMENT, LABEL_RARITY, float(self.bias[label]))])
 
     def label_embeddings(self) -> sparse.csr_array:
         """Return the weights of each label's classifier."""

@@ -23,6 +23,7 @@ class Popularity(Method):
     title = "Popularity"
     capabilities = Capabilities(exact_explanations=True)
     model_type = PopularityModel
+    learns_from_labels = False
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> PopularityModel:
-        return PopularityModel(**self._facts(train), n_documents=train.n_documents)
+        return PopularityModel(**self._collect_facts(train), n_documents=train.n_documents)

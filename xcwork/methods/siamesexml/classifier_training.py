@@ -28,9 +28,10 @@ from xcwork.methods.common.token_bags import TokenBags
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.encoder import Encoder, normalise
 from xcwork.methods.siamesexml.loss import Likelihood, LogisticLikelihood, compute_classifier_loss
+from xcwork.methods.siamesexml.scores import drop_pairs
 from xcwork.sparse import replace_values
 
-MAX_POSITIVES = 20  # labels of a document in one batch
+MAX_POSITIVES_PER_DOCUMENT = 20  # in one batch
 
 
 class LabelClassifiers:
@@ -82,6 +83,7 @@ class ClassifierTraining:
         self.params = params
         self.seed = seed
         self.measure = measure
+        self.seen = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
         self.documents = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
         self.steps = max(1, -(-len(self.documents) // params.classifier_batch_size))
         self.f = None if params.plus else encoder.encode(X)  # frozen tokens: embedded once
@@ -108,7 +110,7 @@ class ClassifierTraining:
         self.encoder.residual.improve_spectrum()
         x = self.encoder.residual(f, residual, self._draw_dropout(f))
         v = (x @ self.classifiers.compute(labels, eta).T).gather(1, place.clamp_min(0))
-        loss = compute_classifier_loss(v, is_positive, place >= 0, self.likelihood)
+        loss = compute_classifier_loss(v, is_positive, place >= 0, self.likelihood, self.params.hardest)
         loss.backward()
         learning_rate = self._decay_learning_rate(number)
         assert eta.grad is not None  # a leaf
@@ -143,11 +145,13 @@ class ClassifierTraining:
         lengths = np.diff(Y.indptr)
         shuffled = np.lexsort((self.rng.random(Y.nnz), np.repeat(np.arange(len(documents)), lengths)))
         rank = np.arange(Y.nnz) - np.repeat(Y.indptr[:-1], lengths)
-        keep = rank < MAX_POSITIVES
-        positives = np.full((len(documents), min(MAX_POSITIVES, int(lengths.max(initial=0)))), MISSING, np.int32)
+        keep = rank < MAX_POSITIVES_PER_DOCUMENT
+        positives = np.full(
+            (len(documents), min(MAX_POSITIVES_PER_DOCUMENT, int(lengths.max(initial=0)))), MISSING, np.int32
+        )
         row = np.repeat(np.arange(len(documents)), lengths)
         positives[row[keep], rank[keep]] = Y.indices[shuffled][keep]
-        ids = np.hstack([positives, self.negatives[documents]])
+        ids = np.hstack([positives, self.negatives[documents], self._draw_negatives(Y)])
         is_used = np.zeros(self.Y.shape[1], bool)
         is_used[ids[ids >= 0]] = True
         labels = np.flatnonzero(is_used)
@@ -155,6 +159,15 @@ class ClassifierTraining:
         place = np.where(ids >= 0, where[ids], MISSING)
         is_positive = (np.arange(ids.shape[1]) < positives.shape[1]) & (ids >= 0)
         return labels, place, is_positive
+
+    def _draw_negatives(self, Y: sparse.csr_array) -> np.ndarray:
+        """Return random labels that documents with the labels `Y` do not have, (n, random_negatives), -1 for none.
+
+        A label that is nobody's positive would only be pushed away; it stays where its text puts it.
+        """
+        places = self.rng.integers(len(self.seen), size=(Y.shape[0], self.params.random_negatives))
+        drawn = self.seen[places].astype(np.int32)
+        return drop_pairs(drawn, Y) if drawn.size else drawn
 
     def _draw_dropout(self, f: torch.Tensor) -> torch.Tensor | None:
         """Return the mask of dropout on the residual branch, scaled; None without dropout."""
@@ -164,8 +177,8 @@ class ClassifierTraining:
         kept = self.rng.random(tuple(f.shape), dtype=np.float32) >= share
         return torch.from_numpy(kept).to(f) / (1 - share)
 
-    def weights(self) -> dict[str, Any]:
-        learned = {"eta": self.classifiers.eta.cpu().numpy().copy(), "residual": self.encoder.residual.state()}
+    def get_weights(self) -> dict[str, Any]:
+        learned = {"eta": self.classifiers.eta.cpu().numpy().copy(), "residual": self.encoder.residual.get_state()}
         return learned | ({"table": self.encoder.table.cpu().numpy().copy()} if self.params.plus else {})
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
@@ -174,8 +187,8 @@ class ClassifierTraining:
         if self.params.plus:
             self.encoder.table.copy_(torch.from_numpy(np.asarray(weights["table"])))
 
-    def momentum(self) -> dict[str, Any]:
-        return {name: optimiser.state() for name, optimiser in self.optimisers.items()}
+    def get_momentum(self) -> dict[str, Any]:
+        return {name: optimiser.get_state() for name, optimiser in self.optimisers.items()}
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
         for name, optimiser in self.optimisers.items():

@@ -26,9 +26,9 @@ from xcwork.methods.siamesexml.prediction import SiameseRanker
 from xcwork.methods.siamesexml.scores import Member, look_up
 from xcwork.sparse import enlarge
 
-MAX_DOCUMENTS = 500  # sampled
-MAX_LABELS = 2000  # sampled
-MAX_LABELS_AT_ONCE = 20_000  # whose cosines with all sampled documents fit into memory
+MAX_SAMPLED_DOCUMENTS = 500
+MAX_SAMPLED_LABELS = 2000
+MAX_LABELS_PER_PRODUCT = 20_000  # whose cosines with all sampled documents fit into memory
 RIVALS_PER_DOCUMENT = 5  # irrelevant candidates of a document, by cosine
 SEARCHED_NEIGHBOURS = 100  # neighbours in the recall of an approximate search
 
@@ -73,9 +73,11 @@ class ModelProbe:
 
     def _draw_sample(self, split: Split) -> Split:
         """Return some documents of a large split, or all of a small one."""
-        if len(split) <= MAX_DOCUMENTS:
+        if len(split) <= MAX_SAMPLED_DOCUMENTS:
             return split
-        return split.take(np.sort(np.random.default_rng(self.params.seed).permutation(len(split))[:MAX_DOCUMENTS]))
+        return split.take(
+            np.sort(np.random.default_rng(self.params.seed).permutation(len(split))[:MAX_SAMPLED_DOCUMENTS])
+        )
 
     def _widen_truth(self, split: Split) -> sparse.csr_array:
         """Return Y as wide as the label space has become."""
@@ -90,12 +92,12 @@ class ModelProbe:
         f = self._member.encoder.encode(self.ranker.tokens.map_documents(sample.X))
         for name, index in (("text", around.text_index), ("centroid", around.centroid_index)):
             if index.kind != "exact":
-                values[f"recall@{SEARCHED_NEIGHBOURS} of the {name} search"] = 100 * index.recall(
+                values[f"recall@{SEARCHED_NEIGHBOURS} of the {name} search"] = 100 * index.measure_recall(
                     f, min(SEARCHED_NEIGHBOURS, len(index))
                 )
         return values
 
-    def _embed(self, sample: Split) -> np.ndarray:
+    def _embed_documents(self, sample: Split) -> np.ndarray:
         """Return E of the sampled documents."""
         encoder = self._member.encoder
         return encoder.finish(encoder.encode(self.ranker.tokens.map_documents(sample.X)))
@@ -103,11 +105,11 @@ class ModelProbe:
     def _compute_cosines(self, sample: Split) -> tuple[np.ndarray, np.ndarray]:
         """Return cosines of document and classifier: relevant pairs, and the best irrelevant candidates."""
         classifiers = self._member.classifiers
-        x = self._embed(sample)
+        x = self._embed_documents(sample)
         row = np.repeat(np.arange(len(sample)), np.diff(sample.Y.indptr))
         positive = np.einsum("id,id->i", x[row], classifiers[sample.Y.indices])
         ids = self.ranker.score(sample.X, 1).ids
-        if len(classifiers) <= MAX_LABELS_AT_ONCE:
+        if len(classifiers) <= MAX_LABELS_PER_PRODUCT:
             rivals = np.take_along_axis(x @ classifiers.T, np.maximum(ids, 0), axis=1)
         else:
             rivals = np.stack([classifiers[np.maximum(i, 0)] @ v for i, v in zip(ids, x, strict=True)])
@@ -134,7 +136,7 @@ class ModelProbe:
         seen = np.flatnonzero((self.label_frequencies > 0) & (np.diff(Z.indptr) > 0))
         if len(seen) == 0 or self.params.classifier_epochs == 0:
             return {}
-        labels = np.sort(np.random.default_rng(self.params.seed).permutation(seen)[:MAX_LABELS])
+        labels = np.sort(np.random.default_rng(self.params.seed).permutation(seen)[:MAX_SAMPLED_LABELS])
         likelihood = Likelihood(self.params.c, self.params.d)
         encoder = self._member.encoder
         z = encoder.finish(encoder.encode(Z[labels])).astype(np.float64)
@@ -142,7 +144,7 @@ class ModelProbe:
         cosine = np.clip((z * w).sum(axis=1), -1, 1)
         epsilon = likelihood.c * -np.expm1(likelihood.d * (cosine - 1))
         bound = np.sqrt(2 * likelihood.inverse_lipschitz * epsilon)
-        moved = np.abs(self._embed(sample) @ (w - z).T).max(axis=0)  # (n_labels,)
+        moved = np.abs(self._embed_documents(sample) @ (w - z).T).max(axis=0)  # (n_labels,)
         return {
             "Lemma 1: bound on a score's movement, mean": float(bound.mean()),
             "Lemma 1: largest movement measured, mean": float(moved.mean()),
@@ -151,7 +153,7 @@ class ModelProbe:
 
     def _compute_norms(self) -> dict[str, float]:
         """Return the norms of theorem 3."""
-        state = self._member.encoder.state()
+        state = self._member.encoder.to_state()
         residual = state["residual"]
         R = residual["R"].astype(np.float64)
         R *= float(residual["radius"][0]) / np.linalg.norm(R, 2)  # the matrix that really acts

@@ -45,7 +45,7 @@ def normalise(v: torch.Tensor, nu: float) -> torch.Tensor:
 class ResidualBlock:
     """v ↦ N(v + ρ act(R̂ v + b))."""
 
-    NAMES = ("R", "bias", "radius")
+    PARAMETER_NAMES = ("R", "bias", "radius")
 
     def __init__(self, dimension: int, activation: str, nu: float, device: torch.device) -> None:
         self.R = torch.eye(dimension, device=device)
@@ -57,7 +57,7 @@ class ResidualBlock:
 
     def parameters(self) -> dict[str, torch.Tensor]:
         """Return what is trained, by name."""
-        return {name: getattr(self, name) for name in self.NAMES}
+        return {name: getattr(self, name) for name in self.PARAMETER_NAMES}
 
     def improve_spectrum(self) -> None:
         """Take one step of the power iteration that follows the largest singular value of R."""
@@ -83,13 +83,13 @@ class ResidualBlock:
         added = radius * ACTIVATIONS[self.activation](self.compute_branch(v, parameters))
         return normalise(v + (added if keep is None else added * keep), self.nu)
 
-    def state(self) -> dict[str, np.ndarray]:
+    def get_state(self) -> dict[str, np.ndarray]:
         """Return everything as new arrays."""
-        return {name: getattr(self, name).cpu().numpy().copy() for name in (*self.NAMES, "left")}
+        return {name: getattr(self, name).cpu().numpy().copy() for name in (*self.PARAMETER_NAMES, "left")}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state` returned."""
-        for name in (*self.NAMES, "left"):
+        """Take over what `get_state` returned."""
+        for name in (*self.PARAMETER_NAMES, "left"):
             getattr(self, name).copy_(torch.from_numpy(np.asarray(state[name])))
 
 
@@ -108,7 +108,7 @@ class Encoder:
 
     @property
     def dimension(self) -> int:
-        """Of intermediate embeddings."""
+        """The length of an intermediate embedding."""
         return self.table.shape[1] + (self.nu > 0)
 
     def sum_bags(self, X: sparse.csr_array) -> tuple[TokenBags, torch.Tensor]:
@@ -126,7 +126,7 @@ class Encoder:
         done = np.empty((X.shape[0], self.dimension), np.float32)
         for start in range(0, X.shape[0], ROWS_PER_BLOCK):
             sums = TokenBags(X[start : start + ROWS_PER_BLOCK], self.device).sum_tokens(self.table)
-            done[start : start + ROWS_PER_BLOCK] = self.activate(self._widen(sums)).cpu()
+            done[start : start + ROWS_PER_BLOCK] = self.activate(self._raise_precision(sums)).cpu()
         done[np.diff(X.indptr) == 0] = 0  # N_ν would give all of them one direction, in which nothing is known
         return done
 
@@ -134,24 +134,24 @@ class Encoder:
     def finish(self, f: np.ndarray) -> np.ndarray:
         """Return E of intermediate embeddings, (n, dimension) float32; N_ν adds a dimension."""
         parts = [
-            self.residual(self._widen(torch.from_numpy(f[start : start + ROWS_PER_BLOCK]).to(self.device)))
+            self.residual(self._raise_precision(torch.from_numpy(f[start : start + ROWS_PER_BLOCK]).to(self.device)))
             .float()
             .cpu()
             for start in range(0, len(f), ROWS_PER_BLOCK)
         ]
         return torch.cat(parts).numpy() if parts else np.empty((0, self.dimension + (self.nu > 0)), np.float32)
 
-    def _widen(self, values: torch.Tensor) -> torch.Tensor:
+    def _raise_precision(self, values: torch.Tensor) -> torch.Tensor:
         """Return the values in double precision where the device has it."""
         return values.double() if self.device.type == "cpu" else values
 
-    def state(self) -> dict[str, Any]:
+    def to_state(self) -> dict[str, Any]:
         """Return everything as arrays."""
-        return {"table": self.table.cpu().numpy(), "residual": self.residual.state()}
+        return {"table": self.table.cpu().numpy(), "residual": self.residual.get_state()}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], activation: str, nu: float, device: torch.device) -> Encoder:
-        """Return the encoder that `state` described."""
+        """Return the encoder that `to_state` described."""
         encoder = cls(torch.from_numpy(state["table"].astype(np.float32, copy=False)).to(device), activation, nu)
         encoder.residual.set_state(state["residual"])
         return encoder

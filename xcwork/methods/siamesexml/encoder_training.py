@@ -33,12 +33,12 @@ from torch.nn import functional as F
 from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.encoder import Encoder
-from xcwork.methods.siamesexml.loss import ENCODER_LIKELIHOOD, compute_encoder_loss
+from xcwork.methods.siamesexml.loss import Likelihood, compute_encoder_loss
 from xcwork.search import make_index
 
-TEXT_SHARE = 0.7  # of the loss; the rest belongs to the view of centroids
+TEXT_LOSS_SHARE = 0.7  # of the loss; the rest belongs to the view of centroids
 EPOCHS_PER_SEARCH = 5  # for offline negatives
-OFFLINE_NEGATIVES = 10  # documents kept for each label
+OFFLINE_NEGATIVES_PER_LABEL = 10  # documents kept for each label
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +58,17 @@ class LabelSampler:
     def __init__(self, Y: sparse.csr_array, filtered: sparse.csr_array, labels: np.ndarray, power: float) -> None:
         self.Y = Y  # (n_documents, n_labels)
         self.filtered = filtered  # (n_documents, n_labels)
-        self.carriers = sparse.csr_array(Y.T)
+        self.documents_of = sparse.csr_array(Y.T)
         self.labels = labels
-        weights = np.diff(self.carriers.indptr)[labels].astype(np.float64) ** power
+        weights = np.diff(self.documents_of.indptr)[labels].astype(np.float64) ** power
         self.chances = weights / weights.sum()
 
     def draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Return n rows of a label and two of its documents, (n, 3)."""
         labels = rng.choice(self.labels, size=n, p=self.chances)
-        start = self.carriers.indptr[labels]
-        end = self.carriers.indptr[labels + 1]
-        documents = self.carriers.indices[rng.integers(start[:, None], end[:, None], (n, 2))]
+        start = self.documents_of.indptr[labels]
+        end = self.documents_of.indptr[labels + 1]
+        documents = self.documents_of.indices[rng.integers(start[:, None], end[:, None], (n, 2))]
         return np.column_stack([labels, documents])
 
     def make_batch(self, drawn: np.ndarray) -> LabelBatch:
@@ -98,12 +98,13 @@ class EncoderTraining:
         self.Z = Z
         self.sampler = sampler
         self.params = params
+        self.likelihood = Likelihood(params.encoder_c, params.encoder_d)
         self.seed = seed
         self.measure = measure
         self.draws = max(len(sampler.labels), X.shape[0])
         self.steps = -(-self.draws // params.batch_size)
         self.optimiser = RowAdam(encoder.table)
-        self.offline: np.ndarray | None = None  # (n_labels, OFFLINE_NEGATIVES), -1 where there are fewer
+        self.offline: np.ndarray | None = None  # (n_labels, OFFLINE_NEGATIVES_PER_LABEL), -1 where there are fewer
 
     def begin(self, epoch: int) -> None:
         self.rng = np.random.default_rng((self.seed, 1, epoch))
@@ -117,14 +118,16 @@ class EncoderTraining:
         batch = self.sampler.make_batch(self.drawn[number * size : (number + 1) * size])
         texts = [self.Z[batch.labels], self.X[batch.first], self.X[batch.second]]
         if self.offline is not None:
-            strangers = self.offline[batch.labels, self.rng.integers(OFFLINE_NEGATIVES, size=len(batch.labels))]
-            texts.append(self.X[np.maximum(strangers, 0)])
+            negatives = self.offline[
+                batch.labels, self.rng.integers(OFFLINE_NEGATIVES_PER_LABEL, size=len(batch.labels))
+            ]
+            texts.append(self.X[np.maximum(negatives, 0)])
         bags, sums = self.encoder.sum_bags(sparse.csr_array(sparse.vstack(texts)))
         z, first, second, *others = self.encoder.activate(sums).split(len(batch.labels))
         loss = self._compute_loss(z, first, second, batch)
         if others:
-            present = torch.from_numpy(strangers >= 0).to(sums.device)
-            offline_loss = ENCODER_LIKELIHOOD.compute_negative_loss((z * others[0]).sum(1))
+            present = torch.from_numpy(negatives >= 0).to(sums.device)
+            offline_loss = self.likelihood.compute_negative_loss((z * others[0]).sum(1))
             loss = loss + (offline_loss * present).mean()
         loss.backward()
         assert sums.grad is not None  # they are the leaves
@@ -140,34 +143,35 @@ class EncoderTraining:
             is_positive=torch.from_numpy(batch.targets).to(z.device),
             is_ignored=torch.from_numpy(batch.ignored).to(z.device),
             hardest=self.params.hard_negatives - (self.offline is not None),
-            likelihood=ENCODER_LIKELIHOOD,
+            likelihood=self.likelihood,
         )
         by_text = contrast(z @ first.T)
         by_centroid = contrast(F.normalize(first + second, dim=1) @ first.T)
-        return TEXT_SHARE * by_text + (1 - TEXT_SHARE) * by_centroid
+        return TEXT_LOSS_SHARE * by_text + (1 - TEXT_LOSS_SHARE) * by_centroid
 
     def _search_negatives(self) -> np.ndarray:
         """Return near documents that do not have the label, for every label."""
         labels = self.sampler.labels
         index = make_index(self.encoder.encode(self.X), self.params.search, seed=self.seed)
-        most = int(np.diff(self.sampler.carriers.indptr).max())
+        most = int(np.diff(self.sampler.documents_of.indptr).max())
         found = index.query(
-            self.encoder.encode(self.Z[labels]), min(OFFLINE_NEGATIVES + min(most, 10 * OFFLINE_NEGATIVES), len(index))
+            self.encoder.encode(self.Z[labels]),
+            min(OFFLINE_NEGATIVES_PER_LABEL + min(most, 10 * OFFLINE_NEGATIVES_PER_LABEL), len(index)),
         )
         barred = sparse.csr_array((self.sampler.Y + self.sampler.filtered).T)[labels]
-        near = found.without(np.column_stack(sparse.coo_array(barred).coords)).head(OFFLINE_NEGATIVES).ids
-        offline = np.full((self.Z.shape[0], OFFLINE_NEGATIVES), -1, np.int64)
+        near = found.drop_pairs(np.column_stack(sparse.coo_array(barred).coords)).head(OFFLINE_NEGATIVES_PER_LABEL).ids
+        offline = np.full((self.Z.shape[0], OFFLINE_NEGATIVES_PER_LABEL), -1, np.int64)
         offline[labels] = near
         return offline
 
-    def weights(self) -> dict[str, Any]:
+    def get_weights(self) -> dict[str, Any]:
         return {"table": self.encoder.table.cpu().numpy().copy()}
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         self.encoder.table.copy_(torch.from_numpy(np.asarray(weights["table"])))
 
-    def momentum(self) -> dict[str, Any]:
-        return {"adam": self.optimiser.state()} | ({} if self.offline is None else {"offline": self.offline})
+    def get_momentum(self) -> dict[str, Any]:
+        return {"adam": self.optimiser.get_state()} | ({} if self.offline is None else {"offline": self.offline})
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
         self.optimiser.set_state(momentum["adam"])

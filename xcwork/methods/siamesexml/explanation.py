@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, LABEL_RARITY, TRAINING_DOCUMENT, Explanation, Family, Part
 from xcwork.core.features import Features
 from xcwork.core.topk import MISSING
 from xcwork.methods.siamesexml.encoder import Activation, Encoder
@@ -102,7 +102,7 @@ class ScoreReader:
         parts += self._explain_words(row, label, weights["words"])
         parts += self._explain_terms(row, label, weights["terms"])
         if constant := float(ranker.weights.constant[label]):
-            parts.append(Part(ANY_DOCUMENT, "how frequent the label is", constant))
+            parts.append(Part(ANY_DOCUMENT, LABEL_RARITY, constant))
         return Explanation.from_parts(parts)
 
     def name_token(self, token: int) -> str:
@@ -117,7 +117,7 @@ class ScoreReader:
         for token, value in zip(values.coords[1].tolist(), values.data.tolist(), strict=True):
             if value:
                 name = self.name_token(token)
-                yield Part(name, name, weight * value, {"score": "words"})
+                yield Part(name, name, weight * value, {"score": "words"}, Family.common_words)
 
     def _explain_terms(self, row: sparse.csr_array, label: int, weight: float) -> Iterator[Part]:
         """Yield what each word means to the label's classifier over words."""
@@ -127,7 +127,7 @@ class ScoreReader:
         weights = words.weights[row.indices][:, [label]].toarray().ravel()  # (n_tokens of the row,)
         for token, value in zip(row.indices.tolist(), (row.data * weights).tolist(), strict=True):
             if value:
-                yield Part(self.name_token(token), "its words", weight * value, {"score": "terms"})
+                yield Part(self.name_token(token), "its words", weight * value, {"score": "terms"}, Family.memorised)
         yield Part(ANY_DOCUMENT, "its words", weight * float(words.bias[label]), {"score": "terms"})
 
 
@@ -146,11 +146,15 @@ class MemberReader:
         around = self.member.around
         encoder = self.member.encoder
         text = self._split_text()
+        ours = self.f
+        if self.member.has_final_sum:
+            final = split_final(encoder, self.f)
+            ours = EmbeddingPieces(final.tokens, final.vectors[:, : around.text.shape[1]])
         if weights["text"]:
-            yield from self._pair_tokens("text", self.f, text, weights["text"])
+            yield from self._pair_tokens("text", ours, text, weights["text"])
         if weights["centroid"]:
             centroid = around.centroids[self.label] if self.is_seen else text
-            yield from self._pair_tokens("centroid", self.f, centroid, weights["centroid"])
+            yield from self._pair_tokens("centroid", ours, centroid, weights["centroid"])
         if weights["classifier"]:
             own: EmbeddingPieces | np.ndarray = self.member.classifiers[self.label]
             if not self.is_seen and isinstance(text, EmbeddingPieces):
@@ -181,13 +185,15 @@ class MemberReader:
         if isinstance(theirs, EmbeddingPieces):
             names = [self.reader.name_token(token) for token in theirs.tokens.tolist()]
             vectors = theirs.vectors
+            family = Family.learned_pairs
         else:
+            family = Family.memorised if score == "classifier" else Family.neighbours
             names = ["its classifier" if score == "classifier" else "its documents"]
             vectors = theirs[None]
         for token, products in zip(ours.tokens.tolist(), weight * (ours.vectors @ vectors.T), strict=True):
             term = self.reader.name_token(token)
             yield from (
-                Part(term, name, value, {"score": score})
+                Part(term, name, value, {"score": score}, family if term != name else Family.common_words)
                 for name, value in zip(names, products.tolist(), strict=True)
                 if value
             )
@@ -200,4 +206,5 @@ class MemberReader:
         has_label = around.Y[:, [self.label]].toarray().ravel() > 0
         for document, share in zip(near[0].tolist(), shares[0].tolist(), strict=True):
             if document != MISSING and share and has_label[document]:
-                yield Part(f"training document {document}", "has the label", weight * share, {"score": "documents"})
+                term = f"{TRAINING_DOCUMENT} {document}"
+                yield Part(term, "has the label", weight * share, {"score": "documents"}, Family.neighbours)

@@ -17,7 +17,7 @@ them; otherwise φ(0) continues what was learned from rare labels.
 `tail` subtracts tail * ln(1 + n_l): of two labels that are about equally likely, the rarer one comes first. That costs
 next to nothing in precision and gains where rare labels matter.
 
-`alpha` asks for the paper's sum instead, α classifier + (1 - α)/2 (text + centroid), and nothing is learned.
+`alpha` asks for the paper's sum instead, α w·E(x) + (1 - α) (z̃ + v)·E(x), and nothing is learned.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from xcwork.methods.siamesexml.scores import SCORE_NAMES, LabelWeights, ScoredCa
 from xcwork.search import top_k_rows
 
 USUAL_WEIGHTS = dict(zip(SCORE_NAMES, (0.3, 0.1, 0.1, 0.1, 0.1, 0.3), strict=True))
-USUAL_SCALE = 12.0  # of the usual weights, so that their sums are about as large as logits
+USUAL_WEIGHT_SUM = 12.0  # so that weighted sums of scores are about as large as logits
 N_TRAITS = 3  # columns of φ
 MAX_CANDIDATES = 100  # best labels of a validation document that are ranked again
-MAX_DECISIVE = 25  # of them, among which the regression learns to decide
+MAX_DECISIVE_CANDIDATES = 25  # of them, among which the regression learns to decide
 REGRESSION_C = 1.0  # of the regression's data against the size of its weights
-FACTORS = (0.0, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 8.0)
-BONUSES = (-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # added to the constant of unseen labels
+TRIED_FACTORS = (0.0, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 8.0)
+TRIED_BONUSES = (-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # added to the constant of unseen labels
 MAX_SWEEPS = 4  # over all factors
 N_FOLDS = 3
 NDCG_K = 5  # of the nDCG that is improved
@@ -100,12 +100,14 @@ def make_constant_weights(weights: dict[str, float]) -> Fusion:
 def make_usual_weights(places: list[int]) -> Fusion:
     """Return weights for want of better ones."""
     shares = {SCORE_NAMES[place]: USUAL_WEIGHTS[SCORE_NAMES[place]] for place in places}
-    return make_constant_weights({name: USUAL_SCALE * share / sum(shares.values()) for name, share in shares.items()})
+    return make_constant_weights(
+        {name: USUAL_WEIGHT_SUM * share / sum(shares.values()) for name, share in shares.items()}
+    )
 
 
 def make_paper_weights(alpha: float) -> Fusion:
-    """Return α classifier + (1 - α)/2 (text + centroid)."""
-    return make_constant_weights({"classifier": alpha, "text": (1 - alpha) / 2, "centroid": (1 - alpha) / 2})
+    """Return α classifier + (1 - α) (text + centroid)."""
+    return make_constant_weights({"classifier": alpha, "text": 1 - alpha, "centroid": 1 - alpha})
 
 
 def choose_weights(
@@ -172,7 +174,9 @@ class FactorAscent:
         is_unseen = (ids != MISSING) & (self.frequencies[ids] == 0)
         gain = self.gain.take(self.documents)
         with_unseen = np.count_nonzero(is_unseen & gain.is_relevant) >= MIN_UNSEEN_POSITIVES
-        choices = [FACTORS if part.any() else (1.0,) for part in parts] + [BONUSES if with_unseen else (0.0,)]
+        choices = [TRIED_FACTORS if part.any() else (1.0,) for part in parts] + [
+            TRIED_BONUSES if with_unseen else (0.0,)
+        ]
         terms = [*parts, is_unseen.astype(np.float32)]
         chosen = np.append(np.ones(len(parts)), 0.0)
 
@@ -208,7 +212,7 @@ class WeightRegression:
         cls, scored: ScoredCandidates, truth: sparse.csr_array, frequencies: np.ndarray, places: list[int]
     ) -> WeightRegression:
         """Return the regression on the decisive candidates."""
-        decisive = keep_best(scored, make_usual_weights(places).weigh_labels(frequencies), MAX_DECISIVE)
+        decisive = keep_best(scored, make_usual_weights(places).weigh_labels(frequencies), MAX_DECISIVE_CANDIDATES)
         return cls(decisive, look_up(truth, decisive.ids) > 0, frequencies, places)
 
     def solve(self, documents: np.ndarray) -> Fusion | None:

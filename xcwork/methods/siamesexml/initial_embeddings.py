@@ -114,3 +114,12 @@ def mix_with_random(table: np.ndarray, seed: int) -> np.ndarray:
     """Return unit rows: half what the source says about the token, half random numbers that make it recognisable."""
     random = np.random.default_rng((seed, 1)).standard_normal(table.shape, np.float32)
     return normalise_rows(normalise_rows(table) + normalise_rows(random))
+
+
+def fill_missing_rows(table: np.ndarray, seed: int) -> np.ndarray:
+    """Return the rows as given, and random ones of their mean length instead of zeros."""
+    lengths = np.linalg.norm(table, axis=1)
+    missing = np.flatnonzero(lengths == 0)
+    random = np.random.default_rng((seed, 1)).standard_normal((len(missing), table.shape[1]), np.float32)
+    table[missing] = normalise_rows(random) * lengths[lengths > 0].mean()
+    return table

@@ -90,7 +90,7 @@ class LogisticLikelihood:
         return F.softplus(self.s * (v - self.m))
 
 
-ENCODER_LIKELIHOOD = Likelihood(c=0.9, d=1.5)
+ENCODER_LIKELIHOOD = Likelihood(c=0.9, d=1.5)  # the paper's, for module I
 CLASSIFIER_LIKELIHOOD = Likelihood(c=0.75, d=3.0)
 
 
@@ -111,10 +111,21 @@ def compute_encoder_loss(
 
 
 def compute_classifier_loss(
-    v: torch.Tensor, is_positive: torch.Tensor, is_present: torch.Tensor, likelihood: Likelihood | LogisticLikelihood
+    v: torch.Tensor,
+    is_positive: torch.Tensor,
+    is_present: torch.Tensor,
+    likelihood: Likelihood | LogisticLikelihood,
+    hardest: int | None = None,
 ) -> torch.Tensor:
-    """Return the loss of module IV: summed over the labels of each row, without far negatives; averaged over rows."""
+    """Return the loss of module IV: summed over the labels of each row, without far negatives; averaged over rows.
+
+    With `hardest`, a row keeps only so many negatives per positive, those with the largest cosines.
+    """
     negative = likelihood.compute_negative_loss(v)
     counts = is_present & ~is_positive & (negative.detach() > likelihood.negligible)
+    if hardest is not None:
+        rivals = v.detach().masked_fill(~counts, -torch.inf)
+        place = rivals.argsort(dim=1, descending=True, stable=True).argsort(dim=1)  # 0 for the largest
+        counts = counts & (place < hardest * is_positive.sum(dim=1, keepdim=True))
     positive_loss = torch.where(is_positive, likelihood.compute_positive_loss(v), 0).sum()
     return (positive_loss + torch.where(counts, negative, 0).sum()) / (len(v) * likelihood.unit)

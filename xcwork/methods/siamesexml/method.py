@@ -1,7 +1,6 @@
 """SiameseXML: documents and labels share one encoder, and every label has a classifier that starts from its text.
 
-Short texts with label texts are its home. The encoder (`encoder`) sums token embeddings and normalises; training has
-four modules:
+It suits short texts with label texts. The encoder (`encoder`) sums token embeddings and normalises. Four modules:
 
 I.   The encoder learns to bring labels and their documents together, against the hardest of a batch
      (`encoder_training`; its loss is `loss.compute_encoder_loss`).
@@ -11,25 +10,22 @@ III. Classifiers w_l = N(z̃_l + η_l) start at η = 0, where they equal the lab
 IV.  η and a residual block learn against each document's hard negatives; with `plus` the tokens too
      (`classifier_training`; its loss is `loss.compute_classifier_loss`).
 
-Prediction searches candidates and adds the scores of each with weights learned on validation documents (`scores`,
-`fusion`). A label added later is known by its text immediately. Every score is linear in the tokens once the
-activations of this document are given, therefore explanations add up exactly (`explanation`).
+Prediction searches candidates and adds the scores of each with learned weights (`scores`, `fusion`). A label added
+later is known by its text immediately. Scores are linear in the tokens once the activations of this document are given,
+therefore explanations add up exactly (`explanation`).
 
-Cost: encoding O(tokens * D + D²); a batch of module I O(B² D), of module IV O(B D * labels of the batch); prediction
-O(D² + D log L) per document. Memory: three vectors and the weights of some words per label, one
-vector per training document.
+Cost: encoding O(tokens * D + D²); a batch of module I O(B² D), of module IV O(B D * its labels); prediction O(D² +
+D log L) per document. Memory: three vectors and some word weights per label, one vector per training document.
 
-Differences from the paper (camera-ready; `siamesexml.supplement()` gives the parameters of the earlier variant):
+Differences from the paper (camera-ready; `make_supplement_variant` gives the earlier variant):
 
-- Candidates of all searches are united and every score is computed exactly; scores add linearly, so that they can be
-  explained; nearest documents, words in common and a second classifier over the words themselves (`word_classifiers`)
-  take part.
-  Weights depend on how frequent a label is and come from validation documents taken from the training split, which
-  afterwards serve in centroids and searches. `alpha` asks for the paper's sum of three instead.
+- Candidates of all searches are united and scored exactly; scores add linearly, so that they can be explained; nearest
+  documents, words in common and a second classifier over the words (`word_classifiers`) take part. Weights depend on
+  the frequency of a label and come from validation documents of the training split. `alpha` asks for the paper's sum.
 - `likelihood=logistic` lets module IV let go of pairs that are right already, which helps where labels are frequent.
   Its step size falls in a line rather than by half once, and some tokens are left out at random.
-- The residual block starts as the identity (radius 0), so that Lemma 2's assumption L²(0) = L¹ holds.
-- Tokens start from the data's own singular vectors; a file of word vectors can replace them.
+- The residual block starts as the identity, so that Lemma 2's assumption L²(0) = L¹ holds; tokens start from the
+  data's own singular vectors or from a file of word vectors.
 
 Reference: Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021.
 """
@@ -41,8 +37,8 @@ from typing import TYPE_CHECKING, Any
 
 from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
-from xcwork.errors import ConfigError, DataError
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.errors import ConfigError
+from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.siamesexml.initial_embeddings import TABLE_SOURCES
@@ -63,7 +59,7 @@ class SiameseXML(Method):
     classifier_epochs: int = param(
         20, "maximum number of epochs of the classifiers (module IV); 0 leaves them out", low=0
     )
-    plus: bool = param(True, "SiameseXML++: classifiers and tokens learn together")
+    plus: bool = param(True, "whether classifiers and tokens learn together (SiameseXML++)")
     members: int = param(
         1, "number of encoders trained from different seeds and averaged; 3 is SiameseXML-3", low=1, high=20
     )
@@ -72,7 +68,7 @@ class SiameseXML(Method):
     terms: bool = param(True, "whether there are classifiers over the words themselves, too")
     tail: float = param(0.2, "preference of rarer labels among likely ones", low=0.0, high=2.0)
     alpha: float | None = param(
-        None, "the paper's weight of the classifiers; none: weights are learned", low=0.0, high=1.0
+        None, "weight of the classifiers in the paper's sum; none: weights are learned", low=0.0, high=1.0
     )
     search: str = param(
         "auto", "way to search: all vectors (exact) or a graph of them (hnsw)", choices=("auto", "exact", "hnsw")
@@ -81,6 +77,8 @@ class SiameseXML(Method):
     vectors: str | None = param(None, "file of word vectors to start from instead; sets the dimension")
     batch_size: int = param(1024, "number of labels in a batch of module I", low=1, advanced=True, formerly="batch")
     learning_rate: float = param(0.005, "step size of module I", low=1e-7, high=1.0, advanced=True, formerly="rate")
+    encoder_c: float = param(0.9, "c of the encoder's likelihood", low=0.01, high=0.999, advanced=True)
+    encoder_d: float = param(1.5, "d of the encoder's likelihood", low=0.1, high=100.0, advanced=True)
     hard_negatives: int = param(1, "number of hardest negatives of a row in module I", low=1, advanced=True)
     frequency_power: float = param(
         0.45, "power of its frequency with which a label is drawn", low=0.0, high=1.0, advanced=True
@@ -88,8 +86,16 @@ class SiameseXML(Method):
     offline_negatives: bool = param(False, "whether one negative comes from a search of all documents", advanced=True)
     activation: str = param("gelu", "activation of the encoder", choices=("gelu", "relu", "identity"), advanced=True)
     nu: float = param(0.0, "ν of the normalisation N_ν; 0 is the plain one", low=0.0, high=1.0, advanced=True)
-    graphs: str = param("text,centroids,documents", "searches for candidates", advanced=True)
+    graphs: str = param(
+        "text,centroids,documents", "names of the searches for candidates, separated by commas", advanced=True
+    )
     correlated: int = param(10, "number of labels whose texts smooth a label's own", low=0, high=1000, advanced=True)
+    own_weight: float = param(
+        1.0,
+        "weight of a label's own text beside what walks bring; 0 as in the authors' program",
+        low=0.0,
+        advanced=True,
+    )
     classifier_batch_size: int = param(
         256, "number of documents in a batch of module IV", low=1, advanced=True, formerly="classifier_batch"
     )
@@ -100,6 +106,13 @@ class SiameseXML(Method):
         1.0, "step size of tokens in module IV, relative to it", low=0.0, advanced=True, formerly="token_rate"
     )
     negatives: int = param(500, "number of hard negatives of a document in module IV", low=1, advanced=True)
+    random_negatives: int = param(0, "number of random negatives of a document in module IV", low=0, advanced=True)
+    hardest: int | None = param(
+        None,
+        "number of hardest negatives kept per label of a document in module IV (κ); none: all",
+        low=1,
+        advanced=True,
+    )
     likelihood: str = param(
         "exponential",
         "likelihood of module IV; logistic suits frequent labels",
@@ -126,6 +139,29 @@ class SiameseXML(Method):
         zero_shot=True, exact_explanations=True, gpu=True, resumable=True, needs_label_text=True
     )
     model_type = SiameseXMLModel
+    presets = (
+        Preset("quick", {"epochs": 2}),
+        Preset(
+            "paper",
+            {
+                "dimension": 300,
+                "epochs": 50,
+                "plus": False,
+                "shortlist": 500,
+                "terms": False,
+                "tail": 0.0,
+                "alpha": 0.9,
+                "batch_size": 4096,
+                "classifier_learning_rate": 0.0005,
+                "token_dropout": 0.0,
+                "hardest": 5,
+                "own_weight": 0.0,
+            },
+            ours_adds="words, votes, learned weights",
+            not_yet="fastText vectors (a file may be given with `vectors`), residual blocks trained in module I as the "
+            "supplement does",
+        ),
+    )
 
     def validate(self) -> None:
         super().validate()
@@ -136,11 +172,9 @@ class SiameseXML(Method):
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> SiameseXMLModel:
         from xcwork.methods.siamesexml.training import train_members
 
-        if not train.label_frequencies.any():
-            raise DataError("no training document has a label", remedy="check the label column or the label file")
         label_rows = train.labels.Z
         assert label_rows is not None  # `fit` refuses data without label text
-        facts = self._facts(train)
+        facts = self._collect_facts(train)
         tokens = TokenMap.from_features(train.features, train.labels.features, label_rows.shape[1])
         Z = tokens.map_labels(label_rows)
         progress = TrainingProgress(checkpoint, train, self.get_params())
@@ -154,13 +188,13 @@ class SiameseXML(Method):
             unseen_bonus=trained.fusion.unseen_bonus,
             word_weights=trained.words.weights,
             word_bias=trained.words.bias,
-            members=[member.state() for member in trained.members],
+            members=[member.to_state() for member in trained.members],
             curves=trained.curves,
         )
 
-    def cosine_histogram(self, split: Split, bins: int = 40) -> CosineHistogram:
+    def count_cosines(self, split: Split, bins: int = 40) -> CosineHistogram:
         """Return how the cosines of document and classifier are distributed for relevant pairs and hard negatives."""
-        model = self._current_model()
+        model = self._get_current_model()
         assert isinstance(model, SiameseXMLModel)
         return model.count_cosines(split, bins)
 
@@ -176,5 +210,6 @@ def make_supplement_variant(**params: Any) -> SiameseXML:
         "plus": False,
         "correlated": 0,
         "terms": False,
+        "alpha": 0.9,
     }
     return SiameseXML.from_params(variant | params)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import resolve
+from xcwork.compute.device import resolve_device
 from xcwork.core.explanation import Explanation
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
@@ -26,7 +26,7 @@ from xcwork.methods.model import (
     narrow,
 )
 from xcwork.methods.siamesexml.token_map import TokenMap
-from xcwork.progress import batches
+from xcwork.progress import track_batches
 from xcwork.sparse import enlarge
 
 if TYPE_CHECKING:  # torch takes long to import, and a list of methods does without it
@@ -125,7 +125,7 @@ class SiameseXMLModel(FittedModel):
         from xcwork.methods.siamesexml.scores import Member
         from xcwork.methods.siamesexml.word_classifiers import WordClassifiers
 
-        device = resolve(self.params.device)
+        device = resolve_device(self.params.device)
         words = narrow(self.word_weights.astype(np.float32, copy=False))
         tail = self.params.tail if self.params.alpha is None else 0.0
         return SiameseRanker(
@@ -142,7 +142,7 @@ class SiameseXMLModel(FittedModel):
         )
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        blocks = batches(X, DOCUMENTS_PER_BATCH, "scoring")
+        blocks = track_batches(X, DOCUMENTS_PER_BATCH, "scoring")
         return TopK.concatenate([self.ranker.rank(x, k, among) for x in blocks])
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
@@ -162,7 +162,7 @@ class SiameseXMLModel(FittedModel):
 
         return ModelProbe(self.ranker, self.params, self.label_frequencies)
 
-    def diagnostics(self, split: Split) -> dict[str, float]:
+    def diagnose(self, split: Split) -> dict[str, float]:
         """Return recall of the candidates, Lemma 1's bound, norms of theorem 3, cosines of relevant and other pairs."""
         return self.probe.measure(split)
 

@@ -29,7 +29,7 @@ import torch
 from scipy import sparse
 
 from xcwork.core.topk import MISSING
-from xcwork.kernels import cores_for
+from xcwork.kernels import use_cores_for
 from xcwork.kernels.pair_scores import compute_pair_dots, compute_pair_matches
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.encoder import Encoder
@@ -38,6 +38,9 @@ from xcwork.methods.siamesexml.word_classifiers import WordClassifiers
 from xcwork.sparse import sort_entries
 
 SCORE_NAMES = ("classifier", "text", "centroid", "documents", "words", "terms")
+DOCUMENTS_PLACE = SCORE_NAMES.index("documents")
+WORDS_PLACE = SCORE_NAMES.index("words")
+TERMS_PLACE = SCORE_NAMES.index("terms")
 
 
 @dataclass(eq=False)
@@ -48,12 +51,13 @@ class Member:
     around: Neighbourhood
     classifiers: np.ndarray  # (n_labels, dimension of E)
     eta_norms: np.ndarray  # (2,): ‖η‖₁,₁ and ‖η‖₁,∞
+    has_final_sum: bool = False  # texts and centroids meet E(x), as in the paper's sum, and not f(x)
 
-    def state(self) -> dict[str, Any]:
+    def to_state(self) -> dict[str, Any]:
         """Return arrays that `from_state` understands."""
         around = {name: getattr(self.around, name) for name in ("text", "centroids", "documents", "correlation")}
         return {
-            "encoder": self.encoder.state(),
+            "encoder": self.encoder.to_state(),
             "classifiers": self.classifiers,
             "eta_norms": self.eta_norms,
             **around,
@@ -64,7 +68,7 @@ class Member:
     def from_state(
         cls, state: Mapping[str, Any], Y: sparse.csr_array, params: Params, seed: int, device: torch.device
     ) -> Member:
-        """Return the member that `state` described; its training documents have the labels `Y`."""
+        """Return the member that `to_state` described; its training documents have the labels `Y`."""
         encoder = Encoder.from_state(state["encoder"], params.activation, params.nu, device)
         names = ("text", "centroids", "documents", "classifiers")
         text, centroids, documents, classifiers = (state[name].astype(np.float32, copy=False) for name in names)
@@ -72,7 +76,7 @@ class Member:
             text, centroids, documents, Y, state["correlation"], read_graphs(params.graphs), params.search, seed
         )
         around.unpack_indices(state["indices"])
-        return cls(encoder, around, classifiers, state["eta_norms"])
+        return cls(encoder, around, classifiers, state["eta_norms"], has_final_sum=params.alpha is not None)
 
     def extend(self, Z: sparse.csr_array) -> dict[str, Any]:
         """Return the state with new labels, which are known by their text (n_new, n_tokens) alone."""
@@ -81,7 +85,7 @@ class Member:
         classifiers = np.vstack([self.classifiers, self.encoder.finish(f)])
         alone = sparse.eye_array(len(f), format="csr", dtype=np.float32)
         correlation = sparse.csr_array(sparse.block_diag([self.around.correlation, alone]))
-        return self.state() | {
+        return self.to_state() | {
             "text": text,
             "centroids": centroids,
             "classifiers": classifiers,
@@ -133,7 +137,7 @@ def score_candidates(
 
     `needs` says which scores will be used; the others are left at 0.
     """
-    voters = neighbours if needs[3] or "documents" in members[0].around.graphs else 0
+    voters = neighbours if needs[DOCUMENTS_PLACE] or "documents" in members[0].around.graphs else 0
     views = [MemberView.from_member(member, x, voters) for member in members]
     ids = views[0].find_candidates(size, among)
     if len(views) > 1:
@@ -143,11 +147,12 @@ def score_candidates(
     for view in views:
         view.add_scores(values, ids, needs)
     values /= len(views)
-    if needs[4]:
-        with cores_for(x.nnz * ids.shape[1]):
-            compute_pair_matches(x.data, x.indices, x.indptr, Z.data, Z.indices, Z.indptr, x.shape[1], ids, values[4])
-    if needs[5]:
-        values[5] = words.compute_margins(x, ids)
+    if needs[WORDS_PLACE]:
+        by_words = values[WORDS_PLACE]
+        with use_cores_for(x.nnz * ids.shape[1]):
+            compute_pair_matches(x.data, x.indices, x.indptr, Z.data, Z.indices, Z.indptr, x.shape[1], ids, by_words)
+    if needs[TERMS_PLACE]:
+        values[TERMS_PLACE] = words.compute_margins(x, ids)
     return ScoredCandidates(ids, values)
 
 
@@ -173,14 +178,17 @@ class MemberView:
         """Add this member's scores of the pairs to `values`."""
         around = self.member.around
         dots = np.empty(ids.shape, np.float32)
+        # The first three of SCORE_NAMES are cosines; the classifiers' is that of the final embedding.
         for place, vectors in enumerate((self.member.classifiers, around.text, around.centroids)):
             if needs[place]:
-                rows = self.member.encoder.finish(self.f) if place == 0 else self.f
-                with cores_for(ids.size * vectors.shape[1]):
+                is_final = place == 0 or self.member.has_final_sum
+                rows = self.member.encoder.finish(self.f) if is_final else self.f
+                rows = np.ascontiguousarray(rows[:, : vectors.shape[1]])  # the last coordinate of N_ν meets a zero
+                with use_cores_for(ids.size * vectors.shape[1]):
                     compute_pair_dots(rows, vectors, ids, dots)
                 values[place] += dots
-        if needs[3]:
-            values[3] += look_up(self.votes, ids)
+        if needs[DOCUMENTS_PLACE]:
+            values[DOCUMENTS_PLACE] += look_up(self.votes, ids)
 
 
 def look_up(matrix: sparse.csr_array, ids: np.ndarray) -> np.ndarray:

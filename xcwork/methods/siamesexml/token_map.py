@@ -48,8 +48,8 @@ class TokenMap:
     def name_token(self, token: int, ours: Features, theirs: Features | None) -> str:
         """Return what a token is called."""
         if token < ours.size or theirs is None:
-            return ours.name(token)
-        return theirs.name(int(np.flatnonzero(self.of_label_feature == token)[0]))
+            return ours.get_name(token)
+        return theirs.get_name(int(np.flatnonzero(self.of_label_feature == token)[0]))
 
     def map_documents(self, X: sparse.csr_array) -> sparse.csr_array:
         """Return documents (n, n_features) as unit rows over the tokens."""

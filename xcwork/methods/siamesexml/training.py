@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.compute.device import resolve
+from xcwork.compute.device import resolve_device
 from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.propensity import Propensity
 from xcwork.core.split import Split
@@ -31,14 +31,14 @@ from xcwork.methods.siamesexml.classifier_training import ClassifierTraining, La
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.encoder_training import EncoderTraining, LabelSampler
 from xcwork.methods.siamesexml.fusion import Fusion, learn_weights
-from xcwork.methods.siamesexml.initial_embeddings import make_initial_table, mix_with_random, read_table
+from xcwork.methods.siamesexml.initial_embeddings import fill_missing_rows, make_initial_table, read_table
 from xcwork.methods.siamesexml.loss import Likelihood, LogisticLikelihood
 from xcwork.methods.siamesexml.neighbourhood import Neighbourhood, correlate_labels, embed_labels, read_graphs
 from xcwork.methods.siamesexml.scores import Member, drop_pairs, score_candidates
 from xcwork.methods.siamesexml.token_map import TokenMap
 from xcwork.methods.siamesexml.word_classifiers import WordClassifiers, train_word_classifiers
 from xcwork.metrics.ranking import evaluate_topk
-from xcwork.progress import batches, report, track
+from xcwork.progress import report, track, track_batches
 from xcwork.search import make_index, top_k_rows
 
 log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ def train_members(
         members.append(training.run(names))
         curves |= training.curves
     words = train_words(members[0], fitted, params, progress, "")
-    fusion = choose_weights(members, words, params, fitted, validation)
+    fusion = learn_fusion(members, words, params, fitted, validation)
     for number, member in enumerate(track(members, "placing documents")):
         member.around = place_corpus(member.encoder, whole, params, params.seed + number)
         member.around.build()
@@ -131,7 +131,7 @@ def train_words(
     return train_word_classifiers(corpus.X, corpus.Y, near, params, progress, f"terms{whose}")
 
 
-def choose_weights(
+def learn_fusion(
     members: list[Member], words: WordClassifiers, params: Params, fitted: TokenCorpus, validation: TokenCorpus
 ) -> Fusion:
     """Return the weights of the scores, learned on the validation documents where there are some."""
@@ -152,7 +152,7 @@ def find_near_labels(around: Neighbourhood, corpus: TokenCorpus, size: int, sear
     """Return labels near each document that are not its own, (n_documents, ≤ size), -1 for none."""
     # cos(f, z̃) + cos(f, v) = f · (z̃ + v): one search ranks by both.
     index = make_index(around.text + around.centroids, search, space="ip", seed=around.seed)
-    found = [index.query(f, size).ids for f in batches(around.documents, DOCUMENTS_PER_BATCH, phase)]
+    found = [index.query(f, size).ids for f in track_batches(around.documents, DOCUMENTS_PER_BATCH, phase)]
     near = drop_pairs(np.vstack(found), corpus.Y + corpus.filtered)
     # A label that is nobody's positive would only be pushed away; it stays where its text puts it.
     near[np.bincount(corpus.Y.indices, minlength=corpus.Y.shape[1])[near] == 0] = MISSING
@@ -187,7 +187,7 @@ def log_what_is_left_out(corpus: TokenCorpus) -> None:
 def place_corpus(encoder: Encoder, corpus: TokenCorpus, params: Params, seed: int) -> Neighbourhood:
     """Return what module II makes of the documents of `corpus`."""
     f = encoder.encode(corpus.X)
-    correlation = correlate_labels(corpus.Y, params.correlated, seed)
+    correlation = correlate_labels(corpus.Y, params.correlated, seed, params.own_weight)
     text, centroids = embed_labels(encoder.encode(corpus.Z), f, corpus.Y, correlation)
     return Neighbourhood(text, centroids, f, corpus.Y, correlation, read_graphs(params.graphs), params.search, seed)
 
@@ -203,7 +203,7 @@ class MemberTraining:
         self.progress = progress
         self.seed = params.seed + number
         self.suffix = "" if params.members == 1 else f" {number + 1}"
-        self.device = resolve(params.device)
+        self.device = resolve_device(params.device)
         max_documents = max(1, MAX_MEASURED_SCORES // corpus.Z.shape[0])
         self.validation = validation.take(np.arange(min(validation.X.shape[0], max_documents)))
         self.curves: dict[str, Curve] = {}
@@ -218,21 +218,27 @@ class MemberTraining:
             self._train_classifiers(encoder, around, classifiers)
             if self.params.plus:
                 around = place_corpus(encoder, self.corpus, self.params, self.seed)
-        return Member(encoder, around, self._complete(encoder, classifiers), classifiers.measure_eta())
+        return Member(
+            encoder,
+            around,
+            self._complete_classifiers(encoder, classifiers),
+            classifiers.measure_eta(),
+            has_final_sum=self.params.alpha is not None,
+        )
 
     def _make_encoder(self, names: list[str] | None) -> Encoder:
         """Return an encoder with the first token embeddings."""
         params = self.params
         for _ in track(range(1), f"first embeddings{self.suffix}"):
             if params.vectors:
-                table = mix_with_random(read_table(params.vectors, names, self.corpus.Z.shape[1]), self.seed)
+                table = fill_missing_rows(read_table(params.vectors, names, self.corpus.Z.shape[1]), self.seed)
             else:
                 texts = sparse.csr_array(sparse.vstack([self.corpus.X, self.corpus.Z]))
                 table = make_initial_table(texts, params.start, params.dimension, self.seed)
         return Encoder(torch.from_numpy(table).to(self.device), params.activation, params.nu)
 
     def _train_encoder(self, encoder: Encoder) -> None:
-        """Take module I."""
+        """Train the encoder: module I."""
         labels = self.corpus.trainable
         if len(labels) == 0:
             log.warning("no label has both text and documents, so the encoder stays as it starts")
@@ -244,7 +250,7 @@ class MemberTraining:
         self._train(trainer, "training the encoder", self.params.epochs)
 
     def _train_classifiers(self, encoder: Encoder, around: Neighbourhood, classifiers: LabelClassifiers) -> None:
-        """Take module IV."""
+        """Train the classifiers: module IV."""
         params = self.params
         phase = f"finding hard negatives{self.suffix}"
         negatives = find_near_labels(around, self.corpus, params.negatives, params.search, phase)
@@ -296,7 +302,7 @@ class MemberTraining:
 
         return measure
 
-    def _complete(self, encoder: Encoder, classifiers: LabelClassifiers) -> np.ndarray:
+    def _complete_classifiers(self, encoder: Encoder, classifiers: LabelClassifiers) -> np.ndarray:
         """Return all classifiers; one that never learned is the final embedding of its text, as of added labels."""
         w = classifiers.compute_all()
         never = ~classifiers.eta.any(dim=1).cpu().numpy() & (np.diff(self.corpus.Z.indptr) > 0)

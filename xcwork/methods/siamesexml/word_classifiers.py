@@ -7,7 +7,7 @@ negatives that teach the dense classifiers, the same solver as ZestXML's own wei
 dense classifier generalises from similar words, a sparse one is exact about each of them; their errors differ, and
 `fusion` learns how far to trust either. A label without documents, or one that was added later, has margin -1.
 
-Cost: O(passes * pairs * words of a document); weights below `PRUNE` are dropped.
+Cost: O(passes * pairs * words of a document); weights below `MIN_WEIGHT` are dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.core.topk import TopK
-from xcwork.kernels import cores_for
+from xcwork.kernels import use_cores_for
 from xcwork.kernels.pair_scores import compute_pair_products
 from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.pair_svm import PairSVM, PairSvmSettings
@@ -26,11 +26,11 @@ from xcwork.methods.common.training_pairs import collect_training_pairs
 from xcwork.methods.model import Params
 from xcwork.sparse import enlarge
 
-PRIOR = -1.0  # the margin of a label without any evidence
-PRUNE = 0.03  # smaller weights are dropped
+PRIOR_MARGIN = -1.0  # the margin of a label without any evidence
+MIN_WEIGHT = 0.03  # smaller ones are dropped
 MAX_WEIGHTS = 30_000  # of a label
-MAX_PASSES = 16
-TOLERANCE = 0.02
+MAX_PASSES = 16  # over the pairs of a label
+PAIR_TOLERANCE = 0.02  # largest change of a pair at which a label is solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +43,21 @@ class WordClassifiers:
     @classmethod
     def make_empty(cls, n_labels: int, n_tokens: int) -> WordClassifiers:
         """Return no classifier for any label."""
-        return cls(sparse.csr_array((n_tokens, n_labels), dtype=np.float32), np.full(n_labels, PRIOR, np.float32))
+        return cls(
+            sparse.csr_array((n_tokens, n_labels), dtype=np.float32), np.full(n_labels, PRIOR_MARGIN, np.float32)
+        )
 
     def extend(self, n_new: int) -> WordClassifiers:
         """Return the classifiers with new labels, which have none."""
         n_tokens, n_labels = self.weights.shape
         weights = enlarge(self.weights, (n_tokens, n_labels + n_new))
-        return WordClassifiers(weights, np.concatenate([self.bias, np.full(n_new, PRIOR, np.float32)]))
+        return WordClassifiers(weights, np.concatenate([self.bias, np.full(n_new, PRIOR_MARGIN, np.float32)]))
 
     def compute_margins(self, x: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
         """Return the scores of rows `x` (n, n_tokens) and labels `ids` (n, k), -1 for none."""
         w = self.weights
         margins = np.empty(ids.shape, np.float32)
-        with cores_for(x.nnz * ids.shape[1]):
+        with use_cores_for(x.nnz * ids.shape[1]):
             compute_pair_products(x.data, x.indices, x.indptr, w.data, w.indices, w.indptr, w.shape[1], ids, margins)
         return margins + self.bias[ids]
 
@@ -71,12 +73,12 @@ def train_word_classifiers(
     settings = PairSvmSettings(
         C=params.C,
         max_passes=MAX_PASSES,
-        tolerance=TOLERANCE,
-        prune=PRUNE,
+        tolerance=PAIR_TOLERANCE,
+        prune=MIN_WEIGHT,
         max_weights=MAX_WEIGHTS,
         seed=params.seed,
     )
-    machines = PairSVM(X, pairs, np.full(pairs.nnz, PRIOR, np.float32), settings)
+    machines = PairSVM(X, pairs, np.full(pairs.nnz, PRIOR_MARGIN, np.float32), settings)
     labels = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
     weights, bias = machines.solve(labels, progress, name)
-    return WordClassifiers(weights, (bias + PRIOR).astype(np.float32))
+    return WordClassifiers(weights, (bias + PRIOR_MARGIN).astype(np.float32))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import Part
+from xcwork.core.explanation import Family, Part
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.errors import DataError
@@ -32,6 +32,12 @@ DIRECT_MATCH = "direct match"
 BORROWED_TERM = "borrowed term"
 MEMORISED = "memorised"
 BIAS = "bias"
+FAMILIES = {
+    LEARNED_PAIR: Family.learned_pairs,
+    DIRECT_MATCH: Family.common_words,
+    BORROWED_TERM: Family.neighbours,  # terms that an unseen label has from the documents of similar labels
+    MEMORISED: Family.memorised,
+}
 
 
 class PairWeights(NamedTuple):
@@ -71,8 +77,8 @@ class PairReader:
             pair = FeaturePair(int(x.indices[row]), int(z.indices[column]), weight * pairs.factor, pairs.kind)
             values = {"document_value": document_value, "weight": pair.weight, "label_value": label_value}
             details = {"kind": self.name_kind(pair), **values, **self.describe_counts(pair)}
-            label_term = self.name_label_feature(pair.label_feature)
-            yield Part(self.features.name(pair.feature), label_term, value, details)
+            terms = self.features.get_name(pair.feature), self.name_label_feature(pair.label_feature)
+            yield Part(*terms, value, details, FAMILIES[details["kind"]])
 
     def explain_own(self, x: sparse.csr_array, own: sparse.csr_array, label: int) -> Iterator[Part]:
         """Yield a part for each own weight of `label` at a feature of the document; `own` is (n_features, n_labels)."""
@@ -80,7 +86,8 @@ class PairReader:
         for feature, value, weight in zip(x.indices.tolist(), x.data.tolist(), weights.tolist(), strict=True):
             if weight:
                 details = {"kind": MEMORISED, "document_value": value, "weight": weight, "label_value": 1.0}
-                yield Part(self.features.name(feature), self.labels.names[label], value * weight, details)
+                term = self.features.get_name(feature)
+                yield Part(term, self.labels.names[label], value * weight, details, Family.memorised)
 
     def find_document_pairs(
         self, document_term: str, joint: list[PairWeights], own: sparse.csr_array | None
@@ -113,7 +120,7 @@ class PairReader:
     def describe_pair(self, pair: FeaturePair) -> dict[str, Any]:
         """Return both terms, weight and kind, and what XHTP counted."""
         return {
-            "document_term": self.features.name(pair.feature),
+            "document_term": self.features.get_name(pair.feature),
             "label_term": self.name_label_feature(pair.label_feature),
             "weight": pair.weight,
             "kind": self.name_kind(pair),
@@ -141,7 +148,7 @@ class PairReader:
         if label_feature < len(identities):
             return self.labels.names[identities[label_feature]]
         term = self.label_features.terms[label_feature - len(identities)]
-        return (self.labels.features or self.features).name(int(term))
+        return (self.labels.features or self.features).get_name(int(term))
 
 
 def add_shares(parts: list[Part]) -> list[Part]:

@@ -9,8 +9,7 @@ Training has two steps. XHTP finds, in closed form, the few pairs (c, d) for whi
 has d" makes relevance probable (`xhtp`); ranking by them alone is the variant `xhtp`. Refinement then learns weights
 against the labels that XHTP itself puts on a document's shortlist (`refine` for pairs that labels share,
 `common.pair_svm` for what is memorised of each seen label): the variant `tuned`. A label seen in training has an
-identity of its own besides its terms; a label that was never seen has only its terms, which is enough to predict it,
-and new labels can join at any time.
+identity of its own besides its terms; an unseen label has only its terms, so new labels can join at any time.
 
 The score is a sum over pairs, so the parts of an explanation are the terms of that sum: exact, not an approximation.
 
@@ -38,8 +37,8 @@ from typing import Any
 
 from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
-from xcwork.errors import Cancelled, DataError
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.errors import Cancelled
+from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.zestxml.label_features import LabelFeatures, compute_idf
@@ -66,7 +65,7 @@ class ZestXML(Method):
     borrow: bool = param(True, "whether unseen labels borrow terms from the documents of labels with a similar text")
     prune: float = param(0.03, "size below which own weights are dropped", low=0.0)
     blend: float = param(0.02, "share of the Jaccard index in the value of a pair", low=0.0, high=1.0, advanced=True)
-    plain: bool = param(False, "XHTP as in the theorem: real values, no Jaccard index", advanced=True)
+    plain: bool = param(False, "whether XHTP is that of the theorem: real values, no Jaccard index", advanced=True)
     identity_weight: float = param(1.0, "value of a seen label's identity in XHTP", low=0.0, advanced=True)
     trust: float = param(0.3, "factor with which the XHTP weights of shared pairs count", low=0.0, advanced=True)
     shortlister: str = param(
@@ -126,11 +125,32 @@ class ZestXML(Method):
         zero_shot=True, exact_explanations=True, gpu=True, resumable=True, needs_label_text=True
     )
     model_type = ZestXMLModel
+    presets = (
+        Preset("quick", {"variant": "xhtp"}),
+        Preset(
+            "paper",
+            {
+                "shortlist": 100,
+                "unseen_shortlist": 100,
+                "epochs": 20,
+                "match_weight": 0.1,
+                "parent_weight": 0.0,
+                "borrow": False,
+                "prune": 0.0,
+                "blend": 0.01,
+                "add_missed": False,
+                "max_passes": 20,
+                "tolerance": 0.01,
+            },
+            ours_adds="terms borrowed for unseen labels, matches weighed by idf, own weights beyond the K voters, "
+            "relevant labels that the shortlist missed",
+            not_yet="identities on the K-sparse support alone, one shortlist for seen and unseen labels, the blend of "
+            "0.9 bilinear score and 0.1 match, epsilon and delta of theorem 1.1",
+        ),
+    )
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> ZestXMLModel:
-        if not train.label_frequencies.any():
-            raise DataError("no training document has a label", remedy="check the label column or the label file")
-        facts = self._facts(train)
+        facts = self._collect_facts(train)
         params = facts["params"]
         X = normalise_rows(train.X)
         idf = compute_idf(X)
@@ -164,10 +184,10 @@ class ZestXML(Method):
             refined=refined,
         )
 
-    def pairs_of(
+    def list_pairs(
         self, *, document_term: str | None = None, label_term: str | None = None, k: int = 20
     ) -> list[dict[str, Any]]:
         """Return the strongest pairs of one document term or of one label term: what the model knows about it."""
-        model = self._current_model()
+        model = self._get_current_model()
         assert isinstance(model, ZestXMLModel)
         return model.list_pairs(document_term, label_term, k)

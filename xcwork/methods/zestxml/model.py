@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.explanation import ANY_DOCUMENT, Explanation, Part
+from xcwork.core.explanation import ANY_DOCUMENT, LABEL_RARITY, Explanation, Part
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
 from xcwork.errors import DataError
@@ -123,14 +123,14 @@ class ZestXMLModel(FittedModel):
             parts += self.reader.explain_pairs(x, borrowed, pairs._replace(kind=BORROWED_TERM))
             parts += self.reader.explain_pairs(roots, borrowed, matches._replace(kind=BORROWED_TERM))
             parts += self.reader.explain_own(x, self.refined.own, label)
-            parts.append(Part(ANY_DOCUMENT, BIAS, float(self.refined.bias[label]), {"kind": BIAS}))
+            parts.append(Part(ANY_DOCUMENT, LABEL_RARITY, float(self.refined.bias[label]), {"kind": BIAS}))
         return Explanation.from_parts(add_shares(parts))
 
-    def weigh_pairs(self, kind: int) -> tuple[PairWeights, PairWeights]:
-        """Return the weights of learned pairs and of direct matches, as they count for SEEN or UNSEEN labels."""
+    def weigh_pairs(self, row: int) -> tuple[PairWeights, PairWeights]:
+        """Return the weights of learned pairs and of direct matches, with the factors in SEEN_ROW or UNSEEN_ROW."""
         if self.refined is None:
             return PairWeights(self.voters, 1.0), PairWeights(self.matches, self.params.match_weight, DIRECT_MATCH)
-        pair_factor, match_factor = self.refined.factors[kind].tolist()
+        pair_factor, match_factor = self.refined.factors[row].tolist()
         return PairWeights(self.refined.shared, pair_factor), PairWeights(self.matches, match_factor, DIRECT_MATCH)
 
     def list_pairs(self, document_term: str | None, label_term: str | None, k: int) -> list[dict[str, Any]]:
@@ -156,7 +156,7 @@ class ZestXMLModel(FittedModel):
         of_unseen = keep_entries(by_text, ~np.repeat(self.is_seen, np.diff(by_text.indptr)))
         return normalise_rows(self.refined.own.T + of_unseen)
 
-    def diagnostics(self, split: Split) -> dict[str, float]:
+    def diagnose(self, split: Split) -> dict[str, float]:
         """Return the recall of the shortlist in percent, the ceiling of P@k, and the labels without a known term."""
         shortlist = self.ranker.shortlist(normalise_rows(split.X))
         values = {

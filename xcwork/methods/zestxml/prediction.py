@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.parallel import by_blocks
+from xcwork.compute.parallel import map_row_blocks
 from xcwork.core.topk import TopK
 from xcwork.kernels.bilinear import BilinearDocuments
 from xcwork.methods.model import Params
@@ -74,7 +74,7 @@ class LabelRanker:
             candidates = self._find_candidates(documents, k)
             return candidates[0].head(k) if self.scorer is None else self.scorer.rank(documents, candidates, k)
 
-        return TopK.concatenate(by_blocks(rank_block, X.shape[0], "scoring"))
+        return TopK.concatenate(map_row_blocks(rank_block, X.shape[0], "scoring"))
 
     def shortlist(self, X: sparse.csr_array) -> TopK:
         """Return all candidates of each document; their order means nothing."""
@@ -83,7 +83,7 @@ class LabelRanker:
             found = self._find_candidates(prepare_documents(X[start:stop]), 0)
             return TopK(np.hstack([part.ids for part in found]), np.hstack([part.scores for part in found]))
 
-        return TopK.concatenate(by_blocks(shortlist_block, X.shape[0], "shortlisting"))
+        return TopK.concatenate(map_row_blocks(shortlist_block, X.shape[0], "shortlisting"))
 
     def _find_candidates(self, documents: BilinearDocuments, at_least: int) -> list[TopK]:
         """Return what each shortlister contributes, at least so many labels each."""

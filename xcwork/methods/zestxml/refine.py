@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.parallel import on_all_threads
+from xcwork.compute.parallel import run_on_all_threads
 from xcwork.kernels.bilinear_training import LabelledPairs, SharedWeights, compute_shared_slopes, take_shared_step
 from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import train_epochs
@@ -62,7 +62,7 @@ class SharedProblem:
         for at in range(0, len(order), self.batch_size):
             some = order[at : at + self.batch_size]
             total += self._compute_slopes(shared, some, slopes)
-            on_all_threads(
+            run_on_all_threads(
                 take_shared_step,
                 some,
                 self.documents,
@@ -75,7 +75,7 @@ class SharedProblem:
             )
         return total / max(1, len(order))
 
-    def validate(self, shared: SharedWeights) -> float:
+    def measure_validation_loss(self, shared: SharedWeights) -> float:
         """Return the mean loss of the documents to stop by."""
         slopes = np.zeros(len(self.pairs.offsets), np.float32)
         return self._compute_slopes(shared, self.stop_by, slopes) / len(self.stop_by)
@@ -83,7 +83,7 @@ class SharedProblem:
     def _compute_slopes(self, shared: SharedWeights, rows: np.ndarray, slopes: np.ndarray) -> float:
         """Fill in the slopes of the pairs of `rows`; return the sum of their losses."""
         losses = np.zeros(len(rows))
-        on_all_threads(
+        run_on_all_threads(
             compute_shared_slopes,
             rows,
             self.documents,
@@ -116,15 +116,15 @@ class SharedTraining:
         return self.problem.take_epoch(self.shared, self.epoch)
 
     def measure(self) -> dict[str, float]:
-        return {"held-out loss": self.problem.validate(self.shared)} if len(self.problem.stop_by) else {}
+        return {"held-out loss": self.problem.measure_validation_loss(self.shared)} if len(self.problem.stop_by) else {}
 
-    def weights(self) -> dict[str, Any]:
+    def get_weights(self) -> dict[str, Any]:
         return {"weights": self.values.copy()}
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         self.values[:] = weights["weights"]
 
-    def momentum(self) -> dict[str, Any]:
+    def get_momentum(self) -> dict[str, Any]:
         return {"squares": self.shared.squares.copy()}
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:

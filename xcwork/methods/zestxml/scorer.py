@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.parallel import by_blocks
+from xcwork.compute.parallel import map_row_blocks
 from xcwork.core.topk import MISSING, TopK
 from xcwork.kernels.bilinear import (
     BilinearDocuments,
@@ -109,7 +109,7 @@ class PairScorer:
             votes = ALL_VOTES if voted is None else voted.select(start, stop)
             return self.score_listed(prepare_documents(X[start:stop]), some.indptr, some.indices, votes)
 
-        return np.concatenate(by_blocks(score_block, X.shape[0], phase))
+        return np.concatenate(map_row_blocks(score_block, X.shape[0], phase))
 
     def rank(self, documents: BilinearDocuments, shortlists: list[TopK], k: int) -> TopK:
         """Return the k best of the shortlisted labels; no label may be on two shortlists of a document."""
@@ -117,7 +117,7 @@ class PairScorer:
         present = listed != MISSING
         indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
         labels = listed[present]
-        found = TopK.empty(len(listed), min(k, listed.shape[1]))
+        found = TopK.make_empty(len(listed), min(k, listed.shape[1]))
         if found.k:
             rank_candidates(indptr, labels, self.score_listed(documents, indptr, labels), found.ids, found.scores)
         return found

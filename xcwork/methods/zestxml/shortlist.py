@@ -72,7 +72,7 @@ class Shortlister:
 
     def find(self, documents: BilinearDocuments, size: int) -> TopK:
         """Return the `size` best candidates of each document, among those that share a weighted feature with it."""
-        found = TopK.empty(len(documents.rows.indptr) - 1, min(size, len(self.candidates)))
+        found = TopK.make_empty(len(documents.rows.indptr) - 1, min(size, len(self.candidates)))
         given = (documents, self.weights, self.labels, self.n_label_features)
         if found.k == 0:
             return found

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import resolve_kind
-from xcwork.compute.parallel import by_blocks
+from xcwork.compute.device import resolve_device_kind
+from xcwork.compute.parallel import map_row_blocks
 from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.split import Split
 from xcwork.data.groups import find_groups_sharing_labels
@@ -75,7 +75,7 @@ def count_pairs(
     if params.variant == "tuned":
         label = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
         Z = keep_entries(Z, ~np.isin(label, roles.hidden) | (Z.indices < len(label_features.identities)))
-    device = resolve_kind(params.device)
+    device = resolve_device_kind(params.device)
     return find_pairs(
         X,
         Y,
@@ -102,7 +102,7 @@ class Refinement:
 
     def run(self, statistics: PairStatistics) -> RefinedWeights:
         """Go through all stages, starting from what XHTP has counted."""
-        typical, borrowed = self._borrow()
+        typical, borrowed = self._borrow_terms()
         # The XHTP weights of terms, which labels share, without those of identities; and who voted for them.
         is_term = statistics.voters.indices >= len(self.label_features.identities)
         shared = keep_entries(statistics.voters, is_term) * np.float32(self.params.trust)
@@ -138,7 +138,7 @@ class Refinement:
     def _prior(self) -> float:
         return PRIOR_SCORE_BY_LOSS[self.params.loss]
 
-    def _borrow(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+    def _borrow_terms(self) -> tuple[sparse.csr_array, sparse.csr_array]:
         """Return typical documents and what unseen and hidden labels can borrow, both (n_labels, n_label_features)."""
         lending = np.flatnonzero(~self.roles.has_hidden & self.params.borrow)
         typical = find_typical_terms(self.X[lending], self.Y[lending], self.label_features.matches)
@@ -160,7 +160,7 @@ class Refinement:
             pairs = collect_training_pairs(shortlist, Y, self.params.add_missed, forbidden)
             return pairs, count_found(shortlist, Y)
 
-        blocks, found = zip(*by_blocks(collect_block, self.X.shape[0], "shortlisting"), strict=True)
+        blocks, found = zip(*map_row_blocks(collect_block, self.X.shape[0], "shortlisting"), strict=True)
         report("shortlisting", **{"shortlist recall": 100 * sum(found) / max(1, self.Y.nnz)})
         return sparse.csr_array(sparse.vstack(blocks))
 
@@ -247,11 +247,11 @@ class Refinement:
         """
         roles = self.roles
         hidden = roles.hidden
-        carriers = np.flatnonzero(roles.has_hidden)[:MAX_VALIDATION_DOCUMENTS]
+        having = np.flatnonzero(roles.has_hidden)[:MAX_VALIDATION_DOCUMENTS]
         others = np.flatnonzero(roles.validates & ~roles.has_hidden)
-        rows = np.concatenate([carriers, others])
+        rows = np.concatenate([having, others])
         n_documents = np.count_nonzero(~roles.has_hidden)
-        stands_for = np.concatenate([np.ones(len(carriers)), np.full(len(others), n_documents / max(1, len(others)))])
+        stands_for = np.concatenate([np.ones(len(having)), np.full(len(others), n_documents / max(1, len(others)))])
         n_pairs = len(rows) * len(hidden)
         all_hidden = sparse.csr_array(
             (np.ones(n_pairs, np.int8), np.tile(hidden, len(rows)), np.arange(len(rows) + 1) * len(hidden)),

@@ -25,7 +25,7 @@ from xcwork.methods.zestxml.scorer import SEEN_ROW, UNSEEN_ROW
 MIN_RELEVANT_PAIRS = 10  # fewer say nothing
 MIN_HIDDEN_LABELS = 30
 MAX_HIDDEN_SHARE = 0.1  # of the seen labels, even where that is fewer than the minimum
-WEAK_REGULARISATION = 100.0  # C that only matters where the classes can be separated
+WEAK_REGULARISATION_C = 100.0  # only matters where the classes can be separated
 LOSS_TOLERANCE = 1e-10  # of the mean loss, which is small because relevant pairs are so rare
 USUAL_BORROWING_SHARE = 0.4
 MAX_BORROWING_SHARE = 1.0
@@ -81,7 +81,7 @@ def fit_logistic(sample: CalibrationSample) -> tuple[np.ndarray, float]:
     scale = np.sqrt(np.average(sample.features**2, axis=0, weights=sample.weights)) + 1e-12  # (n,)
     active = scale > 1e-6
     while active.any():
-        model = LogisticRegression(C=WEAK_REGULARISATION, max_iter=1000, tol=LOSS_TOLERANCE)
+        model = LogisticRegression(C=WEAK_REGULARISATION_C, max_iter=1000, tol=LOSS_TOLERANCE)
         model.fit((sample.features / scale)[:, active], sample.relevant, sample.weights)
         if (model.coef_ >= 0).all():
             slopes = np.zeros(len(scale))

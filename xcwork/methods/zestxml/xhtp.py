@@ -48,7 +48,7 @@ class PairCounts:
 
     def look_up(self, feature: int, label_feature: int) -> tuple[int, int] | None:
         """Return how many (document, label) pairs have both features, and how many of these are relevant, if kept."""
-        start, stop = self.voters.indptr[feature], self.voters.indptr[feature + 1]
+        start, stop = self.voters.indptr[feature : feature + 2]
         at = start + int(np.searchsorted(self.voters.indices[start:stop], label_feature))
         if at == stop or self.voters.indices[at] != label_feature:
             return None

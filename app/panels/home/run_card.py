@@ -1,0 +1,133 @@
+"""The runs on the dataset, best first, what is under way on top; refreshed while the page is open."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+from xcwork_app import caches, navigation, state, widgets
+from xcwork_app.components.label_list import LabelGroup, LabelRow, show_label_list
+from xcwork_app.panels.shared import row_menu
+from xcwork_app.panels.train import run_list
+from xcwork_app.sources import Source
+from xcwork_app.views import run_progress, selection
+
+from xcwork.runs import Run
+
+REFRESH_SECONDS = 2  # between two looks at the run folders while something is under way
+IDLE_REFRESH_SECONDS = 10
+ALL_RUNS = "home.all_runs"  # key of the session
+STATE_WORDS = {"running": "training", "lost": "stopped unexpectedly"}
+
+
+def show() -> None:
+    """Show the card. It refreshes itself, so runs started in a shell or another tab appear here too."""
+    active = tuple(run_progress.list_active())
+    st.fragment(_show_card, run_every=REFRESH_SECONDS if active else IDLE_REFRESH_SECONDS)(active)
+
+
+def _show_card(before: tuple[str, ...]) -> None:
+    if tuple(run_progress.list_active()) != before:
+        st.rerun()  # something began or ended: the best run, the steps and the pace of this card follow
+    source, runs = selection.get_source(), caches.list_runs()
+    shows_all = bool(st.session_state.get(ALL_RUNS))
+    groups = list_groups(runs, None if shows_all else source)
+    with st.container(border=True, key="home_runs"):
+        where = "on all datasets" if shows_all else f"on {escape(source.title)}"
+        st.html(f'<div class="home-card-head"><b>Runs</b><span>{where}</span><span>P@1, of 100</span></div>')
+        chosen = show_label_list(
+            groups,
+            key="home_run_list",
+            label="Runs",
+            selected=state.view().run or (run.id if (run := selection.get_run()) else ""),
+            on_menu=row_menu.ask_about_run,
+            is_compact=True,
+            empty="No run on this dataset yet.",
+            height="stretch",
+        )
+        with st.container(horizontal=True, horizontal_alignment="distribute", key="home_runs_foot"):
+            other = f"Only {source.title}" if shows_all else f"All {len(runs):,} run{'' if len(runs) == 1 else 's'}"
+            st.button(other, key="home.all", type="tertiary", on_click=_turn, disabled=not runs)
+            if st.button("Compare", key="home.compare", type="tertiary", disabled=not runs):
+                navigation.go_to("compare")
+    row_menu.refresh_if_asked()
+    if chosen is not None:
+        run_list.make_current(next(run for run in runs if run.id == chosen))
+
+
+def _turn() -> None:
+    st.session_state[ALL_RUNS] = not st.session_state.get(ALL_RUNS, False)
+
+
+def list_groups(runs: list[Run], source: Source | None) -> list[LabelGroup]:
+    """Return the runs of a dataset, or of all: P@1 is compared within a dataset only, so each is a group."""
+    seen = {run.id: caches.glance(run) for run in runs}
+    active = run_progress.list_active()
+    under_way = [run for name in active for run in runs if run.id == name]
+    rows = [_describe_active(run, place) for place, run in enumerate(under_way)]
+    groups = [LabelGroup(rows)] if rows else []
+    if len(rows) > 1:
+        groups = [LabelGroup(rows, title="Under way", note=_describe_queue(under_way))]
+    over = [run for run in runs if run.id not in active]
+    datasets = dict.fromkeys(found for run in over if (found := seen[run.id].source) is not None)
+    for each in [source] if source is not None else datasets:
+        ranked = sorted((run for run in reversed(over) if seen[run.id].source == each), key=_rank)
+        if ranked:
+            groups.append(LabelGroup([_describe(run) for run in ranked], title=each.title if source is None else ""))
+    broken = [run for run in over if seen[run.id].source is None]
+    if broken:
+        groups.append(LabelGroup([_describe(run) for run in broken], title="Unreadable"))
+    return groups
+
+
+def _describe_queue(runs: list[Run]) -> str:
+    """Return how long all runs under way take together, where that is known."""
+    times = [run_progress.estimate_left(run, caches.glance(run).status) for run in runs]
+    if None in times:
+        return f"{len(runs)} runs, one at a time"
+    return f"{len(runs)} runs, about {widgets.shorten_seconds(sum(filter(None, times)))} left"
+
+
+def _rank(run: Run) -> float:
+    return -caches.get_record(run)["metrics"].get("P@1", -1.0)
+
+
+def _describe(run: Run) -> LabelRow:
+    """Return the row of a run that is over."""
+    seen = caches.glance(run)
+    record, actions = seen.record, row_menu.list_run_actions(run)
+    precision = record["metrics"].get("P@1")
+    if seen.source is None:
+        return LabelRow(run.id, run.name, note="unreadable", below=record["message"], run=seen.number, menu=actions)
+    if seen.status.state == "finished" and precision is not None:
+        return LabelRow(
+            run.id,
+            record["name"],
+            share=precision / 100,
+            value=f"{precision:.1f}",
+            run=seen.number,
+            menu=actions,
+        )
+    word = STATE_WORDS.get(seen.status.state, seen.status.state)
+    return LabelRow(run.id, record["name"], note=word, run=seen.number, menu=actions)
+
+
+def _describe_active(run: Run, place: int) -> LabelRow:
+    """Return the row of a run that is being trained or waits."""
+    seen = caches.glance(run)
+    status, share = seen.status, run_progress.get_share(seen.status)
+    word = STATE_WORDS.get(status.state, status.state)
+    actions = row_menu.list_run_actions(run)
+    if status.state == "queued":
+        waits = "next in line" if place <= 1 else f"number {place} in line"
+        return LabelRow(run.id, seen.record["name"], note=f"queued, {waits}", run=seen.number, menu=actions)
+    left = run_progress.estimate_time_left(run, status)
+    return LabelRow(
+        run.id,
+        seen.record["name"],
+        note=f"{word}, {100 * share:.0f} %" if status.total else word,
+        share=share if status.total else None,
+        value=f"{widgets.shorten_seconds(left)} left" if left is not None else "…" if status.total else "",
+        run=seen.number,
+        menu=actions,
+    )

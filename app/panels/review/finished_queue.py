@@ -1,0 +1,50 @@
+"""What the page says when a queue is answered, and about answers that do not count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from xcwork_app import widgets
+from xcwork_app.panels.review.answering import ReviewDesk
+from xcwork_app.panels.review.question import show_undo
+from xcwork_app.panels.review.reasons import phrase_change
+from xcwork_app.views import review_state
+
+if TYPE_CHECKING:
+    from xcwork.review.queue import ReviewQueue
+    from xcwork.review.session import RunReview
+    from xcwork.review.verdicts import VerdictLog
+
+MAX_PROBLEMS = 20
+
+
+def show_remarks(review: RunReview, verdicts: VerdictLog) -> None:
+    """Say on what percentages rest where the run is not calibrated, and which lines of the file do not count."""
+    if review.topk.probabilities is None:
+        st.caption(
+            "Not calibrated: percentages are shares of right predictions with such a score. Train again, or run "
+            f"`xcwork calibrate {review.run} DATA`."
+        )
+    if verdicts.problems:
+        count = len(verdicts.problems)
+        title = "1 line of the file of answers does not count" if count == 1 else f"{count:,} lines do not count"
+        with st.popover(title, key="review.problems", icon=":material/warning:", type="tertiary"):
+            for problem in verdicts.problems[:MAX_PROBLEMS]:
+                st.markdown(f"- {widgets.escape_text(problem)}")
+            if count > MAX_PROBLEMS:
+                st.caption(f"and {count - MAX_PROBLEMS:,} more")
+
+
+def show_finished(desk: ReviewDesk, queue: ReviewQueue, verdicts: VerdictLog) -> None:
+    """Say that all items are answered, how, and what that comes to."""
+    counts = queue.count_answered(verdicts)
+    effect = review_state.measure_effect(desk.review, queue, verdicts)
+    with st.container(key="review_finished", border=True):
+        st.html(
+            f'<div class="review-title">All {counts["total"]:,} are answered</div><div>{counts["right"]:,} right, '
+            f"{counts['wrong']:,} wrong, {counts['unsure']:,} unsure. {phrase_change(effect)}</div>"
+        )
+        st.markdown("`Export answers` writes them as a file, or as a corrected copy of the dataset.")
+        with st.container(key="review_keys", horizontal=True):
+            show_undo(desk)

@@ -1,0 +1,110 @@
+"""How long does a lasso take through the page, from the hand that lets go to the count in the drawer?
+
+    python -m benchmarks.label_lasso HOME [--repeats 5] [--out FILE]
+
+HOME is a home folder with finished runs that have a map. Each run is opened on the label map page in chromium, where
+graphics are computed by the processor, and a lasso is drawn around nearly all labels and around a tenth of the width.
+The time ends when the drawer shows the number of labels: browser, Streamlit, and what the selection comes to on the
+test split. Per run and size the median and the largest of the repeats, and the processor time of the server per run of
+the page, which other work on the machine does not change much.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks._common import conditions, described, markdown_table, write_json
+from tests.support.server import PATIENCE, Server, serving
+from xcwork.runs import Run, RunStore
+from xcwork.runs.run_map import read_map
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+GOAL_SECONDS = 0.5
+READY = ".st-key-label_map .xc-map[data-ready=true][data-still=true]"
+REACHES = {"nearly all": 0.48, "a part": 0.05}  # of the smaller side of the map
+N_CORNERS = 40
+COUNT = "labels in your selection"
+
+
+def draw_lasso(page: Page, reach: float, turn: float) -> None:
+    """Draw around the middle of the map, all but the end of the drag; `turn` makes each lasso another one."""
+    box = page.locator(READY).first.bounding_box()
+    assert box is not None
+    radius = reach * min(box["width"], box["height"])
+    angles = [turn + 2 * math.pi * at / N_CORNERS for at in range(N_CORNERS)]
+    path = [
+        (box["x"] + box["width"] / 2 + radius * math.cos(at), box["y"] + box["height"] / 2 + radius * math.sin(at))
+        for at in angles
+    ]
+    page.mouse.move(*path[0])
+    page.mouse.down()
+    for place in path[1:]:
+        page.mouse.move(*place)
+
+
+def measure_lasso(page: Page, server: Server, run: Run, reach: float, repeats: int) -> tuple[list[float], float, int]:
+    """Return the seconds of each lasso, the server's seconds per run of the page, and how many labels are inside."""
+    page.goto(f"{server.address}/label_map?data={run.config['dataset']['name']}&run={run.id}")
+    page.wait_for_selector(READY)
+    seconds = []
+    held, used = 0, 0.0
+    for number in range(repeats + 1):  # the first one prepares what the page keeps
+        draw_lasso(page, reach, 0.01 * number)
+        begun = time.perf_counter()
+        page.mouse.up()
+        counted = page.get_by_text(COUNT).first
+        counted.wait_for()
+        seconds.append(time.perf_counter() - begun)
+        held = int((counted.text_content() or "0").split()[0].replace(",", ""))
+        page.locator(READY).first.press("Escape")
+        page.get_by_role("heading", name="Regions").first.wait_for()
+        page.wait_for_selector(READY)
+        used = used if number else server.cpu_seconds()
+    return seconds[1:], (server.cpu_seconds() - used) / (2 * repeats), held
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("home", type=Path)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    from playwright.sync_api import sync_playwright
+
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    rows: list[dict[str, Any]] = []
+    with serving(options.home) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--use-gl=swiftshader"])
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.set_default_timeout(1000 * PATIENCE)
+        for run in RunStore(options.home).list():
+            stored = read_map(run)
+            if stored is None:
+                continue
+            for name, reach in REACHES.items():
+                seconds, used, held = measure_lasso(page, server, run, reach, options.repeats)
+                facts = {"data": run.config["dataset"]["name"], "method": run.config["method"]}
+                sizes = {"labels": len(stored.layout.ids), "lasso": name, "inside": held}
+                times = {"median, s": statistics.median(seconds), "largest, s": max(seconds), "server, CPU s": used}
+                is_met = statistics.median(seconds) <= GOAL_SECONDS
+                rows.append(facts | sizes | times | {"goal met": "yes" if is_met else "no"})
+                print(rows[-1], file=sys.stderr, flush=True)
+        browser.close()
+    facts = conditions(graphics="computed by the processor (SwiftShader)")
+    print(markdown_table(rows))
+    print(f"\n{described(facts)}; graphics computed by the processor")
+    if options.out:
+        write_json(options.out, {"conditions": facts, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()

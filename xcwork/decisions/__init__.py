@@ -1,0 +1,1 @@
+"""From a ranking to a decision: probabilities of predictions, thresholds, and what they promise."""

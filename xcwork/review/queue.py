@@ -1,0 +1,203 @@
+"""The queue: labels that deserve a person's eye, the most doubtful first, each with its reason in a sentence.
+
+Three queues look at one split: labels that are likely *missing*, labels that are likely *wrong* (see `evidence.py`),
+and predictions near the *threshold* from which labels are assigned without asking. The order does not depend on the
+answers, so a page can be left and opened again. The rest of what a person needs to see is in `details.py`.
+
+An item is named `test:47:1234`: split, row of the document, id of the label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from xcwork.core.dataset import Dataset
+from xcwork.core.topk import TopK
+from xcwork.errors import ConfigError
+from xcwork.review.documents import TEST, get_split
+from xcwork.review.evidence import DEPTH, OVERLOOKED, LabelEvidence, PairEvidence
+from xcwork.review.verdicts import ReviewVerdict, VerdictLog, check_item
+
+MAX_ITEMS = 1000  # of a queue; nobody answers more before the next training
+MAX_DISTANCE = 0.1  # from the threshold
+ASSIGN_THRESHOLD = 0.8  # probability from which a label is assigned, where a run says nothing else
+MIN_MISSING_PROBABILITY = 0.5  # a label that is more likely absent than present is no omission
+MIN_FOUND = 1  # other documents in which a label is found: one that is never found says nothing about its annotation
+
+
+class QueueName(StrEnum):
+    """The three questions a person is asked."""
+
+    missing = "missing"
+    wrong = "wrong"
+    threshold = "threshold"
+
+
+@dataclass(frozen=True)
+class ReviewItem:
+    """One label of one document that a person should look at."""
+
+    split: str
+    document: int  # row
+    label: int  # id
+    queue: QueueName
+    rank: int | None  # None: the label is not listed
+    probability: float
+    is_annotated: bool
+    reason: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.split}:{self.document}:{self.label}"
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """What verdicts call the item."""
+        return self.split, self.document, self.label
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewQueue:
+    """The items of one queue in order, as arrays; `items` makes them readable."""
+
+    name: QueueName
+    split: str
+    pairs: PairEvidence
+    is_annotated: np.ndarray  # (n,) bool
+    n_annotated: np.ndarray  # (n_labels,) documents of the split that have the label
+    n_found: np.ndarray  # (n_labels,) documents of these in which predictions find it
+    thresholds: np.ndarray | None = None  # (n,) what each item is close to; None: this is another queue
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def list_items(self, start: int = 0, size: int | None = None) -> list[ReviewItem]:
+        """Return `size` items from number `start` on."""
+        stop = len(self) if size is None else min(start + size, len(self))
+        return [self._make_item(number) for number in range(start, stop)]
+
+    def list_places(self) -> Iterator[tuple[str, int, int]]:
+        """Yield what verdicts call the items, in order."""
+        for document, label in zip(self.pairs.documents.tolist(), self.pairs.labels.tolist(), strict=True):
+            yield self.split, document, label
+
+    def count_answered(self, verdicts: VerdictLog) -> dict[str, int]:
+        """Return how many items were answered and how many are waiting; the newest answer to each counts."""
+        answers = verdicts.group_by_item()
+        newest = [answers[place][-1].verdict for place in self.list_places() if place in answers]
+        counts = {verdict.value: newest.count(verdict) for verdict in ReviewVerdict}
+        return {"total": len(self), "answered": len(newest), "waiting": len(self) - len(newest)} | counts
+
+    def _make_item(self, number: int) -> ReviewItem:
+        pairs = self.pairs
+        rank, p, label = int(pairs.ranks[number]), float(pairs.probabilities[number]), int(pairs.labels[number])
+        return ReviewItem(
+            self.split,
+            int(pairs.documents[number]),
+            label,
+            self.name,
+            rank or None,
+            p,
+            bool(self.is_annotated[number]),
+            self._explain(number, rank, p, label),
+        )
+
+    def _explain(self, number: int, rank: int, p: float, label: int) -> str:
+        """Return why the item is in the queue."""
+        if self.thresholds is not None:
+            return f"{p:.0%} is close to the threshold of {self.thresholds[number]:.0%}"
+        if self.name == QueueName.missing:
+            return f"predicted at rank {rank} with {p:.0%}, but not annotated"
+        others, found = int(self.n_annotated[label]) - 1, int(self.n_found[label]) - (p >= OVERLOOKED)
+        here = "not predicted" if rank == 0 else f"only at rank {rank} with {p:.1%}"
+        return f"annotated, but {here}; found in {found:,} of the {others:,} other documents with this label"
+
+
+def build_queue(
+    name: QueueName | str,
+    topk: TopK,
+    dataset: Dataset,
+    *,
+    split: str = TEST,
+    probabilities: np.ndarray | None = None,
+    threshold: float | np.ndarray = ASSIGN_THRESHOLD,
+    limit: int = MAX_ITEMS,
+    evidence: LabelEvidence | None = None,
+) -> ReviewQueue:
+    """Return a queue of at most `limit` items for one split of `dataset`.
+
+    `topk` are predictions for the documents of that split by a model that did not learn from them; `probabilities`
+    (n_documents, k) belong to its slots, and are estimated from the shares of right predictions if not given.
+    `threshold` is one probability or one for each slot, where bands or labels have their own.
+    `evidence`, where several queues are built, saves computing it anew.
+    """
+    if name not in list(QueueName):
+        raise ConfigError(f"there is no queue {str(name)!r}; it is one of {', '.join(QueueName)}")
+    if limit < 1:
+        raise ConfigError(f"at least 1 item must be asked for, got {limit}")
+    given = np.asarray(threshold)
+    if not np.all((given >= 0) & ((given <= 1) | np.isposinf(given))):  # infinite: such labels are never assigned
+        raise ConfigError(f"the threshold is a probability between 0 and 1, got {threshold}")
+    if evidence is None:
+        evidence = LabelEvidence.from_predictions(topk, get_split(dataset, split), probabilities)
+    name = QueueName(name)
+    if name == QueueName.missing:
+        pairs = evidence.find_missing(min_probability=MIN_MISSING_PROBABILITY)
+    elif name == QueueName.wrong:
+        pairs = evidence.find_wrong(min_found=MIN_FOUND)
+    else:
+        pairs = _find_near_threshold(evidence, threshold)
+    pairs = pairs.take_strongest(limit)
+    thresholds = None
+    if name == QueueName.threshold:
+        thresholds = np.broadcast_to(threshold, evidence.topk.ids.shape)[pairs.documents, pairs.ranks - 1]
+    codes = np.column_stack([pairs.documents, pairs.labels])
+    is_annotated = evidence.split.has_labels(codes) if len(codes) else np.zeros(0, bool)
+    return ReviewQueue(name, split, pairs, is_annotated, *evidence.count_found(), thresholds)
+
+
+def parse_item(text: str, dataset: Dataset) -> tuple[str, int, int]:
+    """Return split, document row and label id of an item called like `test:47:1234`."""
+    split, *numbers = text.split(":")
+    if len(numbers) != 2 or not all(number.isdecimal() for number in numbers):
+        raise ConfigError(f"{text!r} is not an item; items are called like test:47:1234 (split, document, label id)")
+    item = split, int(numbers[0]), int(numbers[1])
+    check_item(dataset, item)
+    return item
+
+
+def describe_item(item: ReviewItem, dataset: Dataset) -> dict[str, Any]:
+    """Return an item for scripts: everything about it but what `details.py` computes."""
+    split = get_split(dataset, item.split)
+    return {
+        "item": item.id,
+        "queue": item.queue.value,
+        "split": item.split,
+        "document": item.document,
+        "uid": None if split.uids is None else split.uids[item.document],
+        "label": dataset.labels.names[item.label],
+        "label_id": item.label,
+        "rank": item.rank,
+        "probability": round(item.probability, 4),
+        "is_annotated": item.is_annotated,
+        "reason": item.reason,
+    }
+
+
+def _find_near_threshold(evidence: LabelEvidence, threshold: float | np.ndarray) -> PairEvidence:
+    """Return the predictions near the top whose probability is close to the threshold, the closest strongest."""
+    thresholds = np.broadcast_to(threshold, evidence.topk.ids.shape)[:, :DEPTH]
+    distances = np.abs(evidence.probabilities[:, :DEPTH] - thresholds)
+    documents, slots = np.nonzero(evidence.is_known & (distances <= MAX_DISTANCE))
+    return PairEvidence(
+        documents,
+        evidence.topk.ids[documents, slots],
+        slots + 1,
+        evidence.probabilities[documents, slots].astype(np.float64),
+        -distances[documents, slots].astype(np.float64),
+    )

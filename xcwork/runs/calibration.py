@@ -1,0 +1,83 @@
+"""The calibration of a run: learned once its model is stored, kept beside it, and learned again on request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from xcwork.errors import ConfigError, DataError
+from xcwork.progress import Callback, listen
+from xcwork.runs.config import read_calibration_choice
+
+if TYPE_CHECKING:
+    from xcwork.core.dataset import Dataset
+    from xcwork.decisions.held_out_documents import HoldingOut
+    from xcwork.methods.base import Method
+    from xcwork.metrics import EvalReport
+    from xcwork.runs.store import Run
+
+logger = logging.getLogger(__name__)
+
+
+def plan_run(config: Mapping[str, Any], dataset: Dataset) -> HoldingOut:
+    """Return which training documents are held out for the calibration of a run; the same for every attempt."""
+    from xcwork.decisions.held_out_documents import plan_holding_out
+
+    choice = read_calibration_choice(config)
+    return plan_holding_out(choice, dataset.train, dataset.test, seed=config["params"].get("seed", 0))
+
+
+def calibrate_run(run: Run, method: Method, dataset: Dataset, plan: HoldingOut) -> None:
+    """Learn and store the calibration unless it is there; a run that cannot be calibrated says why in its log."""
+    from xcwork.decisions.held_out_documents import NONE
+    from xcwork.methods.calibrating import calibrate
+
+    if method.calibration_ is not None:
+        return
+    if plan.way == NONE:
+        logger.info("not calibrated: %s", plan.reason)
+        return
+    try:
+        method.set_calibration(calibrate(method, dataset.train, plan))
+    except (DataError, ConfigError) as problem:
+        logger.warning("not calibrated: %s", problem)
+        return
+    method.save_calibration(run.folder / "model")
+
+
+def recalibrate_run(run: Run, dataset: Dataset, *, callbacks: Iterable[Callback] = ()) -> EvalReport:
+    """Learn the calibration of a trained run again, store it with its model and measure it on the test split.
+
+    The model stays as it is. One that was trained without the documents of its plan scores them itself; any other is
+    refitted, because the documents it was trained on would make it look surer than it is. The evaluation is stored if
+    `dataset` is the one the run was trained on.
+    """
+    from xcwork.decisions.held_out_documents import HELD_OUT, NONE, plan_holding_out
+    from xcwork.methods.calibrating import calibrate
+    from xcwork.metrics import evaluate
+    from xcwork.runs import card, evaluation
+    from xcwork.runs.manage import hold_at_rest
+
+    with hold_at_rest(run), listen(callbacks):
+        config, method = run.config, run.load_model()
+        if len(dataset.train) == 0:
+            raise DataError("the dataset has no training split to learn probabilities from", remedy="use another one")
+        if method.labels_.names[: len(dataset.labels)] != dataset.labels.names:
+            raise DataError(
+                f"the model was trained on other labels than those of {dataset.name}",
+                remedy="calibrate it on the dataset it was trained on",
+            )
+        plan = plan_run(config, dataset)
+        is_own = dataset.recognises((config["dataset"] or {}).get("fingerprint"))
+        if plan.way != HELD_OUT or not is_own:
+            plan = plan_holding_out("refit", dataset.train, dataset.test, seed=method.seed)
+        if plan.way == NONE:
+            raise DataError(f"run {run.id} cannot be calibrated: {plan.reason}")
+        method.set_calibration(calibrate(method, dataset.train, plan))
+        method.save_calibration(run.folder / "model")
+        if not is_own:
+            return evaluate(method, dataset)
+        report, labels = evaluation.evaluate_run(run.folder / "eval", method, dataset)
+        card.write_card(run, report, labels, run.status)
+        return report
