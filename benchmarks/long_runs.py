@@ -53,11 +53,14 @@ def counted(temporary: Path) -> dict[str, Any]:
 
 
 def settled(temporary: Path) -> dict[str, Any]:
-    """The counts once no worker waits for its exit code to be collected."""
+    """Return the counts once no worker is left, nor the thread that collects its exit code a moment later."""
     deadline = time.monotonic() + PATIENCE
-    while (counts := counted(temporary))["children"] and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        reapers = [thread for thread in threading.enumerate() if thread.name.startswith("reaper")]
+        if not reapers and not counted(temporary)["children"]:
+            break
         time.sleep(0.05)
-    return counts
+    return counted(temporary)
 
 
 def repeat(train: Callable[[str], None], methods: list[str], runs: int, temporary: Path) -> list[dict[str, Any]]:
