@@ -18,7 +18,7 @@ help:
 	@echo "make test       style, types, engine, contract, app, notebook and browser tests"
 	@echo "make check      style, types and the fast tests, in less than two minutes"
 	@echo "make wheel      the wheel in dist/, installed and tried in a new environment"
-	@echo "make docs       the generated parts of README and docs, written from their sources"
+	@echo "make docs       the documentation in site/, with everything that is generated from sources"
 	@echo "make notebooks  the guided notebooks in JupyterLab"
 	@echo "make setup      only the virtual environment .venv, with .venv/bin/xcwork"
 	@echo "make clean      removes .venv and every cache; data and runs stay"
@@ -45,12 +45,12 @@ wheel: setup
 	@exec sh scripts/build_wheel.sh
 
 docs: setup
-	@$(BIN)/python scripts/methods_table.py && $(BIN)/python scripts/format_docs.py && $(BIN)/python scripts/benchmark_tables.py && $(BIN)/python scripts/papers_docs.py
+	@exec sh scripts/build_docs.sh
 
 notebooks: setup
 	@as_root=$$(test "$$(id -u)" -ne 0 || echo --allow-root); \
 	XCWORK_HOME="$(HOME_FOLDER)" exec $(BIN)/jupyter lab $$as_root --ip=127.0.0.1 notebooks
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist *.egg-info
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist site *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

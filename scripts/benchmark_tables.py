@@ -26,10 +26,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-TEXTS = ("README.md", "benchmarks/README.md", "benchmarks/RESULTS.md", "docs/cluster.md", "docs/label_map.md")
+TEXTS = ("README.md", "benchmarks/README.md", "benchmarks/RESULTS.md", "docs/cluster.md", "docs/label_map.md", "docs/results/methods.md")
 PLACE = re.compile(r"<!-- table: (.+?) -->\n.*?<!-- /table -->", re.DOTALL)
 EXPONENTS = ("exponent", "last step", "measured", "between the two largest sizes", "measured, memory")
 NOT_MEASURED = "Not measured here."
+HEADLINE_METHODS = ("tfidf", "one_vs_all", "label_tree", "mhc", "zestxml", "siamesexml")
 SETTINGS = {"paper": "as in the paper", "default": "xcwork", "quick": "quick look"}
 PERCENTAGES = ("P@", "PSP@", "nDCG@", "unseen")
 
@@ -124,17 +125,37 @@ def methods(dataset: str) -> str:
 
 def papers(dataset: str) -> str:
     """Methods as in their papers and as in the workbench: mean ± standard deviation over the seeds."""
+    columns = ("P@1", "P@3", "P@5", "PSP@1", "PSP@5", "unseen P@5", "train CPU s")
+    rows = [
+        {"method": method, "settings": SETTINGS[preset], "seeds": str(len(members))} | _summarise(members, columns)
+        for (method, preset), members in _group_seeds(dataset).items()
+    ]
+    return table(rows, {name: (name, None) for name in rows[0]}) if rows else NOT_MEASURED
+
+
+def headline(dataset: str) -> str:
+    """The methods of README with their defaults, in few columns."""
+    columns = ("P@1", "P@5", "PSP@5", "unseen P@5", "train CPU s")
+    found = _group_seeds(dataset)
+    rows = [
+        {"method": f"`{method}`", "seeds": str(len(members))} | _summarise(members, columns)
+        for method in HEADLINE_METHODS
+        if (members := found.get((method, "default")))
+    ]
+    return table(rows, {name: (name, None) for name in rows[0]}) if rows else NOT_MEASURED
+
+
+def _group_seeds(dataset: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return the rows of every seed by method and preset."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in results("papers")["tables"].get(dataset, ()):
         if "failed" not in row:
             groups.setdefault((row["method"], row["preset"]), []).append(row)
-    columns = ("P@1", "P@3", "P@5", "PSP@1", "PSP@5", "unseen P@5", "train CPU s")
-    rows = [
-        {"method": method, "settings": SETTINGS[preset], "seeds": str(len(members))}
-        | {name: _mean_and_deviation([row[name] for row in members]) for name in columns if name in members[0]}
-        for (method, preset), members in groups.items()
-    ]
-    return table(rows, {name: (name, None) for name in rows[0]}) if rows else NOT_MEASURED
+    return groups
+
+
+def _summarise(members: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, str]:
+    return {name: _mean_and_deviation([row[name] for row in members]) for name in columns if name in members[0]}
 
 
 def _mean_and_deviation(values: Sequence[float]) -> str:
@@ -276,6 +297,13 @@ def stored_rows(benchmark: str, key: str = "rows") -> str:
     return table(results(benchmark)[key], {name: (name, None) for name in results(benchmark)[key][0]})
 
 
+def recorded(name: str) -> str:
+    """A table that was printed before its benchmark stored what it measured, with its command and seeds."""
+    found = results("recorded")["tables"][name]
+    columns: Columns = {heading: (heading, None) for heading in found["rows"][0]}
+    return f"`{found['command']}` ({found['data']}; seeds: {found['seeds']})\n\n{table(found['rows'], columns)}"
+
+
 def decisions(part: str = "table") -> str:
     """Calibration errors, asked against achieved precision and costs, as a table; or what falls short, as sentences."""
     if str(ROOT) not in sys.path:  # benchmarks are not installed
@@ -312,6 +340,7 @@ def _loads(found: Any) -> list[float]:
 TABLES: dict[str, Callable[..., str]] = {
     "methods": methods,
     "papers": papers,
+    "headline": headline,
     "published": published,
     "peers": peers,
     "standing": standing,
@@ -322,6 +351,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "start": start,
     "files": files,
     "stored": stored_rows,
+    "recorded": recorded,
     "decisions": decisions,
     "conditions": conditions,
 }

@@ -12,15 +12,12 @@ BEGIN, END = "<!-- methods -->", "<!-- /methods -->"
 
 
 def methods_table() -> str:
-    """One row a method: name, idea, source, and what it can do."""
-    rows = ["| name | idea | source | zero-shot | explanations | resumes |", "| --- | --- | --- | --- | --- | --- |"]
+    """One row per method: name, idea, paper, and whether it finds labels that no training document has."""
+    rows = ["| name | idea | paper | zero-shot |", "| --- | --- | --- | --- |"]
     for name in METHODS:
         cls = find_method_class(name)
-        can = cls.capabilities
         idea = (cls.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        marks = ["yes" if can.zero_shot else "–", "exact" if can.exact_explanations else "approximate"]
-        marks.append("yes" if can.resumable else "trains in one step")
-        rows.append(f"| `{name}` | {idea} | {cls.paper or '–'} | {' | '.join(marks)} |")
+        rows.append(f"| `{name}` | {idea} | {cls.paper or '–'} | {'yes' if cls.capabilities.zero_shot else '–'} |")
     return "\n".join(rows)
 
 

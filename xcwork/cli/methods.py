@@ -56,7 +56,7 @@ def _show_one(name: str, cls: type[Method], as_json: bool) -> None:
     card = _make_card(name, cls)
     card["presets"] = [_make_preset_record(preset, cls) for preset in list_preset_names(name)]
     card["parameters"] = [_make_parameter_record(declared) for declared in cls.parameters().values()]
-    rows = [(p["name"], format_value(p["default"]), _describe_allowed(p), p["help"]) for p in card["parameters"]]
+    rows = [(p.name, format_value(p.default), p.allowed, p.help) for p in cls.parameters().values()]
     print_result(
         as_json,
         card,
@@ -98,14 +98,3 @@ def _describe_preset(preset: dict[str, Any]) -> str:
     changes = ", ".join(f"{name}={format_value(value)}" for name, value in preset["params"].items())
     notes = (("ours adds", preset["ours_adds"]), ("not yet", preset["not_yet"]))
     return ". ".join([changes, *(f"{title}: {text}" for title, text in notes if text)])
-
-
-def _describe_allowed(parameter: dict[str, Any]) -> str:
-    if parameter["choices"] is not None:
-        return ", ".join(map(str, parameter["choices"]))
-    low, high = parameter["low"], parameter["high"]
-    if low is not None and high is not None:
-        return f"{low} to {high}"
-    if low is not None:
-        return f"at least {low}"
-    return f"at most {high}" if high is not None else parameter["type"]

@@ -85,6 +85,17 @@ class Parameter:
             **{**declared.metadata, "choices": None if choices is None else tuple(choices)},
         )
 
+    @property
+    def allowed(self) -> str:
+        """What may be chosen, in words: the choices, the bounds, or the type."""
+        if self.choices is not None:
+            return ", ".join(map(str, self.choices))
+        if self.low is not None and self.high is not None:
+            return f"{self.low} to {self.high}"
+        if self.low is not None:
+            return f"at least {self.low}"
+        return f"at most {self.high}" if self.high is not None else self.type.__name__
+
     def parse(self, text: str) -> Any:
         """Return the value that `text` stands for on a command line."""
         if self.optional and text.lower() in ("none", ""):
