@@ -32,7 +32,7 @@ VECTORIZER = {"max_features": 50_000}  # words, and as many pairs
 K = 5  # labels a document
 WARM_UP = 1000  # documents on which kernels are compiled
 RANKED = "ranked.txt"  # labels to rank: more than K where some must not be counted, such as a document's own
-TEXT_FILE = "train.txt"  # the training part as omikuji reads it
+TEXT_FILE = "train.txt"  # the training split as omikuji reads it
 HINGE = {"loss": "l2", "liblinear_c": 1, "liblinear_max_iter": 20, "tree_search_type": "beam"}
 
 Ranking = np.ndarray  # (n_documents, K) label ids, -1 where there are fewer

@@ -2,8 +2,8 @@
 
     python -m benchmarks.data [--sizes 10000,100000,1000000] [--texts DATA] [--out FILE.json]
 
-`--texts` names a dataset with raw text, whose features are made anew. Every row runs in a process of its own, so that
-its peak memory is its own; the peak contains what the interpreter and the packages take, about 150 MB.
+`--texts` names a dataset with raw text, whose features are computed again. Every row runs in a process of its own, so
+that its peak memory is its own; the peak contains what the interpreter and the packages take, about 150 MB.
 """
 
 from __future__ import annotations

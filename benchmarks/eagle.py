@@ -39,7 +39,7 @@ def grouped(train: Any, grouping: str, seed: int) -> Any:
 
 
 def weighted(dataset: Any) -> Any:
-    """The dataset with features weighed by their (smoothed) inverse document frequency in the training part."""
+    """The dataset with features weighed by their (smoothed) inverse document frequency in the training split."""
     found = np.bincount(dataset.train.X.indices, minlength=dataset.features.size)
     idf = sparse.diags_array(np.log((1 + len(dataset.train)) / (1 + found)) + 1)
     parts = [

@@ -6,7 +6,7 @@
 
 `growth` trains on random documents: same backbone, same batch, and each method in a process of its own, one after the
 other, so that its peak memory is its own; what a process needs before the model exists is subtracted. `accuracy` trains
-on the training part and reports P@k on the other; with `--methods flat,mhp,mhc,mhs --set heads=5,2` on images with one
+on the training split and reports P@k on the other; with `--methods flat,mhp,mhc,mhs --set heads=5,2` on images with one
 class it is the experiment of the paper's table 7. `powerset` compares exact-match accuracy of MHP over label sets with
 the flat classifier cut at probability one half. Settings are given to the methods that have them.
 """

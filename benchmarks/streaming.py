@@ -2,7 +2,7 @@
 
     python -m benchmarks.streaming [--gigabytes 1.5] [--method flat] [--folder FOLDER] [--out FILE.json]
 
-Writes a dataset of that size with random words, block by block (a fifth of its documents is the training part), and
+Writes a dataset of that size with random words, block by block (a fifth of its documents is the training split), and
 trains and predicts in processes of their own: once mapped from disk, once loaded. Growth is the largest resident memory
 (pages of the file included) while loading, training or predicting, above what the process has after its imports and
 a first small training. The two models must be the same.

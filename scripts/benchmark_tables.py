@@ -26,7 +26,14 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-TEXTS = ("README.md", "benchmarks/README.md", "benchmarks/RESULTS.md", "docs/cluster.md", "docs/label_map.md", "docs/results/methods.md")
+TEXTS = (
+    "README.md",
+    "benchmarks/README.md",
+    "benchmarks/RESULTS.md",
+    "docs/cluster.md",
+    "docs/label_map.md",
+    "docs/results/methods.md",
+)
 PLACE = re.compile(r"<!-- table: (.+?) -->\n.*?<!-- /table -->", re.DOTALL)
 EXPONENTS = ("exponent", "last step", "measured", "between the two largest sizes", "measured, memory")
 NOT_MEASURED = "Not measured here."

@@ -1,7 +1,7 @@
 """Write the generated pages of the documentation site; mkdocs runs it, nothing of it is committed.
 
-A method's page comes from its declaration, the commands from the command line itself, and texts that live elsewhere in the
-repository (formats, benchmarks, security, contributing) become pages, so that nothing has to be said twice.
+A method's page comes from its declaration, the commands from the command line itself, and texts that live elsewhere in
+the repository (formats, benchmarks, security, contributing) become pages, so that nothing has to be said twice.
 """
 
 from __future__ import annotations
@@ -131,8 +131,9 @@ def render_methods_index() -> str:
     """Return the list of all methods by group."""
     parts = [
         "# Methods",
-        "Every method declares its parameters once; the command line, the form on Train and these pages follow. All of them "
-        "report progress, can be cancelled, give the same result for the same seed, save without pickle and explain every score.",
+        "Every method declares its parameters once; the command line, the form on Train and these pages follow. All of "
+        "them report progress, can be cancelled, give the same result for the same seed, save without pickle and "
+        "explain every score.",
     ]
     for group in GROUPS:
         rows = ["| method | good for | idea |", "| --- | --- | --- |"]
@@ -149,9 +150,9 @@ def render_commands() -> str:
     commands: dict[str, Command] = typer.main.get_command(app).commands
     parts = [
         "# Command line",
-        "`DATA` is a built-in name or a path, `RUN` the id that `train` prints, or `last`. Every verb takes `--json` (one JSON "
-        "document on standard output, progress on standard error) and `--home FOLDER` (where `data/` and `runs/` live; default "
-        "here). An error of the user is one sentence and exit code 2.",
+        "`DATA` is a built-in name or a path, `RUN` the id that `train` prints, or `last`. Every verb takes `--json` "
+        "(one JSON document on standard output, progress on standard error) and `--home FOLDER` (where `data/` and "
+        "`runs/` live; default here). An error of the user is one sentence and exit code 2.",
     ]
     for name, command in sorted(commands.items()):
         if not command.hidden:

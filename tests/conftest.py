@@ -58,7 +58,7 @@ def make_checkerboard() -> Dataset:
     """A document about red squares carries every even label, one about black circles every odd one.
 
     Label texts say the same in words, so learning from Y and matching texts lead to the same answer. Two training
-    documents about green triangles carry nothing, one is empty. The label about violet stars occurs in the test part
+    documents about green triangles have nothing, one is empty. The label about violet stars occurs in the test split
     alone: only its text gives it away.
     """
     kinds = {0: "red square", 1: "black circle"}

@@ -36,7 +36,7 @@ def to_rows(matrix: sparse.csr_array, dtype: Any = np.float32) -> Rows:
 def make_canonical(matrix: sparse.sparray) -> sparse.csr_array:
     """Return `matrix` as CSR with ascending columns, each entry stored once and no zero; itself when it is so already.
 
-    Indices have 32 bits where these suffice, as kernels need them.
+    Indices have 32 bits where these are enough, as kernels need them.
     """
     rows = matrix if isinstance(matrix, sparse.csr_array) else sparse.csr_array(matrix)
     return drop_zeros(merge_duplicates(narrow_indices(rows)))
@@ -78,7 +78,7 @@ def fill_with_ones(matrix: Compressed) -> Compressed:
 
 
 def narrow_indices(matrix: Compressed) -> Compressed:
-    """Return `matrix` with 32-bit indices where these suffice.
+    """Return `matrix` with 32-bit indices where these are enough.
 
     scipy often makes 64-bit ones, which take half as much memory again, and which kernels would copy each time.
     """

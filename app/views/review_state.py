@@ -202,7 +202,7 @@ def list_other_ranks(run: Run, source: Source, review: RunReview, item: ReviewIt
             if caches.get_record(other)["state"] != "finished" or not review.dataset.recognises(fingerprint):
                 continue
             found.append((other, find_rank(caches.get_topk(other), item.document, item.label)))
-        except XcworkError:  # a damaged run has no say here; Home names it
+        except XcworkError:  # a damaged run is left out here; Home names it
             continue
     return found
 

@@ -165,7 +165,7 @@ def list_other_ranks(found: Findings, source: Source) -> list[tuple[Run, np.ndar
             if found.dataset.recognises((run.config.get("dataset") or {}).get("fingerprint")):
                 stamp = caches.get_stamp(run.folder / "eval")
                 others.append((run, _rank_true_labels(str(run.folder), stamp, found.dataset.fingerprint, found)))
-        except XcworkError:  # a damaged run has no say here; Home names it
+        except XcworkError:  # a damaged run is left out here; Home names it
             continue
     return others
 

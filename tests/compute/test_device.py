@@ -1,4 +1,4 @@
-"""Devices are decided in one place and refused with a sentence."""
+"""Devices are decided in one place and rejected with a clear message."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def test_labels_without_a_score_are_missing_and_wrong():
 def test_without_unseen_labels_one_prediction_is_enough():
     dataset = dataset_of([[1, 1, 1, 1]] * 4, TEST)
     report = evaluate(fitted(Planted, dataset), dataset)
-    assert [documents for documents, _ in Planted.calls] == [1, 4], "one document to warm up, then the test part"
+    assert [documents for documents, _ in Planted.calls] == [1, 4], "one document to warm up, then the test split"
     assert report.notes["unseen"] == "every label occurs in training"
     assert report.n_seen_documents == 3
     assert report.seen["P@1"] == pytest.approx(100 / 3)

@@ -1,4 +1,4 @@
-"""Bombs, lying headers, paths and links that lead elsewhere: refused in a sentence, before memory is taken."""
+"""Bombs, lying headers, paths and links that lead elsewhere: rejected with a clear message before memory is taken."""
 
 from __future__ import annotations
 

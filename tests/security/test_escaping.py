@@ -1,4 +1,4 @@
-"""Label and document text from strangers, wherever it is shown or written: it stays text."""
+"""Label and document text from untrusted files, wherever it is shown or written: it stays text."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ NOTES = {
         (
             "A document is a bag of parts, such as the sentences of a text or the images of an album.",
             "A network compares each part with several sub-concepts of each label.",
-            "Attention decides which parts of the bag speak for a label.",
+            "Attention decides which parts of the bag are evidence for a label.",
         ),
         ("parts of a document", "sub-concepts of labels", "labels"),
         {

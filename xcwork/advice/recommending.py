@@ -27,7 +27,7 @@ from xcwork.advice.rules import (
 from xcwork.advice.sampling import draw_sample
 from xcwork.advice.traits import DatasetTraits, read_traits
 from xcwork.compute.memory import measure_available_memory
-from xcwork.methods.base import DEFAULT_PRESET
+from xcwork.methods.params import DEFAULT_PRESET
 from xcwork.methods.presets import list_presets
 from xcwork.methods.registry import list_usable_methods
 from xcwork.progress import Callback, listen
@@ -54,12 +54,20 @@ def recommend(
     clock: Clock = time.monotonic,
     callbacks: Iterable[Callback] = (),
 ) -> Recommendation:
-    """Return three methods for a dataset, the best first.
+    """Return three methods for a dataset, the best first, with reasons, the P@1 to expect and the cost.
 
-    With `minutes` the methods are tried on a sample of the training split for about that long. `methods` are those to
-    choose from, by default all that are installed. `known` are runs that tell what trainings cost on this machine;
-    `traits` are those of the dataset, where somebody has them already. `clock` counts the minutes, such as
-    `time.process_time` on a machine that does other things, too.
+    Parameters
+    ----------
+    minutes : float
+        How long the methods are tried on a sample of the training split; 0 asks a rule instead.
+    methods : collection of str, optional
+        Those to choose from; by default all that are installed.
+    known : iterable of Measurement
+        Runs that tell what trainings cost on this machine.
+    traits : DatasetTraits, optional
+        Traits of the dataset, where they are known already.
+    clock : callable
+        Counts the minutes; `time.process_time` on a machine that does other things, too.
     """
     began = time.monotonic()
     traits = read_traits(dataset) if traits is None else traits

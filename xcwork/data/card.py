@@ -104,7 +104,13 @@ class Card:
 
 
 def describe(dataset: Dataset) -> Card:
-    """Return the card of a dataset."""
+    """Return what there is to know about a dataset before training: counts, frequencies, problems.
+
+    Returns
+    -------
+    Card
+        A mapping from a name to a number, a text or a list; it shows itself as a table in a notebook.
+    """
     train, test, labels = dataset.train, dataset.test, dataset.labels
     frequencies, in_test = train.label_frequencies, test.label_frequencies
     seen = frequencies > 0

@@ -113,11 +113,28 @@ class DatasetSource:
 
 
 def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any) -> Dataset:
-    """Return the dataset called `source`: a built-in name, a path, or the name of something in `<home>/data`.
+    """Return a dataset by its name or path.
 
-    `options` go to the reader of the format (see data/README.md) or to the synthetic generator. Options stored with an
-    upload apply unless overridden. Two are for every format: `groups`, a recipe of `xcwork.data.group_recipes`, and
-    `self_links` of `xcwork.data.self_links`.
+    Parameters
+    ----------
+    source : str or Path
+        A built-in name (`pyseealso`, `synthetic:n_labels=500`), a path, or the name of something in `<home>/data`.
+    home : Path, optional
+        The folder with `data/` and `runs/`; by default `$XCWORK_HOME`, else the current folder.
+    **options
+        Options of the format, such as `text_column="question"`. Options stored with an upload apply unless overridden.
+        Two are for every format: `groups`, a recipe of `xcwork.data.group_recipes`, and `self_links`.
+
+    Raises
+    ------
+    DataError
+        One sentence with the file, the line and what to do.
+
+    Examples
+    --------
+    >>> import xcwork
+    >>> xcwork.load_dataset("synthetic:n_labels=200,n_documents=400")
+    <synthetic: 320 train and 80 test documents, <200 labels with texts>>
     """
     return resolve_source(source, home=home, **options).load()
 

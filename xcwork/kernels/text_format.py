@@ -1,7 +1,7 @@
 """Sparse rows as text bytes: the inverse of `xcwork.kernels.text_parse`.
 
 A float32 is written with the fewest of 6 to 9 significant digits that the parser turns back into the same float32,
-without trailing zeros; 9 always suffice. Tiny and huge values get an exponent.
+without trailing zeros; 9 are always enough. Tiny and huge values get an exponent.
 """
 
 from __future__ import annotations

@@ -19,13 +19,10 @@ As in scikit-learn, the attributes of a method are for the next `fit`. Predictio
 from __future__ import annotations
 
 import logging
-import typing
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -44,13 +41,11 @@ from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
 from xcwork.methods.model import FittedModel, Misfit, Params
 from xcwork.methods.names import find_class, find_name, list_usable_methods
-from xcwork.methods.params import Parameter, Preset, param
+from xcwork.methods.params import Parameter, Parametrised, Preset, param
 from xcwork.progress import Callback, listen
 from xcwork.storage.state import read_state, register_storable, write_state
 
 __all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "Preset", "TopK", "param"]
-
-DEFAULT_PRESET = "default"
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +65,7 @@ class Capabilities:
 
 @register_storable
 @dataclass(kw_only=True, eq=False)
-class Method(ABC):
+class Method(Parametrised, ABC):
     """Base of every method."""
 
     seed: int = param(0, "seed of everything random", low=0)
@@ -80,84 +75,26 @@ class Method(ABC):
     paper: ClassVar[str] = ""
     capabilities: ClassVar[Capabilities] = Capabilities()
     model_type: ClassVar[type[FittedModel]]
-    presets: ClassVar[tuple[Preset, ...]] = ()  # besides the declared defaults
     learns_from_labels: ClassVar[bool] = True  # False: it can be trained where no document has a label
 
     @abstractmethod
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> FittedModel:
         """Learn from `train`, resuming from `checkpoint`; `self._collect_facts(train)` are the common fields."""
 
-    # ---- parameters
-
-    @classmethod
-    @cache
-    def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the declared hyper-parameters by name."""
-        hints = typing.get_type_hints(cls)
-        declared = [each for each in fields(cls) if "help" in each.metadata]
-        return MappingProxyType({each.name: Parameter.from_field(each, hints[each.name]) for each in declared})
-
-    @classmethod
-    def from_params(cls, params: Mapping[str, Any]) -> Self:
-        """Return an instance with `params`, rejecting names and values it does not know."""
-        method = cls(**cls.rename_params(params))
-        method.validate()
-        return method
-
-    @classmethod
-    def find_preset(cls, name: str) -> Preset:
-        """Return the settings called `name`."""
-        known = {preset.name: preset for preset in (Preset(DEFAULT_PRESET, {}), *cls.presets)}
-        if name not in known:
-            raise ConfigError(f"{cls.__name__} has no preset {name!r}; it has {', '.join(known)}")
-        return known[name]
-
-    @classmethod
-    def rename_params(cls, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `params` under the names of this version, with a note in the log; unknown names are rejected."""
-        known = cls.parameters()
-        former = cls.list_former_names()
-        renamed: dict[str, Any] = {}
-        for given, value in params.items():
-            name = former.get(given, given)
-            if name not in known:
-                raise ConfigError(f"{cls.__name__} has no parameter {given!r}; it has {', '.join(known)}")
-            if name in renamed:
-                raise ConfigError(f"{name} is given twice: {given} was its former name")
-            if name != given:
-                log.warning("the parameter %s of %s is called %s now", given, cls.__name__, name)
-            renamed[name] = value
-        return renamed
-
-    @classmethod
-    def list_former_names(cls) -> dict[str, str]:
-        """Return the present name of every parameter by the name it had in earlier versions."""
-        return {declared.formerly: name for name, declared in cls.parameters().items() if declared.formerly}
-
-    def get_params(self) -> dict[str, Any]:
-        """Return the hyper-parameters that the next `fit` uses."""
-        return {name: getattr(self, name) for name in self.parameters()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change hyper-parameters for the next `fit`.
-
-        What was learned stays as it is, with the parameters it was learned with, until then. Only parameters declared
-        with `at_prediction`, such as `beam` and `device`, take effect immediately.
-        """
-        wanted = self.from_params(self.get_params() | self.rename_params(params))
-        for name, value in wanted.get_params().items():
-            setattr(self, name, value)
-        return self
-
-    def validate(self) -> None:
-        """Check every hyper-parameter against its declaration."""
-        for name, declared in self.parameters().items():
-            setattr(self, name, declared.check(getattr(self, name)))
-
     # ---- the verbs
 
     def fit(self, train: Split, *, callbacks: Iterable[Callback] = (), checkpoint: Checkpoint | None = None) -> Self:
-        """Train on `train`, forgetting any earlier training. A resumable method resumes from `checkpoint`."""
+        """Train, forgetting any earlier training.
+
+        Parameters
+        ----------
+        train : Split
+            Documents with their labels, such as `dataset.train`.
+        callbacks : iterable of Callback
+            Hear of progress; one that returns True from `on_step` stops the training.
+        checkpoint : Checkpoint, optional
+            Where a resumable method keeps its state, and what it resumes from.
+        """
         self.validate()  # while nothing is forgotten yet
         vars(self).pop("model_", None)
         train = read_split(train)
@@ -192,11 +129,23 @@ class Method(ABC):
         proba: bool = False,
         callbacks: Iterable[Callback] = (),
     ) -> TopK:
-        """Return the k best labels of every document: a split, a feature matrix, a text, or a list or array of texts.
+        """Return the k best labels of every document.
 
-        `among` limits the candidates: label ids, or a mask with one bool per label. Filter pairs of a split never
-        appear. `proba` adds the probability that each label is right, which needs a calibration; a limit changes
-        neither scores nor probabilities.
+        Parameters
+        ----------
+        documents : Split, csr_array, str or sequence of str
+            A split (whose filter pairs never appear), feature rows, a text, or several texts.
+        k : int
+            Labels per document.
+        among : array of int or bool, optional
+            Candidates: label ids, or a mask with one bool per label. They change neither scores nor probabilities.
+        proba : bool
+            Whether to add the probability that each label is right; needs a calibration.
+
+        Returns
+        -------
+        TopK
+            Ids, scores and, where asked for, probabilities; by falling score, then rising id.
         """
         model = self._get_current_model()
         if isinstance(k, bool) or not isinstance(k, int | np.integer):
@@ -226,7 +175,20 @@ class Method(ABC):
         return calibration.apply_among(found, model.label_frequencies, best)
 
     def explain(self, document: Documents, label: int | str) -> Explanation:
-        """Return why `label` (id, name or uid) has its score for one document."""
+        """Return why a label has its score for one document.
+
+        Parameters
+        ----------
+        document : Split, csr_array or str
+            One document in any form that `predict` takes.
+        label : int or str
+            Its id, name or uid.
+
+        Returns
+        -------
+        Explanation
+            Parts that add up to the score where `exact` is true; `group()` puts them into families and words.
+        """
         model = self._get_current_model()
         x = self.read_matrix(document)
         if x.shape[0] != 1:
@@ -246,7 +208,20 @@ class Method(ABC):
         )
 
     def add_labels(self, texts: Sequence[str], names: Sequence[str] | None = None) -> np.ndarray:
-        """Add labels by their texts, without training, and return their ids. Zero-shot methods only."""
+        """Add labels by their texts, without training. Zero-shot methods only.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            What describes each label.
+        names : sequence of str, optional
+            What each label is called; by default its text.
+
+        Returns
+        -------
+        array of int
+            The ids of the new labels.
+        """
         model = self._get_current_model()
         if not self.capabilities.zero_shot:
             able = [n for n in list_usable_methods() if find_class(n).capabilities.zero_shot]

@@ -194,7 +194,7 @@ class FittedModel(ABC):
                 raise Misfit(f"{name} holds numbers that are not finite")
 
     def compact(self) -> Self:
-        """Return this model with 32-bit indices in its sparse matrices where these suffice."""
+        """Return this model with 32-bit indices in its sparse matrices where these are enough."""
         changed = {
             name: narrow(value) for name in self.list_learned_fields() if (value := getattr(self, name)) is not None
         }
@@ -202,7 +202,7 @@ class FittedModel(ABC):
 
 
 def narrow(value: Any) -> Any:
-    """Return a learned value whose sparse matrices have 32-bit indices where these suffice."""
+    """Return a learned value whose sparse matrices have 32-bit indices where these are enough."""
     if isinstance(value, dict):
         return {name: narrow(item) for name, item in value.items()}
     return narrow_indices(value) if isinstance(value, sparse.csr_array) else value

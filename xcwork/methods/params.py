@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field
-from typing import Any
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from xcwork.errors import ConfigError
 
+DEFAULT_PRESET = "default"
 MAX_WHOLE_NUMBER = 2**53 - 1  # what every format, every kernel and every browser can hold
 TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+log = logging.getLogger(__name__)
 
 
 def param(
@@ -136,3 +142,74 @@ class Parameter:
         if self.high is not None and value > self.high:
             raise ConfigError(f"{self.name} must be at most {self.high}, got {value}")
         return value
+
+
+class Parametrised:
+    """A dataclass whose declared fields are hyper-parameters."""
+
+    presets: ClassVar[tuple[Preset, ...]] = ()  # besides the declared defaults
+
+    @classmethod
+    @cache
+    def parameters(cls) -> Mapping[str, Parameter]:
+        """Return the declared hyper-parameters by name."""
+        hints = typing.get_type_hints(cls)
+        declared = [each for each in fields(cls) if "help" in each.metadata]
+        return MappingProxyType({each.name: Parameter.from_field(each, hints[each.name]) for each in declared})
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> Self:
+        """Return an instance with `params`, rejecting names and values it does not know."""
+        method = cls(**cls.rename_params(params))
+        method.validate()
+        return method
+
+    @classmethod
+    def find_preset(cls, name: str) -> Preset:
+        """Return the settings called `name`."""
+        known = {preset.name: preset for preset in (Preset(DEFAULT_PRESET, {}), *cls.presets)}
+        if name not in known:
+            raise ConfigError(f"{cls.__name__} has no preset {name!r}; it has {', '.join(known)}")
+        return known[name]
+
+    @classmethod
+    def rename_params(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return `params` under the names of this version, with a note in the log; unknown names are rejected."""
+        known = cls.parameters()
+        former = cls.list_former_names()
+        renamed: dict[str, Any] = {}
+        for given, value in params.items():
+            name = former.get(given, given)
+            if name not in known:
+                raise ConfigError(f"{cls.__name__} has no parameter {given!r}; it has {', '.join(known)}")
+            if name in renamed:
+                raise ConfigError(f"{name} is given twice: {given} was its former name")
+            if name != given:
+                log.warning("the parameter %s of %s is called %s now", given, cls.__name__, name)
+            renamed[name] = value
+        return renamed
+
+    @classmethod
+    def list_former_names(cls) -> dict[str, str]:
+        """Return the present name of every parameter by the name it had in earlier versions."""
+        return {declared.formerly: name for name, declared in cls.parameters().items() if declared.formerly}
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the hyper-parameters that the next `fit` uses."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change hyper-parameters for the next `fit`.
+
+        What was learned stays as it is, with the parameters it was learned with, until then. Only parameters declared
+        with `at_prediction`, such as `beam` and `device`, take effect immediately.
+        """
+        wanted = self.from_params(self.get_params() | self.rename_params(params))
+        for name, value in wanted.get_params().items():
+            setattr(self, name, value)
+        return self
+
+    def validate(self) -> None:
+        """Check every hyper-parameter against its declaration."""
+        for name, declared in self.parameters().items():
+            setattr(self, name, declared.check(getattr(self, name)))

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from xcwork.errors import ConfigError
-from xcwork.methods.base import DEFAULT_PRESET
+from xcwork.methods.params import DEFAULT_PRESET
 from xcwork.methods.registry import find_method_class
 
 QUICK_PRESET = "quick"

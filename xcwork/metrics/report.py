@@ -186,7 +186,18 @@ def _check_record(values: dict[str, Any]) -> None:
 
 
 def evaluate(method: Predictor, dataset: Dataset, *, k: int = 100, callbacks: Iterable[Callback] = ()) -> EvalReport:
-    """Predict and measure the test split: the `k` best labels of every document (never fewer than the metrics need)."""
+    """Predict the test split and measure it.
+
+    Parameters
+    ----------
+    k : int
+        Labels predicted per document, never fewer than the metrics need.
+
+    Returns
+    -------
+    EvalReport
+        P@k, nDCG@k, PSP@k and more for all, seen and unseen labels; `to_frame()` is the table.
+    """
     test, frequencies = dataset.test, dataset.train.label_frequencies
     q = compute_inverse_propensities(frequencies, len(dataset.train), dataset.propensity)
     k, notes = max(k, *KS), dict[str, str]()

@@ -151,12 +151,12 @@ def _solve_groups_of_two(rng: np.random.Generator, noise: float) -> tuple[float,
     true = normalise_vectors(rng.normal(size=(5, DIMENSION)))
     other = rng.integers(1, 5, size=N_GROUPS)
     own = normalise_vectors(true[0] + noise * rng.normal(size=(N_GROUPS, DIMENSION)))
-    strangers = normalise_vectors(true[other] + noise * rng.normal(size=(N_GROUPS, DIMENSION)))
-    pairs = np.stack([own, strangers], axis=1)  # (groups, 2, d)
+    others = normalise_vectors(true[other] + noise * rng.normal(size=(N_GROUPS, DIMENSION)))
+    pairs = np.stack([own, others], axis=1)  # (groups, 2, d)
     sums = np.array([pairs[np.arange(N_GROUPS), choice].sum(0) for choice in product((0, 1), repeat=N_GROUPS)])
     estimate = normalise_vectors(sums[[np.linalg.norm(sums, axis=1).argmax()]])[0]
     deltas = [np.linalg.norm(true[i] - true[j]) for i in range(5) for j in range(i)]
-    errors = np.vstack([own - true[0], strangers - true[other]])
+    errors = np.vstack([own - true[0], others - true[other]])
     f = float(np.linalg.norm(errors, axis=1).max())  # over all subsets, the largest mean is that of one sample
     q = max(float((other == label).sum()) / N_GROUPS for label in range(1, 5))
     left = 1 - q - 2 * f / min(deltas)

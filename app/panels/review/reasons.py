@@ -26,7 +26,7 @@ def show_words(shown: ItemView, item: ReviewItem, label: str) -> None:
     with st.container(key="review_why", border=True):
         largest = max((abs(value) for _, value in shown.words), default=0.0) or 1.0
         rows = "".join(_make_bar(word, value, largest) for word, value in shown.words)
-        title = "What speaks for it" if item.queue == "wrong" else "Why it is suggested"
+        title = "The evidence for it" if item.queue == "wrong" else "Why it is suggested"
         empty = '<div class="review-muted">No word of this text has to do with it.</div>'
         st.html(f'<div class="review-title">{title}</div>{rows or empty}')
         if st.button("All reasons", key="review.reasons", type="tertiary"):

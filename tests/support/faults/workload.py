@@ -29,7 +29,7 @@ N_TRAIN, N_TEST, GROUP = 48, 16, 4
 
 
 def write_corpus(folder: Path) -> Path:
-    """Documents that speak about the labels they carry, with noise; the last label occurs in the test part alone."""
+    """Documents that speak about the labels they have, with noise; the last label occurs in the test split alone."""
     folder.mkdir(parents=True)
     rng = random.Random(7)
 

@@ -53,5 +53,5 @@ class RefinedWeights:
         )
 
     def compact(self) -> RefinedWeights:
-        """Return the same weights with 32-bit indices where these suffice."""
+        """Return the same weights with 32-bit indices where these are enough."""
         return RefinedWeights(**{name: narrow(value) for name, value in vars(self).items()})
