@@ -144,8 +144,9 @@ class Parameter:
         return value
 
 
+@dataclass(kw_only=True, eq=False)
 class Parametrised:
-    """A dataclass whose declared fields are hyper-parameters."""
+    """Something whose declared fields are hyper-parameters."""
 
     presets: ClassVar[tuple[Preset, ...]] = ()  # besides the declared defaults
 
