@@ -28,7 +28,7 @@ HELP = {
 AXIS_STEP = 10  # points between the ends that an axis may have
 ROW_PIXELS = 34
 HEAD_PIXELS = 50
-AROUND_PIXELS = 146  # above the table and between what follows
+AROUND_PIXELS = 138  # above the table and between what follows
 MAX_ROWS_SEEN = 6  # before the table scrolls
 
 
@@ -64,6 +64,7 @@ def show_table(
         on_choose=lambda run: choose_against(chosen, run, reference),
         height=height,
         has_border=True,
+        lights=True,
     )
 
 

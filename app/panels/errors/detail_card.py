@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 2  # labels that are listed instead
 MAX_DOCUMENTS = 3
+MAX_MISSED_SEEN = 4  # missed labels of a document before they scroll
+MISSED_PIXELS = 150
 
 
 def show_label(found: Findings, chosen: str) -> None:
@@ -71,6 +73,7 @@ def _show_missing_documents(found: Findings, missing: pd.DataFrame, label: str, 
         [LabelGroup(rows, title="Documents that miss it", note=note)],
         key="errors_missing",
         label="Documents that miss it",
+        is_compact=True,
     )
     if chosen is not None and chosen.isdecimal():
         navigation.open_test_document(int(chosen), label=label)
@@ -101,8 +104,8 @@ def show_document(found: Findings, chosen: str) -> None:
                 [
                     LabelRow(
                         str(labels[each]),
-                        names[int(labels[each])],
-                        sign="missed",
+                        split_path(names[int(labels[each])])[1],
+                        hint=names[int(labels[each])],
                         value=f"rank {ranks[each]}" if ranks[each] <= found.topk.k else "not listed",
                     )
                     for each in missed
@@ -116,7 +119,8 @@ def show_document(found: Findings, chosen: str) -> None:
         on_choose=lambda row: (
             state.update(label=names[int(row)]) if row.isdecimal() and int(row) < len(names) else None
         ),
-        height=130 if len(missed) > 3 else "content",
+        height=MISSED_PIXELS if len(missed) > MAX_MISSED_SEEN else "content",
+        is_compact=True,
     )
     listed = [label for label in found.topk.head(found.k).ids[document].tolist() if label != MISSING]
     wrong = [label for label in listed if label not in set(labels.tolist())][:MAX_LISTED]
@@ -150,7 +154,10 @@ def show_pair(found: Findings, chosen: str) -> None:
     rows = [LabelRow(str(each), split_path(run_findings.name_document(found, each))[1]) for each in shown]
     note = f"{len(shown)} of {len(documents):,}" if len(documents) > len(shown) else ""
     opened = show_label_list(
-        [LabelGroup(rows, title="Documents", note=note)], key="errors_missing", label="Documents with this mistake"
+        [LabelGroup(rows, title="Documents", note=note)],
+        key="errors_missing",
+        label="Documents with this mistake",
+        is_compact=True,
     )
     if opened is not None and opened.isdecimal():
         navigation.open_test_document(int(opened), label=names[missed])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xcwork.review.session import RunReview
     from xcwork.review.verdicts import VerdictLog
 
-SUSPECTED = {"missing": "right", "wrong": "wrong", "threshold": "right"}
+SUSPECTED = {"missing": "right", "wrong": "wrong", "threshold": "right", "requested": "right"}
 TOLERANCE = 0.05  # points, below which two shown figures are the same
 
 
@@ -26,7 +26,7 @@ def show_words(shown: ItemView, item: ReviewItem, label: str) -> None:
     with st.container(key="review_why", border=True):
         largest = max((abs(value) for _, value in shown.words), default=0.0) or 1.0
         rows = "".join(_make_bar(word, value, largest) for word, value in shown.words)
-        title = "What speaks for it" if item.queue == "wrong" else "Why it is suggested"
+        title = "The evidence for it" if item.queue == "wrong" else "Why it is suggested"
         empty = '<div class="review-muted">No word of this text has to do with it.</div>'
         st.html(f'<div class="review-title">{title}</div>{rows or empty}')
         if st.button("All reasons", key="review.reasons", type="tertiary"):
@@ -69,7 +69,7 @@ def show_effect(review: RunReview, queue: ReviewQueue, verdicts: VerdictLog) -> 
         waiting = queue.count_answered(verdicts)["waiting"]
         lines = [phrase_change(effect)]
         if waiting:
-            rest = f"If all {waiting:,} that wait are {SUSPECTED[queue.name.value]}"
+            rest = f"If all {waiting:,} waiting are {SUSPECTED[queue.name.value]}"
             lines.append(f"{rest}, it is {effect.if_confirmed:.1f}.")
         st.html(f'<div class="review-title">What your answers change</div><div>{"<br>".join(lines)}</div>')
         if st.button("Table", key="review.table", type="tertiary"):

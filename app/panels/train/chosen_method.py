@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,6 +14,8 @@ from xcwork_app.sources import Source
 from xcwork_app.views import run_progress, training_plan
 
 from xcwork.advice.guide import MethodNote, get_note
+from xcwork.compute.cores import count_cores
+from xcwork.compute.device import describe_device_without_torch
 from xcwork.compute.memory import measure_available_memory
 from xcwork.methods.registry import find_method_class
 from xcwork.runs.estimates import Estimate, estimate_cost
@@ -40,6 +44,7 @@ def show_chosen(method: str, source: Source, obstacle: str) -> list[str]:
     cost = estimate_cost(method, params, **sizes, known=training_plan.list_measurements())
     with cost_place:
         _show_cost(cost)
+        st.html(f'<div class="train-range">{html.escape(describe_place(cls, params))}</div>')
     name = _ask_name(method, source)
     is_too_long = widgets.warn_if_too_long(name, launcher.MAX_NAME_CHARACTERS, "name")
     if obstacle:
@@ -97,7 +102,7 @@ def _show_cost(cost: Estimate | None) -> None:
     figures = "".join(
         f"<div><span>{name}, about</span><b>{value}</b></div>" for name, value in (("Time", time), ("Memory", memory))
     )
-    span = f"{widgets.shorten_seconds(cost.low)} to {widgets.shorten_seconds(cost.high)}, with test"
+    span = f"{widgets.shorten_seconds(cost.low)} to {widgets.shorten_seconds(cost.high)} with test"
     waiting = run_progress.estimate_queue_seconds()
     queue = f"; begins in {widgets.shorten_seconds(waiting)}" if waiting else ""
     st.html(
@@ -105,6 +110,21 @@ def _show_cost(cost: Estimate | None) -> None:
         f'<div class="train-range" title="Estimated {html.escape(cost.basis)}. Reading the data, training, calibration '
         f'and evaluation are included.">{html.escape(span + queue)}</div>'
     )
+
+
+def describe_place(cls: type[Method], params: Mapping[str, object]) -> str:
+    """Return where the training will run, and how much memory is free there."""
+    wanted = str(params.get("device", "auto")) if cls.capabilities.gpu else "cpu"
+    device = _describe_device() if wanted == "auto" else f"CPU, {count_cores()} threads" if wanted == "cpu" else wanted
+    if not device.startswith("CPU"):
+        return f"On {device}"
+    return f"On the {device}; {widgets.format_megabytes(measure_available_memory() / 1e6)} of memory free"
+
+
+@lru_cache(maxsize=1)
+def _describe_device() -> str:
+    """Return the device that `auto` gives; where there may be a GPU another process is asked, so once is enough."""
+    return describe_device_without_torch()
 
 
 def _warn_about_memory(cost: Estimate | None) -> None:
