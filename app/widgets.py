@@ -215,18 +215,6 @@ def show_metrics(shown: Sequence[tuple[str, str, str | None]]) -> None:
         column.metric(name, value, help=help)
 
 
-def format_seconds(value: float | None) -> str:
-    """Return a duration in words."""
-    if value is None:
-        return "–"
-    if value < 1:
-        return "under a second"
-    for unit, size in (("second", 1), ("minute", 60)):
-        if (count := round(value / size)) < 100:
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return f"{value / 3600:.1f} hours"
-
-
 def shorten_seconds(value: float) -> str:
     """Return a duration in few signs: "0.1 s", "26 s", "1.5 min", "6 min", "2.3 h"."""
     if value < 9.95:

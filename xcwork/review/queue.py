@@ -2,7 +2,8 @@
 
 Three queues look at one split: labels that are likely *missing*, labels that are likely *wrong* (see `evidence.py`),
 and predictions near the *threshold* from which labels are assigned without asking. A fourth one holds what people put
-there themselves (*requested*). The order does not depend on the answers, so a page can be left and opened again. The rest of what a person needs to see is in `details.py`.
+there themselves (*requested*). The order does not depend on the answers, so a page can be left and opened again. The
+rest of what a person needs to see is in `details.py`.
 
 An item is named `test:47:1234`: split, row of the document, id of the label.
 """

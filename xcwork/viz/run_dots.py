@@ -23,6 +23,7 @@ DOT_PIXELS = 12
 POINTS_PER_CHARACTER = 1.9  # percent of the axis that a character of a name takes
 MAX_WORDS_CHARACTERS = 60
 MAX_NAMES = 3  # of dots that lie close together
+NAMES_RIGHT_UNTIL = 0.75  # of the axis of time; names of later dots stand left of them
 NEAR_POINTS = 7.0  # percent, below which the names of two dots are joined
 MARGIN = {"l": 50, "r": 20, "t": 10, "b": 40}
 
@@ -36,7 +37,7 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
     figure = go.Figure()
     taken: list[tuple[float, float]] = []
     times = [max(row.values[TRAINING] or 0.0, LOWEST_SECONDS) for row in rows] or [1.0]
-    middle = math.sqrt(min(times) * max(times))
+    latest = min(times) * (max(times) / min(times)) ** NAMES_RIGHT_UNTIL
     for row in sorted(rows, key=lambda row: -(row.values["P@1"] or 0.0)):
         value, seconds = row.values["P@1"] or 0.0, max(row.values[TRAINING] or 0.0, LOWEST_SECONDS)
         figure.add_scatter(
@@ -45,7 +46,7 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
             mode="markers+text",
             name=clean_caption(row.name),
             text=[f" {clean_caption(row.name, 24)} "],
-            textposition=_place_name(seconds, value, taken, middle),
+            textposition=_place_name(seconds, value, taken, latest),
             marker=_mark(styles, row.name),
             error_y={
                 "type": "data",
@@ -87,10 +88,10 @@ def _find_log_range(low: float, high: float) -> list[float]:
     return [math.log10(low) - 0.4, math.log10(high) + (0.4 if high > 10 * low else 1.6)]
 
 
-def _place_name(seconds: float, value: float, taken: Sequence[tuple[float, float]], middle: float) -> str:
-    """Return where the name of a dot stands: beside it towards the middle, lower where another dot is close above."""
+def _place_name(seconds: float, value: float, taken: Sequence[tuple[float, float]], latest: float) -> str:
+    """Return where the name of a dot stands: right of it, of late ones left; lower where another is close above."""
     crowded = any(0.2 < seconds / x < 5 and 0 <= y - value < 6 for x, y in taken)
-    return f"{'bottom' if crowded else 'middle'} {'left' if seconds > 2 * middle else 'right'}"
+    return f"{'bottom' if crowded else 'middle'} {'left' if seconds > latest else 'right'}"
 
 
 def draw_run_differences(

@@ -11,7 +11,7 @@ from xcwork_app.sources import Source
 
 from xcwork.paths import find_home
 
-PAGE_ROWS = 20
+PAGE_ROWS = 8
 COLUMNS = {
     "row": None,
     "uid": st.column_config.TextColumn("document", width=180),
@@ -64,7 +64,6 @@ def show(source: Source) -> None:
         alt=f"{len(shown)} documents with their labels",
         export=lambda: make_documents_table(split, rows),
         columns=COLUMNS,
-        height="stretch",
         note=f"Documents {first:,} to {first + len(shown) - 1:,} of {len(rows):,}; the file holds all of them.",
     )
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 2  # labels that are listed instead
 MAX_DOCUMENTS = 3
-MAX_MISSED_SEEN = 4  # missed labels of a document before they scroll
-MISSED_PIXELS = 150
+MAX_MISSED_SEEN = 3  # missed labels of a document before they scroll
+MISSED_PIXELS = 118
 
 
 def show_label(found: Findings, chosen: str) -> None:

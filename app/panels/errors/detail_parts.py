@@ -76,7 +76,8 @@ def show_reason(found: Findings, document: int, winner: int, missed: int) -> Non
         return
     about = "" if reasons.exact else " (approximate)"
     first = split_path(names[winner])[1]
-    name = split_path(run_findings.name_document(found, document))[1]
+    whole = run_findings.name_document(found, document)
+    name = whole if split_path(whole)[1] == first else split_path(whole)[1]
     st.html(
         f'<div class="errors-part">Why {escape(first)} won in {escape(name)}</div>'
         f'<div class="errors-reason">{escape(reasons.sentence)}{about}</div>'

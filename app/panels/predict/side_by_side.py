@@ -88,7 +88,8 @@ def format_name(name: str) -> str:
 def _make_table(rows: list[dict[str, object]], runs: list[Run], *, has_truth: bool) -> str:
     names = [str(caches.get_record(each)["name"]) for each in runs]
     heads = "".join(
-        f'<th title="{escape(name)}">{tokens.make_mark(caches.glance(each).number)}<span>{format_name(short)}</span></th>'
+        f'<th title="{escape(name)}">{tokens.make_mark(caches.glance(each).number)}'
+        f"<span>{format_name(short)}</span></th>"
         for each, name, short in zip(runs, names, drop_common_words(names), strict=True)
     )
     lines = []

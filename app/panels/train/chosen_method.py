@@ -43,8 +43,7 @@ def show_chosen(method: str, source: Source, obstacle: str) -> list[str]:
     sizes = {name: getattr(traits, name) for name in ("n_train", "n_labels", "n_features")}
     cost = estimate_cost(method, params, **sizes, known=training_plan.list_measurements())
     with cost_place:
-        _show_cost(cost)
-        st.html(f'<div class="train-range">{html.escape(describe_place(cls, params))}</div>')
+        _show_cost(cost, describe_place(cls, params))
     name = _ask_name(method, source)
     is_too_long = widgets.warn_if_too_long(name, launcher.MAX_NAME_CHARACTERS, "name")
     if obstacle:
@@ -94,9 +93,13 @@ def shorten_paper(paper: str) -> str:
     return ", ".join(dict.fromkeys([parts[0], parts[-1]]))
 
 
-def _show_cost(cost: Estimate | None) -> None:
+def _show_cost(cost: Estimate | None, place: str) -> None:
+    where = f'<div class="train-range">{html.escape(place)}</div>'
     if cost is None:
-        st.html('<div class="train-costs"><div><span>Time</span><b class="words">not yet measured here</b></div></div>')
+        st.html(
+            '<div class="train-costs"><div><span>Time</span><b class="words">not yet measured here</b></div></div>'
+            + where
+        )
         return
     time, memory = widgets.shorten_seconds(cost.seconds), widgets.format_megabytes(cost.memory_mb)
     figures = "".join(
@@ -108,7 +111,7 @@ def _show_cost(cost: Estimate | None) -> None:
     st.html(
         f'<div class="train-costs">{figures}</div>'
         f'<div class="train-range" title="Estimated {html.escape(cost.basis)}. Reading the data, training, calibration '
-        f'and evaluation are included.">{html.escape(span + queue)}</div>'
+        f'and evaluation are included.">{html.escape(span + queue)}</div>{where}'
     )
 
 
