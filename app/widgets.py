@@ -96,7 +96,7 @@ def warn_if_too_long(text: str, limit: int, what: str) -> bool:
     """Say so where `text` is longer than `limit`, which loses nothing of it."""
     if len(text) <= limit:
         return False
-    st.error(f"This {what} has {len(text):,} characters, and {limit:,} are the limit.  \nShorten it; nothing was lost.")
+    st.error(f"This {what} has {len(text):,} characters; the limit is {limit:,}.  \nShorten it; nothing was lost.")
     return True
 
 
@@ -114,7 +114,7 @@ def show_figure(
     match_page(drawn)
     event = st.plotly_chart(drawn, alt=alt, key=key, config=CHART, **options)
     st.caption(escape_text(alt))
-    with st.expander("Show as table"):
+    with st.expander("Table"):
         show_table(
             read_table(drawn), key=f"{key}.table", name=name, columns=columns, alt=f"The numbers of the chart: {alt}"
         )

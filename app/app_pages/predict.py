@@ -110,7 +110,7 @@ if chosen is not None and predicted is not None:
                 "On the map",
                 key="predict.show_on_map",
                 icon=":material/map:",
-                help="Light up its labels on the label map",
+                help="Show its labels on the label map",
             ):
                 navigation.show_on_map(chosen.row)
     page_command.show_command(header, run, model, chosen, max(predicted.n_listed, 1))

@@ -76,7 +76,7 @@ def _forget(review: RunReview) -> None:
         del _BUILT[key]
 
 
-@st.cache_resource(max_entries=3, show_spinner="Looking for labels that deserve an eye.", on_release=_forget)
+@st.cache_resource(max_entries=3, show_spinner="Looking for labels worth checking.", on_release=_forget)
 def _build_review(key: tuple[str, ...], _folder: Any, _source: Source) -> RunReview:
     from xcwork.review.session import RunReview
 

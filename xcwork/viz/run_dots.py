@@ -131,7 +131,7 @@ def draw_run_differences(
     return apply_style(
         figure,
         title="",
-        x=f"points of {metric} more than the reference; hollow: may be chance",
+        x=f"{metric} minus the reference, in points; hollow: may be chance",
         y="",
         alt=f"{metric} minus that of the reference: {join_phrases(told, 8)}.",
         table=rows,

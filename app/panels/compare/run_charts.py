@@ -77,7 +77,7 @@ def _draw_curves(chosen: ComparedRuns) -> go.Figure:
 
     with st.container(horizontal=True, vertical_alignment="center"):
         metric = CURVES[choose_word("Curve", CURVES, key="compare.curve")]
-        told = "All lengths of the list are on a logarithmic axis."
+        told = "With “all”, the axis is logarithmic."
         longest = LENGTHS[choose_word("Length", LENGTHS, key="compare.length", help=told)]
     measured = {chosen.names[run.id]: caches.get_report(run).curves for run in _limit_runs(chosen)}
     drawn = draw_ranking_curves(

@@ -111,7 +111,7 @@ def show_labels(run: Run, source: Source) -> None:
     calibration = run_decisions.get_calibration(run)
     assert calibration is not None  # the page has ended without one
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Labels that are right as often as this, %", width="content")
+        st.caption("Labels that reach this precision, %", width="content")
         wanted = st.number_input(
             "Wanted precision, %",
             1,

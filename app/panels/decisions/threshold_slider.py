@@ -131,7 +131,7 @@ def show_store_button(run: Run, decisions: Decisions) -> None:
         disabled=not is_new,
         on_click=store,
         args=(run, decisions),
-        help="Predict, files of texts and `xcwork predict --decide` go by them.",
+        help="Predict, files of texts and `xcwork predict --decide` use them.",
     )
 
 

@@ -144,10 +144,10 @@ def show_pair(found: Findings, chosen: str) -> None:
     documents = find_pair_documents(found.topk, found.dataset, missed, listed, k=found.k)
     positions = np.flatnonzero(found.placement.truth.indices == missed)
     row = found.pairs[(found.pairs["missed_id"] == missed) & (found.pairs["listed_id"] == listed)].iloc[0]
-    times = f"{row['lift']:.0f} times as often as by chance" if row["lift"] >= 2 else "hardly more often than by chance"
+    times = f"{row['lift']:.0f} times as often as by chance" if row["lift"] >= 2 else "about as often as by chance"
     st.html(
-        parts.render_title(names[missed], f"taken for {names[listed]}")
-        + parts.render_warning(f"{names[listed]} stands in its place {times}.")
+        parts.render_title(names[missed], f"mistaken for {names[listed]}")
+        + parts.render_warning(f"{names[listed]} is listed instead {times}.")
         + parts.render_finders(found, positions)
     )
     shown = documents[:MAX_DOCUMENTS].tolist()
@@ -204,7 +204,7 @@ def _show_winner(found: Findings, document: int, missed: int) -> None:
 def _show_ways_on(document: int | None, label: str) -> None:
     with st.container(key="errors_ways", horizontal=True):
         if document is not None and st.button(
-            "Why not?", key="errors.why_not", type="primary", help="Open a document on Predict, on the missed label"
+            "Why not?", key="errors.why_not", type="primary", help="Open a document on Predict, at the missed label"
         ):
             navigation.open_test_document(document, label=label)
         if navigation.has_page("label_map") and st.button("Show on the map", key="errors.map"):

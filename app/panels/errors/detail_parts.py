@@ -92,5 +92,5 @@ def escape_name(name: str) -> str:
 def say_nothing_chosen() -> None:
     """Fill the card where there is nothing to look at."""
     st.html(
-        f'<div class="errors-muted">{widgets.escape_text("Nothing is listed, so there is nothing to look at.")}</div>'
+        f'<div class="errors-muted">{widgets.escape_text("The list is empty, so there is nothing to look at.")}</div>'
     )

@@ -107,7 +107,7 @@ def _make_table(rows: list[dict[str, object]], runs: list[Run], *, has_truth: bo
             f'<tr><td class="predict-name"><div>{sign}<span><small>{escape(path)}</small> {format_name(name)}</span>'
             f"</div></td>{cells}</tr>"
         )
-    note = "Ranks; – is not among the first 100." + (" ✓ annotated, ✗ not annotated." if has_truth else "")
+    note = "Ranks; – means not among the first 100." + (" ✓ annotated, ✗ not annotated." if has_truth else "")
     return (
         f'<table class="predict-ranks"><thead><tr><th>Label</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody>'
         f'</table><p class="predict-note">{note}</p>'

@@ -53,7 +53,7 @@ def show_new_label(model: Method, found: NewLabel | None, reasons: DocumentReaso
             placeholder="describe it in a few words",
             bind="query-params",
             persist_state="session",
-            help="Nothing is stored: the run is asked about this label and forgets it.",
+            help="Only tried out: nothing is stored.",
         )
         text = (typed or "").strip()
         if (
@@ -83,7 +83,7 @@ def show_edit(chosen: ChosenDocument, model: Method, label: str | None) -> None:
 
     with st.container(key="predict_card", border=True):
         if not chosen.is_edited or chosen.original is None or chosen.original.texts is None:
-            st.markdown("Change the text and see what changes here: its labels before and after.")
+            st.markdown("Edit the text to see its labels before and after.")
             if chosen.row is not None and model.features_.vectorizer is not None:
                 st.button(
                     "Edit this text",

@@ -116,4 +116,4 @@ def show_changes(review: RunReview) -> None:
         if pairs:
             widgets.show_table(pd.DataFrame(pairs), key="review.agreement", name="review-agreement")
         else:
-            st.caption("No item was answered by two people yet, so there is no agreement to measure.")
+            st.caption("No item has been answered by two people yet, so there is no agreement to measure.")

@@ -105,9 +105,9 @@ def _show_cost(cost: Estimate | None, place: str) -> None:
     figures = "".join(
         f"<div><span>{name}, about</span><b>{value}</b></div>" for name, value in (("Time", time), ("Memory", memory))
     )
-    span = f"{widgets.shorten_seconds(cost.low)} to {widgets.shorten_seconds(cost.high)} with test"
+    span = f"{widgets.shorten_seconds(cost.low)} to {widgets.shorten_seconds(cost.high)}, with test"
     waiting = run_progress.estimate_queue_seconds()
-    queue = f"; begins in {widgets.shorten_seconds(waiting)}" if waiting else ""
+    queue = f"; starts in {widgets.shorten_seconds(waiting)}" if waiting else ""
     st.html(
         f'<div class="train-costs">{figures}</div>'
         f'<div class="train-range" title="Estimated {html.escape(cost.basis)}. Reading the data, training, calibration '
@@ -121,7 +121,7 @@ def describe_place(cls: type[Method], params: Mapping[str, object]) -> str:
     device = _describe_device() if wanted == "auto" else f"CPU, {count_cores()} threads" if wanted == "cpu" else wanted
     if not device.startswith("CPU"):
         return f"On {device}"
-    return f"On the {device}; {widgets.format_megabytes(measure_available_memory() / 1e6)} of memory free"
+    return f"On the {device}; {widgets.format_megabytes(measure_available_memory() / 1e6)} free"
 
 
 @lru_cache(maxsize=1)
