@@ -16,7 +16,7 @@ SIDEBAR_PIXELS = 212
 st.set_page_config(
     page_title="xcwork", page_icon=str(LOGO / "mark.svg"), layout="wide", initial_sidebar_state=SIDEBAR_PIXELS
 )
-st.logo(str(LOGO / "logo.svg"), icon_image=str(LOGO / "mark.svg"))
+st.logo(str(LOGO / "mark.svg"), icon_image=str(LOGO / "mark.svg"))  # the style sheet writes the name beside it
 st.html(frame_style.STYLE + frame_style.SCHEMES[tokens.get_scheme()])
 login.require_login()
 page = st.navigation(list(navigation.make_menu().values()), position="hidden")

@@ -123,8 +123,9 @@ def _show_progress() -> None:
     left = run_progress.estimate_time_left(run, status)
     share = run_progress.get_share(status)
     facts = [f"{100 * share:.0f} %"] if status.total else [status.state]
-    facts += [] if left is None else [f"{widgets.format_seconds(left)} left"]
+    facts += [] if left is None else [f"{widgets.shorten_seconds(left)} left"]
     facts += [f"{len(active) - 1} waiting"] if len(active) > 1 else []
+    name = widgets.escape_text(caches.get_record(run)["name"])
     with st.container(key="shell_progress"):
         st.html(tokens.make_mark(caches.glance(run).number))
-        st.progress(share, text=widgets.escape_text(f"{caches.get_record(run)['name']} · {', '.join(facts)}"))
+        st.progress(share, text=f"{name}  \n:gray[{', '.join(facts)}]")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from xcwork_app import navigation, state
+from xcwork_app.chart_style import match_page
 
 from xcwork.errors import DataError, XcworkError
 
@@ -95,7 +96,7 @@ def warn_if_too_long(text: str, limit: int, what: str) -> bool:
     """Say so where `text` is longer than `limit`, which loses nothing of it."""
     if len(text) <= limit:
         return False
-    st.error(f"This {what} has {len(text):,} characters, and {limit:,} are the limit.  \nShorten it; nothing was lost.")
+    st.error(f"This {what} has {len(text):,} characters; the limit is {limit:,}.  \nShorten it; nothing was lost.")
     return True
 
 
@@ -110,9 +111,10 @@ def show_figure(
     from xcwork.viz import get_alt_text, read_table
 
     alt = get_alt_text(drawn)
+    match_page(drawn)
     event = st.plotly_chart(drawn, alt=alt, key=key, config=CHART, **options)
     st.caption(escape_text(alt))
-    with st.expander("Show as table"):
+    with st.expander("Table"):
         show_table(
             read_table(drawn), key=f"{key}.table", name=name, columns=columns, alt=f"The numbers of the chart: {alt}"
         )
@@ -128,12 +130,13 @@ def show_table(
     columns: Mapping[str, Any] | None = None,
     select: str | None = None,
     export: Callable[[], pd.DataFrame] | None = None,
+    note: str = "",
     **options: Any,
 ) -> list[int]:
     """Show a table with an export in which no cell is a formula; return the selected rows.
 
     `select` is a selection mode of `st.dataframe`, such as "single-row". At most MAX_ROWS rows are shown; `export`
-    makes the frame for the file when that should hold more than `frame`.
+    makes the frame for the file when that should hold more than `frame`. `note` stands beside the export.
     """
     formats = {name: st.column_config.NumberColumn(format="%.2f") for name in frame.select_dtypes("float").columns}
     formats |= {name: st.column_config.NumberColumn(format="localized") for name in frame.select_dtypes("int").columns}
@@ -150,6 +153,8 @@ def show_table(
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         show_export_button(export or (lambda: frame), key=f"{key}.export", name=name)
+        if note:
+            st.caption(note)
         if len(frame) > MAX_ROWS:
             st.caption(f"The first {MAX_ROWS:,} of {len(frame):,} rows; the export holds all.")
     return list(event["selection"]["rows"]) if select else []
@@ -210,18 +215,6 @@ def show_metrics(shown: Sequence[tuple[str, str, str | None]]) -> None:
         column.metric(name, value, help=help)
 
 
-def format_seconds(value: float | None) -> str:
-    """Return a duration in words."""
-    if value is None:
-        return "–"
-    if value < 1:
-        return "under a second"
-    for unit, size in (("second", 1), ("minute", 60)):
-        if (count := round(value / size)) < 100:
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return f"{value / 3600:.1f} hours"
-
-
 def shorten_seconds(value: float) -> str:
     """Return a duration in few signs: "0.1 s", "26 s", "1.5 min", "6 min", "2.3 h"."""
     if value < 9.95:
@@ -230,7 +223,7 @@ def shorten_seconds(value: float) -> str:
         count = value / size
         if count < 9.95 and size > 1:
             return f"{count:.1f}".removesuffix(".0") + f" {unit}"
-        if count < 89.5:
+        if count < 59.5:
             return f"{count:.0f} {unit}"
     return f"{value / 3600:,.0f} h"
 

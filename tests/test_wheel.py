@@ -43,7 +43,7 @@ def test_it_holds_every_file_of_the_packages(wheel: Path) -> None:
         if path.suffix in kinds and "__pycache__" not in path.parts
     } | {"xcwork/py.typed", "xcwork_app/.streamlit/config.toml"}
     assert wanted - inside == set()
-    assert {"xcwork_app/teach/home.md", "xcwork_app/static/logo.svg", "xcwork/published/results.csv"} <= inside
+    assert {"xcwork_app/teach/home.md", "xcwork_app/static/mark.svg", "xcwork/published/results.csv"} <= inside
     assert {name.split("/")[0].split("-")[0] for name in inside} == {"xcwork_app", "xcwork"}
 
 

@@ -28,7 +28,7 @@ with st.container(border=True, key="decisions_thresholds", gap="xsmall"):
         threshold_slider.show_store_button(run, decisions)
     threshold_slider.show_bars(run, source, summary)
     threshold_slider.choose_thresholds(decisions)
-figures.show_cards(summary, decisions, calibration.n_documents)
+figures.show_cards(run, summary, decisions, calibration.n_documents)
 left, right = st.columns(2, gap="small")
 with left.container(border=True, key="decisions_curve", gap="xxsmall", height="stretch"):
     figures.show_curve(run, source, summary, decisions)

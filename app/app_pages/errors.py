@@ -51,7 +51,7 @@ with middle:
         if section in ("labels", "documents"):
             error_choice.show_chips(found, choice)
         elif section == "pairs":
-            st.caption("A label is missed, and another one listed in its place")
+            st.caption("A label is missed and another is listed instead")
     if section == "labels":
         chosen = error_list.show_labels(found, choice, search)
     elif section == "documents":

@@ -16,4 +16,4 @@ found = run_findings.get_findings(
 )
 with st.container(), widgets.catch_errors():
     map_panel.show(found)
-header.show_command(["map", run.id], note="Makes the map in a shell")
+header.show_command(["map", run.id], note="Build the map in a shell")

@@ -16,7 +16,7 @@ from xcwork_app.panels.predict import (
     why_column,
 )
 from xcwork_app.panels.shared.finished_run import require_finished_run
-from xcwork_app.views import document_prediction, selection
+from xcwork_app.views import document_prediction, review_requests, selection
 
 from xcwork.analysis.unknown_text import describe_unknown_text
 
@@ -83,7 +83,13 @@ with middle:
         label_column.show_none()
     else:
         note = describe_unknown_text(model, chosen.document, n_suggested=len(predicted.topk.get_row(0)))
-        label_column.show_labels(predicted, run, model, decisions, label, note)
+        question = None
+        if chosen.row is not None:
+            with widgets.catch_errors():
+                question = review_requests.find_question(
+                    selection.get_source(), chosen.row, predicted.labels, None if new is not None else label
+                )
+        label_column.show_labels(predicted, run, model, decisions, label, note, question)
 with right, st.container(key="predict_why"), widgets.catch_errors():
     if chosen is None or predicted is None:
         why_column.show_nothing("Type or paste a text: its labels and their reasons appear here.")
@@ -100,6 +106,11 @@ with right, st.container(key="predict_why"), widgets.catch_errors():
 if chosen is not None and predicted is not None:
     if chosen.row is not None:
         with header.actions:
-            if st.button("On the map", key="predict.show_on_map", help="Light up its labels on the label map"):
+            if st.button(
+                "On the map",
+                key="predict.show_on_map",
+                icon=":material/map:",
+                help="Show its labels on the label map",
+            ):
                 navigation.show_on_map(chosen.row)
     page_command.show_command(header, run, model, chosen, max(predicted.n_listed, 1))

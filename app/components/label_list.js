@@ -21,7 +21,7 @@ function makeSign(row, signs) {
   }
   const sign = make("span", row.sign ? `sign ${row.sign}` : "sign none");
   if (row.sign) {
-    sign.append(make("span", "", signs[row.sign].sign), make("span", "spoken", ` ${signs[row.sign].word}: `));
+    sign.append(make("span", "glyph", signs[row.sign].sign), make("span", "spoken", ` ${signs[row.sign].word}: `));
     sign.firstChild.setAttribute("aria-hidden", "true");
     sign.title = signs[row.sign].word;
   }
@@ -107,10 +107,34 @@ function makeLegend(data) {
   legend.setAttribute("aria-hidden", "true");
   data.legend.forEach((name) => {
     const item = make("span", "");
-    item.append(make("span", `sign ${name}`, data.signs[name].sign), document.createTextNode(data.signs[name].word));
+    const sign = make("span", `sign ${name}`);
+    sign.append(make("span", "glyph", data.signs[name].sign));
+    item.append(sign, document.createTextNode(data.signs[name].word));
     legend.append(item);
   });
   return legend;
+}
+
+/** Make the box below the rows: a sentence, and what can be done about it. */
+function makeFoot(data, act) {
+  const foot = make("div", "foot", data.foot);
+  foot.setAttribute("role", "note");
+  if (data.footAction) {
+    const button = make("button", "", data.footAction);
+    button.onclick = act;
+    foot.append(" ", button);
+  }
+  return foot;
+}
+
+/** Let the whole page know which row the mouse or the keyboard is on, so that its charts can light it. */
+function lightRows(list, options) {
+  const page = document.documentElement;
+  const light = (option) => (option ? (page.dataset.lit = option.dataset.row) : delete page.dataset.lit);
+  options.forEach((option) => (option.onpointerenter = () => light(option)));
+  list.onpointerleave = () => light(null);
+  list.onblur = () => light(null);
+  return light;
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -162,10 +186,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     button.onclick = () => setTriggerValue("more", "more");
     frame.append(button);
   }
+  frame.append(make("div", "spring"));
+  if (data.foot) frame.append(makeFoot(data, () => setTriggerValue("foot", "foot")));
   if (data.legend.length) frame.append(makeLegend(data));
 
   let active = options.findIndex((option) => option.dataset.row === data.selected);
   let timer = 0;
+  const light = data.lights ? lightRows(list, options) : () => {};
 
   function activate(at, scrolls) {
     options[active]?.classList.remove("active");
@@ -173,6 +200,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     options[active].classList.add("active");
     list.setAttribute("aria-activedescendant", options[active].id);
     if (scrolls) options[active].scrollIntoView({ block: "nearest" });
+    if (scrolls && data.lights) light(options[active]);
   }
 
   function choose(at) {
@@ -235,5 +263,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     observer.disconnect();
     stopFitting();
     clearTimeout(timer);
+    light(null);
   };
 }

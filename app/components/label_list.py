@@ -131,6 +131,10 @@ def show_label_list(
     head: str = "",
     sort: str = "",
     on_sort: Callable[[str], None] | None = None,
+    foot: str = "",
+    foot_action: str = "",
+    on_foot: Callable[[], None] | None = None,
+    lights: bool = False,
 ) -> str | None:
     """Show the list and return the id of the row that was chosen just now.
 
@@ -140,9 +144,11 @@ def show_label_list(
     row, and its verdict or its value with the mark of a run. `is_compact` puts bar and value on the line of the name.
     With `sort_columns` it is a table with heads that sort: `head` stands above the names, `sort` is the id of the
     column it is sorted by (with "-" before it the other way round), and a click on a head calls `on_sort` with the id
-    of its column, which is "run" for the names. `colour` is that of the bars, as a style sheet takes it
-    (`tokens.get_look(run.number).colour`). `height` is "content", "stretch", "window" (down to its lower edge) or
-    pixels; the rows scroll inside. `has_border` makes it a card.
+    of its column, which is "run" for the names. `foot` is a sentence in a box below the rows, followed by a button with
+    the text `foot_action`, which calls `on_foot`. With `lights` the page knows on which row the mouse or the keyboard
+    is (`data-lit` of the root element), for charts of the same rows (`chart_style.light_series`). `colour` is that of
+    the bars, as a style sheet takes it (`tokens.get_look(run.number).colour`). `height` is "content", "stretch",
+    "window" (down to its lower edge) or pixels; the rows scroll inside. `has_border` makes it a card.
     """
     rows = [row for group in groups for row in group.rows]
     used = sorted({row.sign for row in rows[:MAX_ROWS] if row.sign}, key=list(tokens.SIGNS).index)
@@ -159,6 +165,9 @@ def show_label_list(
         "empty": "" if rows else empty,
         "sortColumns": [asdict(column) for column in sort_columns],
         "head": head,
+        "foot": foot,
+        "footAction": foot_action,
+        "lights": lights,
         "sort": sort,
         "barColour": colour or tokens.COLOURS["primary_ground"],
         **layout.describe_frame(height, has_border=has_border),
@@ -171,6 +180,7 @@ def show_label_list(
         on_chosen_change=events.make_callback(key, "chosen", on_choose),
         on_sort_change=events.make_callback(key, "sort", on_sort),
         on_more_change=events.make_callback(key, "more", None if on_more is None else lambda _: on_more()),
+        on_foot_change=events.make_callback(key, "foot", None if on_foot is None else lambda _: on_foot()),
         on_action_change=events.make_callback(key, "action", on_action),
         on_menu_change=events.make_callback(key, "menu", None if on_menu is None else _split_choice(on_menu)),
     )

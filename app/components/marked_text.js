@@ -2,8 +2,13 @@
 
 const SPOKEN = { strong: "strong evidence", medium: "evidence", weak: "weak evidence", against: "against" };
 
-function makeMark(part, chosen) {
-  const mark = make("mark", part.strength, part.text);
+const MAX_TITLE = 90; // characters of a first line that is set as a title
+const FULL_LINE = 55; // characters after which a line was broken because it was full
+const RULE = /^\s*([-=~^])\1{2,}\s*$/; // the line under a heading
+const LIST_ITEM = /^\s*([-*•>]|\d+[.)])\s/;
+
+function makeMark(part, text, chosen) {
+  const mark = make("mark", part.strength, text);
   mark.setAttribute("role", "button");
   mark.setAttribute("aria-pressed", String(part.word === chosen));
   mark.setAttribute("aria-description", SPOKEN[part.strength]);
@@ -11,6 +16,54 @@ function makeMark(part, chosen) {
   mark.title = part.title || SPOKEN[part.strength];
   mark.tabIndex = -1;
   return mark;
+}
+
+/** Lay out the lines of a plain text: a title, headings that are underlined with dashes, paragraphs that flow. */
+function layOut(parts, makePiece) {
+  const lines = [make("span", "line")];
+  parts.forEach((part) => {
+    part.text.split("\n").forEach((piece, at) => {
+      if (at) {
+        lines.at(-1).append(make("span", "gone", "\n")); // kept for those who read the text of the element
+        lines.push(make("span", "line"));
+      }
+      if (piece) lines.at(-1).append(makePiece(part, piece));
+    });
+  });
+  const texts = lines.map((line) => line.textContent.replace(/\n$/, ""));
+  const isTitled = lines.length > 2 && texts[0].trim() && texts[0].length <= MAX_TITLE;
+  const blocks = [];
+  lines.forEach((line, at) => {
+    const text = texts[at];
+    const isRule = RULE.test(text) && blocks.at(-1)?.className === "block";
+    if (isRule) blocks.at(-1).className = "block heading";
+    const flows = blocks.at(-1)?.className.startsWith("block") && flowsOn(texts[at - 1], text);
+    if (flows && !isRule) {
+      blocks.at(-1).append(" ", hideIndent(line));
+      return;
+    }
+    const kind = !text.trim() ? "blank" : isRule ? "gone" : at === 0 && isTitled ? "title" : "block";
+    blocks.push(make("div", kind));
+    if (/^\s/.test(text) && kind === "block") blocks.at(-1).className = "block indented";
+    blocks.at(-1).append(hideIndent(line));
+  });
+  return blocks;
+}
+
+/** Return whether a line only goes on where the one before was full. */
+function flowsOn(before, text) {
+  const indent = (line) => line.length - line.trimStart().length;
+  return before.length >= FULL_LINE && text.trim() && indent(before) === indent(text) && !LIST_ITEM.test(text);
+}
+
+function hideIndent(line) {
+  const first = line.firstChild;
+  const spaces = first?.nodeType === Node.TEXT_NODE ? first.data.match(/^[ \t]*/)[0].length : 0;
+  if (spaces && spaces < line.textContent.length) {
+    if (spaces < first.data.length) first.splitText(spaces);
+    first.replaceWith(make("span", "gone", first.data));
+  }
+  return line;
 }
 
 function makeLegend(strengths) {
@@ -34,14 +87,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   text.setAttribute("role", "group");
   text.setAttribute("aria-label", data.label);
   const marks = [];
-  data.parts.forEach((part) => {
-    if (!part.strength) {
-      text.append(document.createTextNode(part.text));
-      return;
-    }
-    marks.push(makeMark(part, data.chosen));
-    text.append(marks.at(-1));
-  });
+  const makePiece = (part, piece) => {
+    if (!part.strength) return document.createTextNode(piece);
+    marks.push(makeMark(part, piece, data.chosen));
+    return marks.at(-1);
+  };
+  text.append(...layOut(data.parts, makePiece));
   frame.append(text);
   if (data.legend.length) frame.append(makeLegend(data.legend));
 

@@ -63,7 +63,7 @@ def _resume(source: Source) -> Iterator[NextStep]:
             reason = status.message[:1].upper() + status.message[1:] if status.message else f"It is {status.state}."
             yield NextStep(
                 f"Resume {run.name}",
-                f"{reason.rstrip('.')}. It continues from what is stored.",
+                f"{reason.rstrip('.')}. It resumes from its checkpoint.",
                 "train",
                 {"run": run.id, "data": source.id},
             )

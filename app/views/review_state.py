@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from xcwork.review.session import RunReview
     from xcwork.review.verdicts import VerdictLog
 
-QUEUES = {"missing": "Likely missing", "wrong": "Likely wrong", "threshold": "Near the threshold"}
+QUEUES = {
+    "missing": "Likely missing",
+    "wrong": "Likely wrong",
+    "threshold": "Near the threshold",
+    "requested": "Put here",
+}
 MAX_WORDS = 5
-MAX_OTHER_RUNS = 5
+MAX_OTHER_RUNS = 4
 METRIC = "P@1"
 _BUILT: dict[tuple[str, ...], RunReview] = {}  # what the cache holds now, so that the side bar need not build it
 
@@ -71,7 +76,7 @@ def _forget(review: RunReview) -> None:
         del _BUILT[key]
 
 
-@st.cache_resource(max_entries=3, show_spinner="Looking for labels that deserve an eye.", on_release=_forget)
+@st.cache_resource(max_entries=3, show_spinner="Looking for labels worth checking.", on_release=_forget)
 def _build_review(key: tuple[str, ...], _folder: Any, _source: Source) -> RunReview:
     from xcwork.review.session import RunReview
 

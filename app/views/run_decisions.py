@@ -69,7 +69,7 @@ def _read_percent(name: str, usual: int) -> int:
         return usual
     if text.isascii() and text.isdecimal() and len(text) <= 3 and int(text) <= 100:
         return int(text)
-    state.fall_back(name, "", f"{state.quote(text)} is no percentage; {usual} % is shown instead.")
+    state.fall_back(name, "", f"{state.quote(text)} is not a percentage; {usual} % is shown instead.")
     return usual
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from xcwork.analysis.what_if import compare_edit, compare_ranks, explain_no_new_labels, try_label
+from xcwork.analysis.what_if import EditedText, compare_edit, compare_ranks, explain_no_new_labels, try_label
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods import registry
@@ -98,7 +98,7 @@ def test_an_edited_text(checkerboard):
     assert edit.changes["state"].tolist() == ["new"] * 4 + ["out"] * 4
     assert edit.after.to_records()[0]["label"] == "L1"
     assert compare_edit(model, "red square", "red square").sentence == "No rank changed."
-    assert edit.sentence == "Of the labels in either list: 4 new, 4 out."
+    assert edit.sentence == "Of the first labels 4 came in, 4 dropped out."
 
 
 def test_a_test_document_keeps_its_filter_pairs_when_it_is_edited(checkerboard):
@@ -109,12 +109,27 @@ def test_a_test_document_keeps_its_filter_pairs_when_it_is_edited(checkerboard):
     assert first not in edit.before.ids
     assert first not in edit.after.ids
     expected = model.predict(document.replace_texts(["black circle"]), 4)
-    assert np.array_equal(edit.after.ids, expected.ids)
+    assert np.array_equal(edit.after.ids[:, :4], expected.ids)
     assert first not in edit.changes["label_id"].tolist()
     tried = try_label(model, document.replace_texts(["black circle"]), "black circle", k=4)
     assert first not in tried.changes["label_id"].tolist()
     with pytest.raises(DataError, match="one document, got 8"):
         compare_edit(model, test, "black circle")
+
+
+def test_probabilities_before_and_after():
+    scores = np.array([[3.0, 2]], np.float32)
+    before = TopK(np.array([[0, 1]], np.int32), scores, probabilities=np.array([[0.8, 0.5]], np.float32))
+    after = TopK(np.array([[1, 2]], np.int32), scores, probabilities=np.array([[0.75, 0.25]], np.float32))
+    changes = compare_ranks(before, after, k=1)
+    assert changes["label_id"].tolist() == [1, 0]
+    assert changes["probability_before"].tolist() == pytest.approx([0.5, 0.8])
+    assert changes["probability_after"].tolist() == pytest.approx([0.75, np.nan], nan_ok=True)
+    edit = EditedText(before, after, changes)
+    assert edit.find_probabilities("1") == (0.5, 0.75)
+    assert edit.find_probabilities("2") == (None, 0.25)
+    assert edit.find_probabilities("nowhere") == (None, None)
+    assert edit.sentence == "Of the first labels 1 came in, 1 dropped out."
 
 
 def test_ranks_may_lie_below_the_first_k():

@@ -151,6 +151,11 @@ def test_figures_of_several_runs(open_page, runs: list[Run], section: str) -> No
     page = open_page("compare", data="fruit.csv", section=section)
     (chart,) = page.get("plotly_chart")
     assert all(tokens.get_palette().pick_run(run.number) in chart.proto.spec for run in runs[-1:])
+    # Each series is lit by the row of its run: all others are dimmed while the mouse is on it.
+    assert read_component(page, "compare_table")["lights"] is True
+    styles = "".join(each.proto.body for each in page.get("html"))
+    lit = set(re.findall(r':root\[data-lit="([^"]+)"\] \.st-key-compare-chart', styles))
+    assert lit == {run.id for run in (runs[1:] if section == "differences" else runs)}
     if section == "curves":
         page.segmented_control(key="compare.curve").set_value("Any hit").run()
         page.segmented_control(key="compare.length").set_value("all").run()

@@ -168,16 +168,16 @@ def test_documents_are_searched_and_shown_with_what_they_miss(open_page, finishe
     assert f"{fruit} number" in read_html(page)
     assert "won in" in read_html(page)
     page.text_input(key="errors.search").set_value("no such thing").run()
-    assert read_component(page, "errors_rows")["empty"] == "Nothing fits this search."
+    assert read_component(page, "errors_rows")["empty"] == "Nothing matches this search."
 
 
 def test_pairs_name_what_is_taken_for_what(open_page, finished: Run) -> None:
     page = open_page("errors", data="fruit.csv", section="pairs", k="1")
     rows = read_rows(page)
-    assert all(row["below"].startswith("taken for ") for row in rows)
+    assert all(row["below"].startswith("mistaken for ") for row in rows)
     send_event(page, "errors_rows", rows[-1]["id"])
     assert page.query_params["label"] == rows[-1]["name"]
-    assert f"taken for {page.query_params['other']}" == rows[-1]["below"]
+    assert f"mistaken for {page.query_params['other']}" == rows[-1]["below"]
     again = open_page("errors", **dict(page.query_params))
     assert read_component(again, "errors_rows")["selected"] == rows[-1]["id"]
     page.button(key="errors.why_not").click().run()

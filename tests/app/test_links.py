@@ -118,7 +118,7 @@ def test_an_address_that_cannot_be_opens_the_usual_view(open_page, run: Run) -> 
         ("predict", "document", "9" * 5000, "There is no document “999"),
         ("predict", "label", "no such label", "There is no label with “no such label” in its name."),
         ("predict", "family", "nowhere", "There is no family of reasons “nowhere” here; all are shown."),
-        ("predict", "word", "zzyzx", "The word “zzyzx” is no reason for this label; none is open."),
+        ("predict", "word", "zzyzx", "The word “zzyzx” does not count for this label; none is open."),
         ("predict", "k", "1000", "There is no list length “1000”; 100 is shown instead."),
         ("errors", "label", "no such label", "There is no label “no such label”; the first one is shown instead."),
         ("errors", "outcome", "101-200", "There is no outcome “101-200”; “missed” is shown instead."),

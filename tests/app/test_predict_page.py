@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shlex
 import shutil
 from decimal import Decimal
@@ -250,8 +251,11 @@ def test_an_edit_shows_what_changed(open_page: Open, matched: Run) -> None:
     page = send_event(page, "predict_text_editor", "plum plum plum", event="edited")
     assert "Before and after" in said(page)
     assert "predict-ranks" in said(page)
+    # Percentages where the run is calibrated, as this one is, and scores beside them.
+    assert re.search(r"<b>\d+ %</b><small>rank 1</small>", said(page))
+    assert re.search(r"before, .*after \(score [\d.e+-]+, then [\d.e+-]+\)", said(page))
     page.button(key="predict.restore").click().run()
-    assert "Change the text" in said(page)
+    assert "Edit the text" in said(page)
 
 
 def test_a_search_finds_documents_to_choose_from(open_page: Open, matched: Run) -> None:
@@ -346,7 +350,7 @@ def test_a_new_text_is_not_compared_with_the_document_of_an_earlier_edit(
     assert read_component(page, "predict_text_editor")["text"] == ""
     page = send_event(page, "predict_text_editor", "plum", event="edited")
     assert "Edited from" not in said(page)
-    assert "Change the text" in said(page)
+    assert "Edit the text" in said(page)
 
 
 def test_an_edit_is_forgotten_with_its_dataset_and_the_text_is_not(open_page: Open, matched: Run, linked: Run) -> None:
@@ -361,7 +365,7 @@ def test_a_text_beyond_the_limit_is_kept_and_the_limit_is_said(open_page: Open, 
     page = typed(opened(open_page, matched), long)
     assert read_component(page, "predict_text_editor")["text"] == long
     (problem,) = page.error
-    assert "240,000 characters, and 200,000 are the limit" in problem.value
+    assert "240,000 characters; the limit is 200,000" in problem.value
     assert labels(page) == []
 
 

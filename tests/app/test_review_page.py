@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from xcwork_app.panels.review.question import drop_name
 
 from tests.support.doubtful import write_doubtful
 from tests.support.pages import HOSTILE, Open, Train, read_component, send_event, table
@@ -74,6 +75,43 @@ def read_waiting(page: AppTest) -> str:
     """The number beside Review in the side bar."""
     link = next(each.proto.label for each in page.get("page_link") if "Review" in each.proto.label)
     return link.partition(":gray[")[2].rstrip("]")
+
+
+def test_a_label_is_put_into_the_review_from_predict(
+    open_page: Open, home: Path, run: Run, review: RunReview, items: list[str]
+) -> None:
+    first = review.queue("missing").list_items(0, 1)[0]
+    label = review.dataset.labels.names[first.label]
+    page = open_page("predict", data="doubtful.csv", run=run.id, document=str(first.document), label=label)
+    shown = read_component(page, "predict_labels")
+    assert shown["foot"].endswith(", but nobody has annotated it.")
+    assert shown["footAction"] == "Put it into Review"
+    page = send_event(page, "predict_labels", "foot", event="foot")
+    shown = read_component(page, "predict_labels")
+    assert shown["foot"].endswith(" waits in Review.")
+    assert shown["footAction"] == "Open it there"
+    (line,) = read_lines(home)
+    assert (line["event"], line["document"], line["label"]) == ("request", first.document, label)
+    opened = open_review(open_page, run=run.id, queue="requested")
+    assert get_item(opened) == first.id
+    assert "Put here by " in read_html(opened)
+    assert "Put here 1" in str(opened.segmented_control(key="review.queue").options)
+    press(opened, "right")
+    page = page.run()
+    assert read_component(page, "predict_labels")["foot"].endswith("was answered in Review: right.")
+
+
+@pytest.mark.parametrize(
+    ("about", "rest"),
+    [
+        ("networkx.dfs_tree networkx dfs tree Returns a tree.", "Returns a tree."),
+        ("networkx.dfs_tree", ""),
+        ("networkx.dfs_trees are many", "networkx.dfs_trees are many"),
+        ("A tree of dfs_tree", "A tree of dfs_tree"),
+    ],
+)
+def test_the_text_of_a_label_does_not_repeat_its_name(about: str, rest: str) -> None:
+    assert drop_name(about, "networkx.dfs_tree") == rest
 
 
 def test_without_a_run_it_says_what_to_do(open_page: Open, doubtful: Path) -> None:

@@ -138,23 +138,6 @@ def test_tables_are_cut_for_the_browser_and_say_so() -> None:
     assert "1,202 rows" in page.caption[0].value
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "–"),
-        (0.0, "under a second"),
-        (0.99, "under a second"),
-        (1.2, "1 second"),
-        (42.0, "42 seconds"),
-        (120.0, "2 minutes"),
-        (600.0, "10 minutes"),
-        (7200.0, "2.0 hours"),
-    ],
-)
-def test_durations_for_people(value: float | None, text: str) -> None:
-    assert widgets.format_seconds(value) == text
-
-
 def test_a_damaged_run_does_not_hide_the_others(open_page, corpus: Path) -> None:
     store = RunStore()
     damaged, other = (store.create("gated", None, corpus, name=name) for name in ("damaged", "sound"))

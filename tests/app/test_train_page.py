@@ -202,7 +202,7 @@ def test_settings_of_a_run_that_are_not_allowed_are_left_out_and_said(
     assert "Not taken over" not in said(page)
     preset.set_value(preset.options[-1]).run()
     assert not page.exception
-    assert f"Not taken over from the run: {left_out}" in said(page)
+    assert f"Not copied from the run: {left_out}" in said(page)
     assert "seed=5" in command(page), "what is allowed is taken over"
 
 
@@ -233,7 +233,7 @@ def test_a_name_beyond_the_limit_is_kept_and_the_limit_is_said(open_page, corpus
     page = open_page("train", data="fruit.csv", method="popularity")
     page.text_input(key="train.name.0").set_value("n" * 101).run()
     assert page.text_input(key="train.name.0").value == "n" * 101
-    assert "101 characters, and 100 are the limit" in page.error[0].value
+    assert "101 characters; the limit is 100" in page.error[0].value
     assert page.button(key="train.start").disabled
 
 
@@ -243,6 +243,22 @@ def test_the_cost_is_estimated_from_what_was_measured(open_page, finished: Run) 
     assert re.search(r"Memory, about</span><b>\d{3} MB</b>", text)
     assert re.search(r"[\d.]+ s to [\d.]+ s, with test", text)
     assert "from a run here on fruit" in text
+
+
+def test_the_device_that_will_be_used_stands_beside_the_cost(
+    open_page, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen_method._describe_device.cache_clear()
+    monkeypatch.setattr(chosen_method, "describe_device_without_torch", lambda: "Some GPU (7.0 of 8.0 GiB free)")
+    monkeypatch.setattr(chosen_method, "measure_available_memory", lambda: 3_200_000_000)
+    on_cpu = re.search(
+        r"On the CPU, \d+ threads; 3.2 GB free", said(open_page("train", data="fruit.csv", method="bm25"))
+    )
+    assert on_cpu, "a method without a GPU stays on the CPU"
+    text = said(open_page("train", data="fruit.csv", method="siamesexml"))
+    assert "On Some GPU (7.0 of 8.0 GiB free)" in text
+    assert chosen_method.describe_place(find_method_class("siamesexml"), {"device": "cpu"}).startswith("On the CPU")
+    chosen_method._describe_device.cache_clear()
 
 
 def test_a_method_without_measurements_has_no_estimate(open_page, corpus: Path) -> None:

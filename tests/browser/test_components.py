@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,23 @@ def test_a_list_can_choose_while_somebody_moves_through_it(page: Page, gallery: 
     expect(page.get_by_text("runs: run 12", exact=True)).to_be_visible()
     chosen = page.get_by_role("listbox", name="Runs").locator("[aria-selected=true]")
     expect(chosen).to_be_in_viewport()
+
+
+def test_the_page_knows_the_row_that_is_pointed_at_and_the_box_below_has_a_button(page: Page, gallery: str) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(gallery)
+    runs = page.get_by_role("listbox", name="Runs")
+    root = page.locator("html")
+    runs.get_by_role("option").nth(2).hover()
+    expect(root).to_have_attribute("data-lit", "run 2")
+    page.get_by_role("listbox", name="Labels").hover()
+    expect(root).not_to_have_attribute("data-lit", re.compile("."))
+    press_tab_until(page, "element.getAttribute('aria-label') === 'Runs'")
+    page.keyboard.press("ArrowDown")
+    expect(root).to_have_attribute("data-lit", "run 1")
+    page.get_by_role("button", name="Look at it").click()
+    expect(page.get_by_text("foot: yes", exact=True)).to_be_visible()
 
 
 def test_words_are_chosen_with_mouse_and_keyboard(page: Page, gallery: str) -> None:

@@ -129,8 +129,10 @@ def test_the_rest_is_small_and_stands_for_at_least_two_words(sizes: list[float],
     assert count_named(sizes) == named
 
 
-@pytest.mark.parametrize(("largest", "decimals"), [(4.79, 2), (47.9, 1), (0.03, 4), (1e9, 0), (0.0, 2), (1e-30, 8)])
-def test_numbers_have_three_digits(largest: float, decimals: int) -> None:
+@pytest.mark.parametrize(
+    ("largest", "decimals"), [(4.79, 2), (47.9, 2), (479.0, 0), (0.03, 4), (1e9, 0), (0.0, 2), (1e-30, 8)]
+)
+def test_numbers_have_three_digits_and_two_decimals_below_100(largest: float, decimals: int) -> None:
     assert count_decimals(largest) == decimals
 
 

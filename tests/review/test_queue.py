@@ -107,7 +107,7 @@ def test_near_the_threshold_the_closest_come_first_and_probabilities_of_the_run_
     for item in build_queue("threshold", topk, topics, probabilities=probabilities, threshold=own).list_items():
         wanted = 0.3 if item.label == 2 else 0.9
         assert abs(item.probability - wanted) <= 0.1 + 1e-6
-        assert item.reason.endswith(f"the threshold of {wanted:.0%}")
+        assert item.reason.endswith(f"the threshold of {100 * wanted:.0f} %")
 
 
 def test_filter_pairs_and_labels_added_later_are_in_no_queue(topics: Dataset) -> None:

@@ -11,11 +11,12 @@ from tests.support.topics import make_topics, predict_by_name
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
 from xcwork.decisions.choice import NEVER_ASSIGN, Decisions
-from xcwork.errors import RunError
+from xcwork.errors import DataError, RunError
 from xcwork.methods import registry
 from xcwork.review.details import find_neighbours, find_rank, gather_details
 from xcwork.review.queue import MAX_DISTANCE
 from xcwork.review.session import RunReview, read_other_runs, tabulate_answers
+from xcwork.review.verdicts import store_request
 
 
 class StoredRun:
@@ -64,6 +65,30 @@ def test_answers_take_the_number_waiting_down_and_undo_restores_it(home: Path, t
     assert table[["uid", "verdict", "by", "run"]].to_numpy().tolist() == [
         [f"test{places[0][1]}", "right", "ann", "id-a"],
     ]
+
+
+def test_what_a_person_puts_into_the_review_waits_there_with_its_source(home: Path, topics: Dataset) -> None:
+    review = RunReview.from_run(StoredRun("a", topics, predict_by_name(topics), home), topics)  # type: ignore[arg-type]
+    assert len(review.queue("requested")) == 0
+    listed = ("test", 7, int(review.topk.ids[7, 1]))
+    unlisted = ("test", 3, next(label for label in range(len(topics.labels)) if label not in review.topk.ids[3]))
+    for item in (listed, unlisted, listed):  # twice is once
+        store_request(home, review.keys, item, by=" ann  lee ", run="id-a", probability=review.get_probability(item))
+    store_request(home, review.keys, ("train", 1, 0), by="ann lee")  # of the other split
+    queue = review.queue("requested")
+    assert list(queue.list_places()) == [listed, unlisted]
+    first, second = queue.list_items()
+    assert (first.rank, second.rank) == (2, None)
+    assert first.probability == pytest.approx(review.get_probability(listed), abs=1e-4)
+    assert first.reason == f"put here by ann lee; predicted at rank 2 with {100 * first.probability:.0f} %"
+    assert second.reason == "put here by ann lee; not predicted"
+    review.answer(listed, "right", by="bob", queue="requested")
+    counts = review.queue("requested").count_answered(review.read_verdicts())
+    assert (counts["total"], counts["waiting"], counts["right"]) == (2, 1, 1)
+    assert review.summarise()["queues"]["requested"]["waiting"] == 1
+    assert review.read_verdicts().problems == ()
+    with pytest.raises(DataError, match="no document 100000"):
+        store_request(home, review.keys, ("test", 100_000, 0), by="ann")
 
 
 def test_the_threshold_queue_is_about_the_thresholds_stored_with_the_run(home: Path, topics: Dataset) -> None:

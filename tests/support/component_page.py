@@ -58,6 +58,10 @@ with right:
         key="runs",
         label="Runs",
         selected=said("runs"),
+        lights=True,
+        foot="Nobody has looked at this.",
+        foot_action="Look at it",
+        on_foot=lambda: remember("foot")("yes"),
         on_choose=remember("runs"),
         choose_on_move=True,
         height=200,
@@ -71,5 +75,5 @@ with right:
         height=180,
     )
     show_copy_link(key="copy")
-for name in ("labels", "runs", "more", "text"):
+for name in ("labels", "runs", "more", "foot", "text"):
     st.text(f"{name}: {said(name)}")

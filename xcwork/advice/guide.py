@@ -58,7 +58,7 @@ NOTES = {
     ),
     "zestxml": MethodNote(
         "ZestXML",
-        "quick, and every score taken apart",
+        "fast, and every score taken apart",
         (
             "It learns which words of documents go with which words of label texts.",
             "A closed form gives the strongest pairs, and labels with training documents refine theirs.",
@@ -100,7 +100,7 @@ NOTES = {
     ),
     "label_tree": MethodNote(
         "Label tree",
-        "quick and small, the usual choice",
+        "fast and small, the usual choice",
         (
             "Labels with similar documents are put into the same branch of a tree.",
             "At every branch a linear classifier says where to go on.",
@@ -152,7 +152,7 @@ NOTES = {
     ),
     "mhs": MethodNote(
         "Sampling (MHS)",
-        "quick steps, full prediction",
+        "fast steps, full prediction",
         (
             "A network has one output per label, as a flat one does.",
             "Each step of training visits the true labels and a sample of the others.",
@@ -171,9 +171,9 @@ NOTES = {
         (
             "Labels are known for groups of documents only.",
             "It estimates which member of a group each label belongs to.",
-            "Then it trains a usual method on these estimates.",
+            "Then it trains an ordinary method on these estimates.",
         ),
-        ("labels of a group", "its likely members", "a usual method"),
+        ("labels of a group", "its likely members", "an ordinary method"),
         {
             "learner": "Method trained on the estimates",
             "steps": "Rounds of estimating",
@@ -216,7 +216,7 @@ NOTES = {
             "Nothing is learned, so it finds unseen labels as well as others.",
         ),
         ("words of the document", "words in common", "labels"),
-        {"k1": "How much repeated words count", "b": "How much long texts are held back"},
+        {"k1": "How much repeated words count", "b": "How much long texts are penalised"},
         needs_label_text=True,
     ),
     "nearest_documents": MethodNote(

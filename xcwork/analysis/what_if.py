@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from xcwork.methods.base import Documents, Method
 
 MAX_RANKS = 1000  # looked through for a new label
+CHANGE_WORDS = {"new": "came in", "up": "moved up", "down": "moved down", "out": "dropped out"}
+N_LISTED = 100  # ranks of an edited text that are looked through for labels that left the first k
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +61,27 @@ class NewLabel:
 
 @dataclass(frozen=True, eq=False)
 class EditedText:
-    """The predictions for a text before and after it was changed."""
+    """The predictions for a text before and after it was changed, N_LISTED labels where there are as many."""
 
     before: TopK
     after: TopK
-    changes: pd.DataFrame  # see `compare_ranks`
+    changes: pd.DataFrame  # the first k of either list, see `compare_ranks`
 
     @property
     def sentence(self) -> str:
         """What changed, in words."""
-        states = self.changes["state"].value_counts()
-        said = [f"{count} {state}" for state, count in states.items() if state != "same"]
-        return f"Of the labels in either list: {', '.join(said)}." if said else "No rank changed."
+        counts = self.changes["state"].value_counts()
+        said = [f"{counts[state]} {words}" for state, words in CHANGE_WORDS.items() if counts.get(state, 0)]
+        return f"Of the first labels {', '.join(said)}." if said else "No rank changed."
+
+    def find_probabilities(self, label: str) -> tuple[float | None, float | None]:
+        """Return the probability of a label before and after; None where it is not listed, or there are none."""
+        found: list[float | None] = []
+        for topk in (self.before, self.after):
+            shares = {topk.get_name(each): share for each, (_, _, share) in _read_ranks(topk).items()}
+            share = shares.get(label, np.nan)
+            found.append(None if np.isnan(share) else share)
+        return found[0], found[1]
 
 
 def explain_no_new_labels(method: Method) -> str | None:
@@ -99,7 +110,9 @@ def try_label(method: Method, document: Documents, text: str, *, name: str = "",
     trial = copy.copy(method)
     label = int(trial.add_labels([text], [name])[0])
     depth = min(MAX_RANKS, label + 1)
-    before, after = method.predict(x, min(depth, label)), trial.predict(x, depth, proba=trial.calibration_ is not None)
+    is_calibrated = trial.calibration_ is not None
+    before = method.predict(x, min(depth, label), proba=is_calibrated)
+    after = trial.predict(x, depth, proba=is_calibrated)
     place = np.flatnonzero(after.ids[0] == label)
     rank = int(place[0]) + 1 if len(place) else None
     score = float(after.scores[0, place[0]]) if len(place) else _score_label(trial, x, label)
@@ -124,7 +137,9 @@ def compare_edit(method: Method, before: Documents, after: str, *, k: int = 5) -
     """
     _check_one_document(method, before)
     edited = before.replace_texts([after]) if isinstance(before, Split) else after
-    first, second = method.predict(before, k), method.predict(edited, k)
+    depth = min(max(k, N_LISTED), len(method.labels_))
+    is_calibrated = method.calibration_ is not None
+    first, second = (method.predict(each, depth, proba=is_calibrated) for each in (before, edited))
     return EditedText(first, second, compare_ranks(first, second, k=k))
 
 
@@ -132,16 +147,14 @@ def compare_ranks(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
     """Return the labels among the first k of either list of one document, in the order of the second list.
 
     `state` is new, up, down, same or out; `change` counts the ranks won. A rank is missing where the label is not
-    in the list (which may be longer than k).
+    in the list (which may be longer than k), and a probability also where the lists have none.
     """
     import pandas as pd
 
-    old, new = (
-        {label: (slot + 1, score) for slot, (label, score) in enumerate(topk.get_row(0))} for topk in (before, after)
-    )
-    first = [label for label, (rank, _) in new.items() if rank <= k]
-    lost = [label for label, (rank, _) in old.items() if rank <= k and label not in set(first)]
-    labels, nothing = first + lost, (np.nan, np.nan)
+    old, new = _read_ranks(before), _read_ranks(after)
+    first = [label for label, (rank, *_) in new.items() if rank <= k]
+    lost = [label for label, (rank, *_) in old.items() if rank <= k and label not in set(first)]
+    labels, nothing = first + lost, (np.nan, np.nan, np.nan)
     ranks = [(old.get(label, nothing), new.get(label, nothing)) for label in labels]
     columns = {
         "label_id": labels,
@@ -151,9 +164,18 @@ def compare_ranks(before: TopK, after: TopK, *, k: int = 5) -> pd.DataFrame:
         "change": pd.array([a[0] - b[0] for a, b in ranks], dtype="Int64"),
         "score_before": [a[1] for a, _ in ranks],
         "score_after": [b[1] for _, b in ranks],
+        "probability_before": [a[2] for a, _ in ranks],
+        "probability_after": [b[2] for _, b in ranks],
         "state": [_classify_change(a[0], b[0], k) for a, b in ranks],
     }
     return pd.DataFrame(columns)
+
+
+def _read_ranks(topk: TopK) -> dict[int, tuple[float, float, float]]:
+    """Return rank, score and probability (NaN where there is none) of each label in the list of one document."""
+    row = topk.get_row(0)
+    shares = [np.nan] * len(row) if topk.probabilities is None else topk.probabilities[0].astype(float).tolist()
+    return {label: (slot + 1, score, shares[slot]) for slot, (label, score) in enumerate(row)}
 
 
 def _classify_change(before: float, after: float, k: int) -> str:

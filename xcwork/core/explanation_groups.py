@@ -270,7 +270,8 @@ def count_decimals(largest: float) -> int:
     """Return with how many decimals numbers up to `largest` are shown."""
     if not largest > 0 or not math.isfinite(largest):
         return SHOWN_DIGITS - 1
-    return min(max(SHOWN_DIGITS - 1 - math.floor(math.log10(largest)), 0), MAX_DECIMALS)
+    at_least = 2 if largest < 100 else 0  # or the words of a score of 12.3 would all be 0.1 or 0.2
+    return min(max(SHOWN_DIGITS - 1 - math.floor(math.log10(largest)), at_least), MAX_DECIMALS)
 
 
 def round_to_sum(values: Sequence[float], total: int) -> list[int]:

@@ -86,7 +86,8 @@ def measure_if_confirmed(
 ) -> dict[str, float]:
     """Return the metrics if every waiting item of a queue turned out as suspected: missing labels right, others wrong.
 
-    Items near the threshold are suspected of nothing; for them it is what would be if all were right.
+    Items near the threshold, and those that people put there, are suspected of nothing; for them it is what would be
+    if all were right.
     """
     decided = decide_items(verdicts).take_split(queue.split)
     answered = verdicts.group_by_item()

@@ -1,16 +1,17 @@
 """The queue: labels that deserve a person's eye, the most doubtful first, each with its reason in a sentence.
 
 Three queues look at one split: labels that are likely *missing*, labels that are likely *wrong* (see `evidence.py`),
-and predictions near the *threshold* from which labels are assigned without asking. The order does not depend on the
-answers, so a page can be left and opened again. The rest of what a person needs to see is in `details.py`.
+and predictions near the *threshold* from which labels are assigned without asking. A fourth one holds what people put
+there themselves (*requested*). The order does not depend on the answers, so a page can be left and opened again. The
+rest of what a person needs to see is in `details.py`.
 
 An item is named `test:47:1234`: split, row of the document, id of the label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -21,7 +22,7 @@ from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError
 from xcwork.review.documents import TEST, get_split
 from xcwork.review.evidence import DEPTH, OVERLOOKED, LabelEvidence, PairEvidence
-from xcwork.review.verdicts import ReviewVerdict, VerdictLog, check_item
+from xcwork.review.verdicts import REQUESTED, ReviewRequest, ReviewVerdict, VerdictLog, check_item
 
 MAX_ITEMS = 1000  # of a queue; nobody answers more before the next training
 MAX_DISTANCE = 0.1  # from the threshold
@@ -31,11 +32,12 @@ MIN_FOUND = 1  # other documents in which a label is found: one that is never fo
 
 
 class QueueName(StrEnum):
-    """The three questions a person is asked."""
+    """What a person is asked about."""
 
     missing = "missing"
     wrong = "wrong"
     threshold = "threshold"
+    requested = REQUESTED
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class ReviewQueue:
     n_annotated: np.ndarray  # (n_labels,) documents of the split that have the label
     n_found: np.ndarray  # (n_labels,) documents of these in which predictions find it
     thresholds: np.ndarray | None = None  # (n,) what each item is close to; None: this is another queue
+    requests: Mapping[tuple[str, int, int], ReviewRequest] = field(default_factory=dict)  # who put an item here
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -107,14 +110,22 @@ class ReviewQueue:
             self._explain(number, rank, p, label),
         )
 
+    def _name_source(self, number: int) -> str:
+        """Return who put an item into the review."""
+        place = self.split, int(self.pairs.documents[number]), int(self.pairs.labels[number])
+        return f"put here by {self.requests[place].by}"
+
     def _explain(self, number: int, rank: int, p: float, label: int) -> str:
         """Return why the item is in the queue."""
+        if self.name == QueueName.requested:
+            here = "not predicted" if rank == 0 else f"predicted at rank {rank} with {_show_percent(p)}"
+            return f"{self._name_source(number)}; {here}"
         if self.thresholds is not None:
-            return f"{p:.0%} is close to the threshold of {self.thresholds[number]:.0%}"
+            return f"{_show_percent(p)} is close to the threshold of {_show_percent(float(self.thresholds[number]))}"
         if self.name == QueueName.missing:
-            return f"predicted at rank {rank} with {p:.0%}, but not annotated"
+            return f"predicted at rank {rank} with {_show_percent(p)}, but not annotated"
         others, found = int(self.n_annotated[label]) - 1, int(self.n_found[label]) - (p >= OVERLOOKED)
-        here = "not predicted" if rank == 0 else f"only at rank {rank} with {p:.1%}"
+        here = "not predicted" if rank == 0 else f"only at rank {rank} with {100 * p:.1f} %"
         return f"annotated, but {here}; found in {found:,} of the {others:,} other documents with this label"
 
 
@@ -128,13 +139,14 @@ def build_queue(
     threshold: float | np.ndarray = ASSIGN_THRESHOLD,
     limit: int = MAX_ITEMS,
     evidence: LabelEvidence | None = None,
+    requests: Sequence[ReviewRequest] = (),
 ) -> ReviewQueue:
     """Return a queue of at most `limit` items for one split of `dataset`.
 
     `topk` are predictions for the documents of that split by a model that did not learn from them; `probabilities`
     (n_documents, k) belong to its slots, and are estimated from the shares of right predictions if not given.
     `threshold` is one probability or one for each slot, where bands or labels have their own.
-    `evidence`, where several queues are built, saves computing it anew.
+    `evidence`, where several queues are built, saves computing it anew. `requests` are what people put into the review.
     """
     if name not in list(QueueName):
         raise ConfigError(f"there is no queue {str(name)!r}; it is one of {', '.join(QueueName)}")
@@ -150,6 +162,9 @@ def build_queue(
         pairs = evidence.find_missing(min_probability=MIN_MISSING_PROBABILITY)
     elif name == QueueName.wrong:
         pairs = evidence.find_wrong(min_found=MIN_FOUND)
+    elif name == QueueName.requested:
+        requests = [each for each in requests if each.split == split and each.document < len(topk)]
+        pairs = _find_requested(evidence, requests)
     else:
         pairs = _find_near_threshold(evidence, threshold)
     pairs = pairs.take_strongest(limit)
@@ -158,7 +173,8 @@ def build_queue(
         thresholds = np.broadcast_to(threshold, evidence.topk.ids.shape)[pairs.documents, pairs.ranks - 1]
     codes = np.column_stack([pairs.documents, pairs.labels])
     is_annotated = evidence.split.has_labels(codes) if len(codes) else np.zeros(0, bool)
-    return ReviewQueue(name, split, pairs, is_annotated, *evidence.count_found(), thresholds)
+    asked = {each.item: each for each in requests}
+    return ReviewQueue(name, split, pairs, is_annotated, *evidence.count_found(), thresholds, asked)
 
 
 def parse_item(text: str, dataset: Dataset) -> tuple[str, int, int]:
@@ -187,6 +203,25 @@ def describe_item(item: ReviewItem, dataset: Dataset) -> dict[str, Any]:
         "is_annotated": item.is_annotated,
         "reason": item.reason,
     }
+
+
+def _show_percent(probability: float) -> str:
+    return f"{100 * probability:.0f} %"
+
+
+def _find_requested(evidence: LabelEvidence, requests: Sequence[ReviewRequest]) -> PairEvidence:
+    """Return what people asked about, in the order in which they did."""
+    documents = np.array([each.document for each in requests], np.int64)
+    labels = np.array([each.label for each in requests], np.int64)
+    is_here = evidence.topk.ids[documents] == labels[:, None]
+    slots, is_listed = is_here.argmax(axis=1), is_here.any(axis=1)
+    return PairEvidence(
+        documents,
+        labels,
+        np.where(is_listed, slots + 1, 0),
+        np.where(is_listed, evidence.probabilities[documents, slots], 0.0).astype(np.float64),
+        -np.arange(len(requests), dtype=np.float64),
+    )
 
 
 def _find_near_threshold(evidence: LabelEvidence, threshold: float | np.ndarray) -> PairEvidence:

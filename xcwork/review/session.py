@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,15 @@ from xcwork.review.evidence import LabelEvidence
 from xcwork.review.out_of_fold import read_out_of_fold
 from xcwork.review.queue import ASSIGN_THRESHOLD, MAX_ITEMS, QueueName, ReviewQueue, build_queue
 from xcwork.review.reviewer_agreement import compare_reviewers
-from xcwork.review.verdicts import Answer, ReviewVerdict, VerdictLog, load_verdicts, store_answer, undo_answer
+from xcwork.review.verdicts import (
+    Answer,
+    ReviewRequest,
+    ReviewVerdict,
+    VerdictLog,
+    load_verdicts,
+    store_answer,
+    undo_answer,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,18 +92,24 @@ class RunReview:
         return LabelEvidence.from_predictions(self.topk, get_split(self.dataset, self.split), probabilities)
 
     def queue(self, name: QueueName | str) -> ReviewQueue:
-        """Return one of the three queues."""
+        """Return one of the queues; that of requests is read anew, because people add to it."""
+        if name == QueueName.requested:
+            return self._build_queue(name, self.read_verdicts().requests)
         if name not in self._queues:
-            self._queues[str(name)] = build_queue(
-                name,
-                self.topk,
-                self.dataset,
-                split=self.split,
-                threshold=self.threshold,
-                limit=self.limit,
-                evidence=self.evidence,
-            )
+            self._queues[str(name)] = self._build_queue(name)
         return self._queues[str(name)]
+
+    def _build_queue(self, name: QueueName | str, requests: Sequence[ReviewRequest] = ()) -> ReviewQueue:
+        return build_queue(
+            name,
+            self.topk,
+            self.dataset,
+            split=self.split,
+            threshold=self.threshold,
+            limit=self.limit,
+            evidence=self.evidence,
+            requests=requests,
+        )
 
     def read_verdicts(self) -> VerdictLog:
         """Return what people have answered by now."""

@@ -4,10 +4,12 @@
      "dataset": "…", "fingerprint": "2-…", "split": "test", "document": 47, "key": "…", "content": "…", "label": "…",
      "label_key": "…", "probability": 0.87, "note": ""}
     {"event": "undo", "id": "9a…", "undoes": "6f…", "by": "ann", "when": "2026-…"}
+    {"event": "request", "id": "c3…", "by": "ann", "when": "2026-…", "queue": "requested", …}
 
 *Right* says that the label belongs to the document, *wrong* that it does not, whatever is annotated. An undo takes back
 one answer by its id, so two people never undo each other's; an earlier answer of the same person to the same item
-counts again. Of every person the last answer to an item counts.
+counts again. Of every person the last answer to an item counts. A *request* says nothing about the label: a person
+puts it into the review, so that somebody answers it.
 
 `load_verdicts` reads what is readable and names the rest with its line: lines that are no answers, half-written ones,
 and answers about documents or labels that this dataset does not have.
@@ -34,6 +36,7 @@ from xcwork.storage.journal import append_line
 
 MAX_NOTE_CHARACTERS = 10_000
 MAX_NAME_CHARACTERS = 200
+REQUESTED = "requested"  # the queue of what people put into the review
 _TEXTS = ("id", "by", "when", "run", "queue", "dataset", "fingerprint", "split", "key", "content", "label", "label_key")
 
 
@@ -68,11 +71,31 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class ReviewRequest:
+    """A label of a document that a person put into the review, and where it is in the dataset that is open now."""
+
+    id: str
+    by: str
+    when: str
+    run: str
+    split: str
+    document: int  # row in its split
+    label: int  # id
+    probability: float | None
+
+    @property
+    def item(self) -> tuple[str, int, int]:
+        """What is asked about: split, document row and label id."""
+        return self.split, self.document, self.label
+
+
+@dataclass(frozen=True)
 class VerdictLog:
     """All answers that count, and what was left out."""
 
     answers: tuple[Answer, ...]  # in the order of the file, without those that were taken back or replaced
     problems: tuple[str, ...]  # a sentence for each line that does not count
+    requests: tuple[ReviewRequest, ...] = ()  # in the order of the file, the first one for each item
 
     def group_by_item(self) -> dict[tuple[str, int, int], list[Answer]]:
         """Return the answers to every item, at most one for each person."""
@@ -120,13 +143,44 @@ def store_answer(
         label,
         probability,
     )
-    documents = keys.splits[split]
     line = {"event": "answer", "id": answer.id, "verdict": answer.verdict.value, "by": by, "when": answer.when}
-    line |= {"run": run, "queue": queue, "dataset": dataset.name, "fingerprint": dataset.fingerprint, "split": split}
-    about = {"document": document, "key": documents.keys[document], "content": documents.hash_content(document)}
-    about |= {"label": dataset.labels.names[label], "label_key": keys.labels[label], "probability": probability}
-    _append(locate_reviews(dataset.name, home), {**line, **about, "note": note})
+    line |= {"run": run, "queue": queue} | _describe_place(keys, item) | {"probability": probability, "note": note}
+    _append(locate_reviews(dataset.name, home), line)
     return answer
+
+
+def store_request(
+    home: Path,
+    keys: DatasetKeys,
+    item: tuple[str, int, int],
+    *,
+    by: str,
+    run: str = "",
+    probability: float | None = None,
+) -> ReviewRequest:
+    """Append the wish of a person that an item be reviewed; when this returns, it is on the disk."""
+    check_item(keys.dataset, item)
+    made = ReviewRequest(uuid.uuid4().hex, _check_person(by), _format_time(), run, *item, probability)
+    line = {"event": "request", "id": made.id, "by": made.by, "when": made.when, "run": run, "queue": REQUESTED}
+    line |= _describe_place(keys, item) | {"probability": probability}
+    _append(locate_reviews(keys.dataset.name, home), line)
+    return made
+
+
+def _describe_place(keys: DatasetKeys, item: tuple[str, int, int]) -> dict[str, Any]:
+    """Return what tells an item again after the dataset was sorted, split or extended anew."""
+    split, document, label = item
+    dataset, documents = keys.dataset, keys.splits[split]
+    return {
+        "dataset": dataset.name,
+        "fingerprint": dataset.fingerprint,
+        "split": split,
+        "document": document,
+        "key": documents.keys[document],
+        "content": documents.hash_content(document),
+        "label": dataset.labels.names[label],
+        "label_key": keys.labels[label],
+    }
 
 
 def undo_answer(home: Path, keys: DatasetKeys, answer: Answer, *, by: str) -> None:
@@ -142,6 +196,7 @@ def load_verdicts(home: Path, keys: DatasetKeys) -> VerdictLog:
     """Return the answers about a dataset that count; what cannot be read or is about other data is named."""
     path = locate_reviews(keys.dataset.name, home)
     answers: dict[str, Answer] = {}
+    requests: dict[tuple[str, int, int], ReviewRequest] = {}
     undone: set[str] = set()
     left_out: set[str] = set()
     problems: list[str] = []
@@ -158,11 +213,14 @@ def load_verdicts(home: Path, keys: DatasetKeys) -> VerdictLog:
         elif isinstance(found := _locate(event, keys), str):
             left_out.add(event["id"])
             problems.append(f"{path.name}, line {number}: {found}")
+        elif isinstance(found, ReviewRequest):
+            requests.setdefault(found.item, found)
         else:
             answers[found.id] = found
     standing = {(answer.item, answer.by): answer for answer in answers.values() if answer.id not in undone}
     order = {id: place for place, id in enumerate(answers)}
-    return VerdictLog(tuple(sorted(standing.values(), key=lambda answer: order[answer.id])), tuple(problems))
+    counted = tuple(sorted(standing.values(), key=lambda answer: order[answer.id]))
+    return VerdictLog(counted, tuple(problems), tuple(requests.values()))
 
 
 def check_item(dataset: Dataset, item: tuple[str, int, int]) -> None:
@@ -225,11 +283,12 @@ def _parse(content: bytes) -> dict[str, Any] | None:
     is_answer = (
         kind == "answer" and event.get("verdict") in list(ReviewVerdict) and isinstance(event.get("note", ""), str)
     )
-    return event if is_answer and all(isinstance(event.get(name), str) for name in _TEXTS) else None
+    is_known = is_answer or kind == "request"
+    return event if is_known and all(isinstance(event.get(name), str) for name in _TEXTS) else None
 
 
-def _locate(event: dict[str, Any], keys: DatasetKeys) -> Answer | str:
-    """Return the answer with its place in the dataset, or why it is not about this dataset."""
+def _locate(event: dict[str, Any], keys: DatasetKeys) -> Answer | ReviewRequest | str:
+    """Return the answer or the request with its place in the dataset, or why it is not about this dataset."""
     place = keys.find_document(event["key"], event["split"])
     if place is None:
         return "the document is not in this dataset"
@@ -240,9 +299,14 @@ def _locate(event: dict[str, Any], keys: DatasetKeys) -> Answer | str:
     label = keys.label_ids.get(event["label_key"])
     if label is None or keys.dataset.labels.names[label] != event["label"]:
         return "the label is not in this dataset"
-    facts = {name: event[name] for name in ("id", "by", "when", "run", "queue")}
+    facts = {name: event[name] for name in ("id", "by", "when", "run")}
+    if event["event"] == "request":
+        return ReviewRequest(
+            **facts, split=split, document=row, label=label, probability=_read_probability(event.get("probability"))
+        )
     return Answer(
         **facts,
+        queue=event["queue"],
         verdict=ReviewVerdict(event["verdict"]),
         note=event["note"][:MAX_NOTE_CHARACTERS],
         split=split,

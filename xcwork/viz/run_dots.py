@@ -5,6 +5,7 @@ Names stand at the dots, so that no legend is needed and colour is never the onl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ DOT_PIXELS = 12
 POINTS_PER_CHARACTER = 1.9  # percent of the axis that a character of a name takes
 MAX_WORDS_CHARACTERS = 60
 MAX_NAMES = 3  # of dots that lie close together
+NAMES_RIGHT_UNTIL = 0.75  # of the axis of time; names of later dots stand left of them
 NEAR_POINTS = 7.0  # percent, below which the names of two dots are joined
 MARGIN = {"l": 50, "r": 20, "t": 10, "b": 40}
 
@@ -34,6 +36,8 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
     rows = [row for row in table.rows if row.values["P@1"] is not None and row.values[TRAINING] is not None]
     figure = go.Figure()
     taken: list[tuple[float, float]] = []
+    times = [max(row.values[TRAINING] or 0.0, LOWEST_SECONDS) for row in rows] or [1.0]
+    latest = min(times) * (max(times) / min(times)) ** NAMES_RIGHT_UNTIL
     for row in sorted(rows, key=lambda row: -(row.values["P@1"] or 0.0)):
         value, seconds = row.values["P@1"] or 0.0, max(row.values[TRAINING] or 0.0, LOWEST_SECONDS)
         figure.add_scatter(
@@ -41,8 +45,8 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
             y=[value],
             mode="markers+text",
             name=clean_caption(row.name),
-            text=[clean_caption(row.name, 24)],
-            textposition=_place_name(seconds, value, taken),
+            text=[f" {clean_caption(row.name, 24)} "],
+            textposition=_place_name(seconds, value, taken, latest),
             marker=_mark(styles, row.name),
             error_y={
                 "type": "data",
@@ -56,7 +60,6 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
         )
         taken.append((seconds, value))
     told = [f"{shorten(row.name)} {row.format_cell('P@1')} after {row.format_cell(TRAINING)}" for row in rows]
-    times = [max(row.values[TRAINING] or 0.0, LOWEST_SECONDS) for row in rows] or [1.0]
     frame = pd.DataFrame(
         [(row.name, row.values["P@1"], row.low, row.high, row.values[TRAINING]) for row in rows],
         columns=["run", "P@1", "low", "high", "training, s"],
@@ -81,15 +84,14 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
 
 
 def _find_log_range(low: float, high: float) -> list[float]:
-    import math
+    """Return the ends of the axis of time: room for a name on both sides where there is more than one time."""
+    return [math.log10(low) - 0.4, math.log10(high) + (0.4 if high > 10 * low else 1.6)]
 
-    return [math.log10(low) - 0.5, math.log10(high) + 0.9]
 
-
-def _place_name(seconds: float, value: float, taken: Sequence[tuple[float, float]]) -> str:
-    """Return where the name of a dot stands, below it where another dot is close above."""
+def _place_name(seconds: float, value: float, taken: Sequence[tuple[float, float]], latest: float) -> str:
+    """Return where the name of a dot stands: right of it, of late ones left; lower where another is close above."""
     crowded = any(0.2 < seconds / x < 5 and 0 <= y - value < 6 for x, y in taken)
-    return "bottom center" if crowded else "top center"
+    return f"{'bottom' if crowded else 'middle'} {'left' if seconds > latest else 'right'}"
 
 
 def draw_run_differences(
@@ -129,7 +131,7 @@ def draw_run_differences(
     return apply_style(
         figure,
         title="",
-        x=f"points of {metric} more than the reference; hollow: may be chance",
+        x=f"{metric} minus the reference, in points; hollow: may be chance",
         y="",
         alt=f"{metric} minus that of the reference: {join_phrases(told, 8)}.",
         table=rows,

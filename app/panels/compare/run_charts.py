@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from xcwork_app import caches, state, tokens, widgets
+from xcwork_app import caches, chart_style, state, tokens, widgets
 from xcwork_app.panels.shared import chart_menu, label_bands
 from xcwork_app.panels.shared.word_choice import choose_word
 from xcwork_app.views import run_comparison, run_findings
@@ -24,11 +24,14 @@ METRICS = ("P@1", "P@3", "P@5", "PSP@5")
 CURVES = {"P@k": "P", "Recall@k": "recall_macro", "All labels": "recall_micro", "Any hit": "hit"}
 LENGTHS = {"k to 10": 10, "all": None}
 MAX_RUNS = 8  # that a figure can tell apart
+CHART = "compare.chart"
 HEIGHT_PIXELS = 240
 
 
 def show_charts(chosen: ComparedRuns, table: RunTable, reference: str) -> None:
-    """Show one of the figures, chosen above it."""
+    """Show one of the figures, chosen above it; the row of a run that is pointed at in the table is lit in it."""
+    from xcwork.viz import clean_caption
+
     sections = {name: title for name, title in SECTIONS.items() if reference or name in ("time", "curves")}
     with st.container(key="compare_charts", border=True):
         with st.container(key="compare_charts_bar", horizontal=True, vertical_alignment="center"):
@@ -44,9 +47,11 @@ def show_charts(chosen: ComparedRuns, table: RunTable, reference: str) -> None:
             }[section]()
             if drawn is None:
                 return
-            chart_menu.show_chart(drawn, key="compare.chart")
+            chart_menu.show_chart(drawn, key=CHART)
+            rows = {clean_caption(name): run for run, name in chosen.names.items()}
+            st.html(chart_style.light_series(drawn, rows, key=CHART))
             with menu:
-                chart_menu.show_menu(drawn, key="compare.chart", name=f"runs-{section}")
+                chart_menu.show_menu(drawn, key=CHART, name=f"runs-{section}")
 
 
 def _draw_time(chosen: ComparedRuns, table: RunTable) -> go.Figure:
@@ -72,7 +77,7 @@ def _draw_curves(chosen: ComparedRuns) -> go.Figure:
 
     with st.container(horizontal=True, vertical_alignment="center"):
         metric = CURVES[choose_word("Curve", CURVES, key="compare.curve")]
-        told = "All lengths of the list are on a logarithmic axis."
+        told = "With “all”, the axis is logarithmic."
         longest = LENGTHS[choose_word("Length", LENGTHS, key="compare.length", help=told)]
     measured = {chosen.names[run.id]: caches.get_report(run).curves for run in _limit_runs(chosen)}
     drawn = draw_ranking_curves(

@@ -22,7 +22,7 @@ def warn_about_incomplete_runs(source: Source) -> None:
     if incomplete:
         names = ", ".join(widgets.escape_text(run.name) for run in incomplete)
         st.warning(
-            f"Left out, because their predictions are missing from the run folder: {names}. Copy the folder "
+            f"Left out because their predictions are missing from the run folder: {names}. Copy the folder "
             "again, or train again.",
             icon=":material/warning:",
         )

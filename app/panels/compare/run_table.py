@@ -28,7 +28,7 @@ HELP = {
 AXIS_STEP = 10  # points between the ends that an axis may have
 ROW_PIXELS = 34
 HEAD_PIXELS = 50
-AROUND_PIXELS = 146  # above the table and between what follows
+AROUND_PIXELS = 138  # above the table and between what follows
 MAX_ROWS_SEEN = 6  # before the table scrolls
 
 
@@ -44,7 +44,7 @@ def show_table(
     others = [row for row, shown in zip(rows, table.sort(sort), strict=True) if not shown.is_comparable]
     groups = [LabelGroup(comparable)]
     if others:
-        groups.append(LabelGroup(others, title="Not comparable", note="tested on other data than the dataset has now"))
+        groups.append(LabelGroup(others, title="Not comparable", note="tested on different data"))
     height = HEAD_PIXELS + ROW_PIXELS * (min(len(rows), MAX_ROWS_SEEN) + bool(others))
     # The cards below take what is left of the window.
     cards = f".st-key-compare_columns > div{{height:max(19rem,calc(100vh - {height + AROUND_PIXELS}px))}}"
@@ -64,6 +64,7 @@ def show_table(
         on_choose=lambda run: choose_against(chosen, run, reference),
         height=height,
         has_border=True,
+        lights=True,
     )
 
 
@@ -145,7 +146,7 @@ def show_published(chosen: ComparedRuns) -> None:
     if not len(known):
         return
     with st.popover("Published results", key="compare.published"):
-        st.caption("Other splits and features than here, so for orientation only.")
+        st.caption("Measured on other splits and features, so only a rough guide.")
         widgets.show_table(
             known.dropna(axis=1, how="all"),
             key="compare.published.table",

@@ -75,7 +75,7 @@ def _check(staged: StagedUpload) -> None:
     obstacle = "" if seen is None else seen.summary.obstacle
     if problem is not None:
         widgets.show_problem(staging.name_file(problem))
-        obstacle = "It cannot be read as it is."
+        obstacle = "This file cannot be read as it is."
     elif not name.strip():
         obstacle = obstacle or "It needs a name."
     _show_buttons(staged, name, seen, obstacle)
@@ -115,5 +115,5 @@ def _show_buttons(staged: StagedUpload, name: str, seen: table_choices.TableRead
             state.update(add="")
             st.rerun()
         if st.button("Add dataset", type="primary", key="data.upload.add", disabled=bool(obstacle)):
-            with st.spinner("Reading all of it."):
+            with st.spinner("Reading the whole file."):
                 staging.add(staged, name, {} if seen is None else seen.options)

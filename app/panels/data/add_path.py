@@ -26,7 +26,7 @@ def show() -> None:
             placeholder="text_column=body labels_column=tags",
             help="name=value, separated by spaces; data/README.md lists those of each format.",
         )
-        st.caption("The files stay where they are; a later change of them is noticed.")
+        st.caption("The files stay where they are; later changes to them are noticed.")
         if not st.form_submit_button("Add dataset", type="primary", key="data.path.add"):
             return
     if not given.strip():
@@ -38,6 +38,6 @@ def show() -> None:
     # The worker looks from elsewhere, which is why the location is absolute.
     found = resolve_source(given.strip(), **parse_data_options(options.split()))
     source = Source.from_data(found.location, pairs)
-    with st.spinner("Reading it."):
+    with st.spinner("Reading the data."):
         caches.get_dataset(source)  # what cannot be read is said here, and not added
     show_source(source)

@@ -55,14 +55,14 @@ def show_head(source: Source, card: Card, profile: DatasetProfile) -> None:
 
 
 def _list_figures(card: Card) -> list[tuple[str, str, str | None]]:
-    unseen = f"{card.unseen_share_of_test:.1f} % of the labels of test documents belong to them"
+    unseen = f"{card.unseen_share_of_test:.1f} % of all labels in test documents"
     return [
         ("Training documents", f"{card.n_train:,}", None),
         ("Test documents", f"{card.n_test:,}", None),
         ("Labels", f"{card.n_labels:,}", None),
-        ("Unseen labels", f"{card.n_unseen_labels:,}", f"Labels that no training document has; {unseen}."),
+        ("Unseen labels", f"{card.n_unseen_labels:,}", f"Labels that no training document has: {unseen}."),
         ("Labels per document", f"{card.labels_per_document:.1f}", None),
-        ("Features", f"{card.n_features:,}", "Different terms or measurements that documents are described by."),
+        ("Features", f"{card.n_features:,}", "Distinct terms or measurements that describe the documents."),
     ]
 
 

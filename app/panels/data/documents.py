@@ -11,13 +11,12 @@ from xcwork_app.sources import Source
 
 from xcwork.paths import find_home
 
-PAGE_ROWS = 7
-ROW_PIXELS = 48
+PAGE_ROWS = 8
 COLUMNS = {
-    "row": st.column_config.TextColumn(width="small"),
-    "uid": st.column_config.TextColumn(width="medium"),
-    "text": st.column_config.TextColumn(width="large"),
-    "labels": st.column_config.TextColumn(width="medium"),
+    "row": None,
+    "uid": st.column_config.TextColumn("document", width=180),
+    "text": st.column_config.TextColumn(width=330),
+    "labels": st.column_config.TextColumn(width=180),
 }
 SPLITS = {"training": "train", "test": "test"}
 
@@ -26,13 +25,25 @@ def show(source: Source) -> None:
     """Show a page of documents."""
     from xcwork.data.browse import make_documents_table
 
-    with st.container(key="data_search", horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="data_search", horizontal=True, vertical_alignment="center"):
         word = st.segmented_control(
-            "Split", list(SPLITS), default="training", key="data.part", bind="query-params", required=True
+            "Split",
+            list(SPLITS),
+            default="training",
+            key="data.part",
+            bind="query-params",
+            required=True,
+            label_visibility="collapsed",
         )
         search = st.text_input(
-            "Search in texts and labels", key="data.search", placeholder="a word, a label", bind="query-params"
+            "Search in texts and labels",
+            key="data.search",
+            placeholder="Find a word or a label",
+            icon=":material/search:",
+            bind="query-params",
+            label_visibility="collapsed",
         )
+        turning = st.container(width="content")
     part = SPLITS.get(word or "", "train")
     split = getattr(caches.get_dataset(source), part)
     rows = _find_rows(source.id, str(find_home()), source.make_stamp(), part, search)
@@ -42,8 +53,10 @@ def show(source: Source) -> None:
         )
         return
     pages = math.ceil(len(rows) / PAGE_ROWS)
-    page = st.pagination(pages, key=f"data.page.{part}.{search}") if pages > 1 else 1
+    with turning:
+        page = st.pagination(pages, key=f"data.page.{part}.{search}") if pages > 1 else 1
     shown = rows[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+    first = (page - 1) * PAGE_ROWS + 1
     widgets.show_table(
         make_documents_table(split, shown),
         key="data.documents",
@@ -51,10 +64,8 @@ def show(source: Source) -> None:
         alt=f"{len(shown)} documents with their labels",
         export=lambda: make_documents_table(split, rows),
         columns=COLUMNS,
-        row_height=ROW_PIXELS,
+        note=f"Documents {first:,} to {first + len(shown) - 1:,} of {len(rows):,}; the file holds all of them.",
     )
-    first = (page - 1) * PAGE_ROWS + 1
-    st.caption(f"Documents {first:,} to {first + len(shown) - 1:,} of {len(rows):,}. The export holds all of them.")
 
 
 @st.cache_data(max_entries=20, show_spinner=False)

@@ -49,7 +49,7 @@ def _choose_recipe(kind: str) -> str:
             settings["size"] = st.slider("Members of a group", 2, 50, 10, key="data.groups.size")
         elif kind == "clusters":
             settings["depth"] = st.slider(
-                "Depth", 1, 12, 7, key="data.groups.depth", help="2 to this power groups of about equal size."
+                "Depth", 1, 12, 7, key="data.groups.depth", help="Makes 2 to this power groups of about equal size."
             )
         else:
             settings["level"] = st.selectbox("Level", LEVELS, key="data.groups.level")
@@ -68,7 +68,7 @@ def _choose_recipe(kind: str) -> str:
         if st.toggle(
             "Write labels to all members",
             key="data.groups.aggregate",
-            help="Hide which member has which label from methods that know no groups.",
+            help="Hide which member has which label from methods that cannot use groups.",
         ):
             settings["aggregate"] = "true"
     return f"{kind}:" + ",".join(f"{name}={value}" for name, value in settings.items())

@@ -10,14 +10,14 @@ from xcwork_app.sources import Source
 
 KNOBS = (
     ("n_documents", "Documents", 5_000, 10, 1_000_000, "Training and test together."),
-    ("n_labels", "Labels", 500, 2, 1_000_000, "Of all topics together."),
-    ("n_topics", "Topics", 20, 1, 10_000, "A document has one, and its labels belong to it."),
+    ("n_labels", "Labels", 500, 2, 1_000_000, "Across all topics."),
+    ("n_topics", "Topics", 20, 1, 10_000, "Each document has one, and its labels come from it."),
     ("labels_per_document", "Labels per document", 3.0, 0.1, 50.0, "On average."),
     ("unseen_share", "Unseen share", 0.1, 0.0, 0.9, "Labels that no training document has."),
-    ("exponent", "Exponent", 1.0, 0.0, 3.0, "Of the power law of frequencies: larger is a longer tail."),
+    ("exponent", "Exponent", 1.0, 0.0, 3.0, "Of the power law of frequencies: larger means a longer tail."),
     ("signal", "Signal", 0.4, 0.05, 0.95, "Probability that a relevant label shows each of its terms."),
     ("noise", "Noise", 6.0, 0.0, 100.0, "Terms of irrelevant labels in a document, on average."),
-    ("group_size", "Group size", 10, 1, 1_000, "Documents that share a group, where labels are known for groups."),
+    ("group_size", "Group size", 10, 1, 1_000, "Documents per group, for methods that learn from groups."),
     ("seed", "Seed", 0, 0, 2**31 - 1, "The same seed gives the same data."),
 )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import caches, tokens, widgets
+from xcwork_app.chart_style import match_page
 from xcwork_app.sources import Source
 from xcwork_app.views import run_decisions
 
@@ -27,8 +28,10 @@ USUAL_WANTED_PERCENT = 90
 SIDES = {"trust": "Can the percentages be trusted?", "label": "By label"}
 
 
-def show_cards(summary: DecisionSummary, decisions: Decisions, n_held_out: int) -> None:
-    """Show what happens with each of the three groups."""
+def show_cards(run: Run, summary: DecisionSummary, decisions: Decisions, n_held_out: int) -> None:
+    """Show what happens with each of the three groups, in the colour that its bars have."""
+    colour = tokens.get_look(caches.glance(run).number).colour
+    st.html(f"<style>:root{{--run:{colour}}}</style>")
     assigned, suggested = summary.groups[ASSIGN], summary.groups[SUGGEST]
     documents = 100 * assigned.n_documents / max(summary.n_documents, 1)
     per_document = suggested.n / max(summary.n_documents, 1)
@@ -108,7 +111,7 @@ def show_labels(run: Run, source: Source) -> None:
     calibration = run_decisions.get_calibration(run)
     assert calibration is not None  # the page has ended without one
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Labels that are right as often as this, %", width="content")
+        st.caption("Labels that reach this precision, %", width="content")
         wanted = st.number_input(
             "Wanted precision, %",
             1,
@@ -142,4 +145,5 @@ def _pick_colour(run: Run) -> str:
 def _show_chart(drawn: go.Figure, *, key: str) -> None:
     from xcwork.viz import get_alt_text
 
-    st.plotly_chart(drawn, alt=get_alt_text(drawn), key=key, config={"displayModeBar": False})
+    match_page(drawn)
+    st.plotly_chart(drawn, alt=get_alt_text(drawn), key=key, config={"displayModeBar": False}, height="stretch")

@@ -89,8 +89,8 @@ def describe_doubt(choice: Choice) -> str:
             "documents."
         )
     return (
-        f"{asked:g} % cannot be promised: it rests on {overall.n:,} held-out predictions, which leave "
-        f"{overall.low:.1f} to {overall.high:.1f} % open."
+        f"{asked:g} % cannot be promised: from {overall.n:,} held-out predictions it could be anything between "
+        f"{overall.low:.1f} and {overall.high:.1f} %."
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 from xcwork_app import caches, navigation, state, tokens, widgets
+from xcwork_app.chart_style import match_page
 from xcwork_app.sources import Source
 from xcwork_app.views import review_state, run_decisions
 
@@ -30,6 +31,7 @@ def show_bars(run: Run, source: Source, summary: DecisionSummary) -> None:
     palette = tokens.get_palette()
     colour = palette.pick_run(caches.glance(run).number)
     drawn = draw_probability_bars(summary.bars, colour=colour, palette=palette, height=HEIGHT_PIXELS)
+    match_page(drawn)
     st.plotly_chart(
         drawn,
         alt=get_alt_text(drawn),
@@ -129,7 +131,7 @@ def show_store_button(run: Run, decisions: Decisions) -> None:
         disabled=not is_new,
         on_click=store,
         args=(run, decisions),
-        help="Predict, files of texts and `xcwork predict --decide` go by them.",
+        help="Predict, files of texts and `xcwork predict --decide` use them.",
     )
 
 

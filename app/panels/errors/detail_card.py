@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 2  # labels that are listed instead
 MAX_DOCUMENTS = 3
+MAX_MISSED_SEEN = 3  # missed labels of a document before they scroll
+MISSED_PIXELS = 118
 
 
 def show_label(found: Findings, chosen: str) -> None:
@@ -71,6 +73,7 @@ def _show_missing_documents(found: Findings, missing: pd.DataFrame, label: str, 
         [LabelGroup(rows, title="Documents that miss it", note=note)],
         key="errors_missing",
         label="Documents that miss it",
+        is_compact=True,
     )
     if chosen is not None and chosen.isdecimal():
         navigation.open_test_document(int(chosen), label=label)
@@ -101,8 +104,8 @@ def show_document(found: Findings, chosen: str) -> None:
                 [
                     LabelRow(
                         str(labels[each]),
-                        names[int(labels[each])],
-                        sign="missed",
+                        split_path(names[int(labels[each])])[1],
+                        hint=names[int(labels[each])],
                         value=f"rank {ranks[each]}" if ranks[each] <= found.topk.k else "not listed",
                     )
                     for each in missed
@@ -116,7 +119,8 @@ def show_document(found: Findings, chosen: str) -> None:
         on_choose=lambda row: (
             state.update(label=names[int(row)]) if row.isdecimal() and int(row) < len(names) else None
         ),
-        height=130 if len(missed) > 3 else "content",
+        height=MISSED_PIXELS if len(missed) > MAX_MISSED_SEEN else "content",
+        is_compact=True,
     )
     listed = [label for label in found.topk.head(found.k).ids[document].tolist() if label != MISSING]
     wrong = [label for label in listed if label not in set(labels.tolist())][:MAX_LISTED]
@@ -140,17 +144,20 @@ def show_pair(found: Findings, chosen: str) -> None:
     documents = find_pair_documents(found.topk, found.dataset, missed, listed, k=found.k)
     positions = np.flatnonzero(found.placement.truth.indices == missed)
     row = found.pairs[(found.pairs["missed_id"] == missed) & (found.pairs["listed_id"] == listed)].iloc[0]
-    times = f"{row['lift']:.0f} times as often as by chance" if row["lift"] >= 2 else "hardly more often than by chance"
+    times = f"{row['lift']:.0f} times as often as by chance" if row["lift"] >= 2 else "about as often as by chance"
     st.html(
-        parts.render_title(names[missed], f"taken for {names[listed]}")
-        + parts.render_warning(f"{names[listed]} stands in its place {times}.")
+        parts.render_title(names[missed], f"mistaken for {names[listed]}")
+        + parts.render_warning(f"{names[listed]} is listed instead {times}.")
         + parts.render_finders(found, positions)
     )
     shown = documents[:MAX_DOCUMENTS].tolist()
     rows = [LabelRow(str(each), split_path(run_findings.name_document(found, each))[1]) for each in shown]
     note = f"{len(shown)} of {len(documents):,}" if len(documents) > len(shown) else ""
     opened = show_label_list(
-        [LabelGroup(rows, title="Documents", note=note)], key="errors_missing", label="Documents with this mistake"
+        [LabelGroup(rows, title="Documents", note=note)],
+        key="errors_missing",
+        label="Documents with this mistake",
+        is_compact=True,
     )
     if opened is not None and opened.isdecimal():
         navigation.open_test_document(int(opened), label=names[missed])
@@ -197,7 +204,7 @@ def _show_winner(found: Findings, document: int, missed: int) -> None:
 def _show_ways_on(document: int | None, label: str) -> None:
     with st.container(key="errors_ways", horizontal=True):
         if document is not None and st.button(
-            "Why not?", key="errors.why_not", type="primary", help="Open a document on Predict, on the missed label"
+            "Why not?", key="errors.why_not", type="primary", help="Open a document on Predict, at the missed label"
         ):
             navigation.open_test_document(document, label=label)
         if navigation.has_page("label_map") and st.button("Show on the map", key="errors.map"):

@@ -76,7 +76,8 @@ def show_reason(found: Findings, document: int, winner: int, missed: int) -> Non
         return
     about = "" if reasons.exact else " (approximate)"
     first = split_path(names[winner])[1]
-    name = split_path(run_findings.name_document(found, document))[1]
+    whole = run_findings.name_document(found, document)
+    name = whole if split_path(whole)[1] == first else split_path(whole)[1]
     st.html(
         f'<div class="errors-part">Why {escape(first)} won in {escape(name)}</div>'
         f'<div class="errors-reason">{escape(reasons.sentence)}{about}</div>'
@@ -91,5 +92,5 @@ def escape_name(name: str) -> str:
 def say_nothing_chosen() -> None:
     """Fill the card where there is nothing to look at."""
     st.html(
-        f'<div class="errors-muted">{widgets.escape_text("Nothing is listed, so there is nothing to look at.")}</div>'
+        f'<div class="errors-muted">{widgets.escape_text("The list is empty, so there is nothing to look at.")}</div>'
     )

@@ -117,7 +117,7 @@ def show_pairs(found: Findings, search: str) -> str:
         lambda row: LabelRow.from_label(
             f"{row.missed_id}{SEPARATOR}{row.listed_id}",
             row.missed,
-            below=f"taken for {row.listed}",
+            below=f"mistaken for {row.listed}",
             value=f"{row.documents:,} of {row.of:,}",
         ),
         found,
@@ -125,7 +125,7 @@ def show_pairs(found: Findings, search: str) -> str:
         noun="pair",
         selected=chosen,
         on_choose=lambda name: _choose_pair(found, name),
-        empty="No label is listed in place of another." if not search else "No pair fits this search.",
+        empty="No label is listed in place of another." if not search else "No pair matches this search.",
     )
     _show_foot(rows.drop(columns=["missed_id", "listed_id"]), "confused-labels", "pair")
     return chosen
@@ -167,7 +167,7 @@ def show_suspicious(found: Findings, kind: str, search: str) -> pd.Series | None
         noun="label",
         selected="" if row is None else f"{row['document']}{SEPARATOR}{row['label_id']}",
         on_choose=lambda name: _choose_annotation(found, name),
-        empty="Nothing looks doubtful." if not search else "No label fits this search.",
+        empty="Nothing looks doubtful." if not search else "No label matches this search.",
     )
     _show_foot(rows.drop(columns=["label_id", "score"], errors="ignore"), f"labels-likely-{kind}", "label")
     return row
@@ -185,10 +185,10 @@ def _take_first(rows: pd.DataFrame, column: str) -> str:
 
 def _explain_empty(found: Findings, choice: ErrorChoice, search: str) -> str:
     if search.strip():
-        return "Nothing fits this search."
+        return "Nothing matches this search."
     if not found.outcomes.counts.missed:
         return f"All true labels are among the first {found.k}."
-    return "Nothing fits these filters." if len(choice.positions) == 0 else "Nothing to show."
+    return "Nothing matches these filters." if len(choice.positions) == 0 else "Nothing to show."
 
 
 def _count_shown() -> int:

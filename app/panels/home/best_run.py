@@ -41,7 +41,7 @@ def show(run: Run, source: Source) -> None:
 def show_without_run() -> None:
     """Say how to get a first run."""
     with st.container(border=True, key="home_hero"):
-        st.markdown("Nothing was trained yet. A first run shows what this is about.")
+        st.markdown("Nothing has been trained yet. A first run shows what this is about.")
         if st.button("Train BM25, it takes a second", key="home.first", type="primary"):
             navigation.go_to("train", method="bm25")
 

@@ -23,11 +23,11 @@ def show_datasets(facts: list[DatasetFacts]) -> None:
     with st.container(key="home_datasets"):
         for column, each in zip(st.columns(MAX_DATASETS), facts, strict=False):
             is_current = each.source.id == state.view().data
-            runs = f"{each.n_runs:,} run{'' if each.n_runs == 1 else 's'}"
-            label = f"**{widgets.escape_text(each.source.title)}** :gray[{each.origin} · {runs}]  \n:gray[{each.sizes}]"
+            runs = "no runs" if not each.n_runs else f"{each.n_runs:,} run{'' if each.n_runs == 1 else 's'}"
+            title = f"**{widgets.escape_text(each.source.title)}** :gray[{each.origin}] :gray[{runs}]"
             with column, st.container(key=f"home_dataset_{'on' if is_current else 'off'}_{facts.index(each)}"):
                 st.button(
-                    label,
+                    f"{title}  \n:gray[{each.sizes}]",
                     key=f"home.dataset.{each.source.id}",
                     width="stretch",
                     on_click=state.update,

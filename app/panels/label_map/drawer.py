@@ -30,7 +30,7 @@ def show_selection(content: MapContent, choice: MapChoice, facts: SelectionFacts
     if facts.n_true:
         _show_share(facts, caches.glance(content.run).number)
     else:
-        st.caption("No test document has one of these labels, so nothing says whether they are found.")
+        st.caption("No test document has one of these labels, so it is not known whether they are found.")
     if facts.why:
         st.html(
             '<div style="background: var(--warning_ground); color: var(--warning); border-radius: 7px; '
@@ -218,7 +218,7 @@ def _open_review(content: MapContent, choice: MapChoice) -> None:
         found = doubtful_labels.find_first_item(content.run, selection.get_source(), choice.ids)
         if found is not None:
             navigation.open_from_list("review", queue=found[0], item=found[1])
-        st.toast("No document is in doubt about these labels: none of them waits in Review.")
+        st.toast("Nothing about these labels waits in Review.")
 
 
 def show_regions(content: MapContent) -> None:

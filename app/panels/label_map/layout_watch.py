@@ -34,7 +34,7 @@ def show_progress(run: Run) -> None:
             st.button("Cancel", key=f"label_map.cancel.{run.id}", type="tertiary", on_click=cancel_map, args=(run,))
         else:
             reason = f": {progress.message}" if progress.message else ""
-            st.caption(widgets.escape_text(f"The neighbourhood map is not there ({progress.state}{reason})."))
+            st.caption(widgets.escape_text(f"The neighbourhood map is missing ({progress.state}{reason})."))
             st.button("Make it", key=f"label_map.make.{run.id}", on_click=start_map, args=(run,))
 
 

@@ -133,14 +133,14 @@ def _show_exports(content: MapContent, page: Callable[[], str]) -> None:
         on_click="ignore",
         type="tertiary",
         icon=":material/download:",
-        help="The map as one file that opens without network",
+        help="The map as one file that opens offline",
     )
     st.button(
         "PNG",
         key="label_map.png",
         type="tertiary",
         icon=":material/image:",
-        help="A picture of the map as you see it, in twice as many pixels",
+        help="The map as you see it, at twice the resolution",
         on_click=_ask_for_picture,
     )
     widgets.show_export_button(

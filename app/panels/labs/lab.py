@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from xcwork_app import widgets
+from xcwork_app.chart_style import match_page
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -72,6 +73,7 @@ def _show_chart(name: str, lab: Lab, result: LabResult) -> None:
     alt = get_alt_text(result.chart)
     legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
     result.chart.update_layout(title=None, margin={"t": 40, "b": 50}, height=None, legend=legend)
+    match_page(result.chart)
     with st.container(border=True, key="lab_chart"):
         st.plotly_chart(result.chart, alt=alt, key=f"labs.{name}.chart", config=CHART, height="stretch")
     with st.container(key="lab_menu"), st.popover("⋯", key="labs.menu", help="Table and CSV"):

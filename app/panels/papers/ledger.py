@@ -47,7 +47,7 @@ def show_ledger(claims: list[Claim]) -> None:
     """Show the rows; the open one has its reasons below it."""
     if not claims:
         with st.container(border=True, key="papers_table"):
-            st.markdown("No claim passes these filters.")
+            st.markdown("No claim matches these filters.")
             st.button("Clear", key="papers.clear", on_click=lambda: state.update(paper="", verdict="", q="", claim=""))
         return
     chosen = _resolve_claim(claims)

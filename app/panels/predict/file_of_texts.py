@@ -49,7 +49,7 @@ def show(run: Run, model: Method) -> None:
     with right, st.container(key="predict_file"):
         job = _choose_job(run)
         if job is None:
-            widgets.show_empty("No file yet. Its labels appear here, and stay with the run.")
+            widgets.show_empty("No file yet. Its labels will appear here and stay with the run.")
             return
         with widgets.catch_errors():
             _show_job(job)
@@ -183,7 +183,7 @@ def _show_answers(job: PredictionJob) -> None:
         )
     rows = list(islice(_iterate_rows(job, wanted if has_decisions else "all", search or ""), MAX_SHOWN_TEXTS + 1))
     if not rows:
-        st.caption("No text to show." if not job.status.is_active else "The first labels will be here soon.")
+        st.caption("No text to show." if not job.status.is_active else "The first labels will appear soon.")
         return
     table = _make_table(rows[:MAX_SHOWN_TEXTS], has_decisions)
     st.dataframe(

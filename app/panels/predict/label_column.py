@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from xcwork_app import caches, state, tokens, widgets
-from xcwork_app.components.label_list import LabelGroup, LabelRow, show_label_list
+from xcwork_app import caches, navigation, state, tokens, widgets
+from xcwork_app.components.label_list import LabelGroup, LabelRow, show_label_list, split_path
+from xcwork_app.panels.review import answering
 from xcwork_app.panels.shared import calibration_note
+from xcwork_app.views import review_requests, selection
 from xcwork_app.views.document_prediction import N_MORE, DocumentPrediction, ListedLabel
+from xcwork_app.views.review_requests import LIKELY, OpenQuestion
 
 from xcwork.decisions.choice import ASSIGN, LEAVE, NEVER_ASSIGN, SUGGEST, Decisions
+from xcwork.review.verdicts import REQUESTED
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
@@ -18,11 +22,24 @@ if TYPE_CHECKING:
 
     from xcwork.methods.base import Method
 
+PUT = "Put it into Review"
+OPEN = "Open it there"
+WISH = "predict.to_review"  # key of the session: the label that waits in Review is to be opened there
+
 
 def show_labels(
-    predicted: DocumentPrediction, run: Run, model: Method, decisions: Decisions, selected: str | None, note: str
+    predicted: DocumentPrediction,
+    run: Run,
+    model: Method,
+    decisions: Decisions,
+    selected: str | None,
+    note: str,
+    question: OpenQuestion | None = None,
 ) -> None:
-    """Show the list; choosing a row explains it. `note` stands in its place where nothing is listed."""
+    """Show the list; choosing a row explains it. `note` stands in its place where nothing is listed.
+
+    `question` is the label that nobody has annotated: it can be put into Review.
+    """
     n_found, n_annotated = predicted.count_found()
     with st.container(key="predict_labels_head", horizontal=True, vertical_alignment="center"):
         st.markdown("**Labels**", width="content")
@@ -50,7 +67,32 @@ def show_labels(
         empty=note or "This run suggests no label for this text.",
         height="window",
         has_border=True,
+        foot="" if question is None else describe_question(question),
+        foot_action="" if question is None or question.verdict else OPEN if question.is_waiting else PUT,
+        on_foot=None if question is None else lambda: _act_on(question, run),
     )
+    if question is not None and st.session_state.pop(WISH, False):
+        navigation.open_from_list("review", queue=REQUESTED, item=question.item_id)
+
+
+def describe_question(question: OpenQuestion) -> str:
+    """Return what is said about a label that nobody has annotated."""
+    name = split_path(question.label.name)[1]
+    if question.verdict:
+        return f"{name} was answered in Review: {question.verdict}."
+    if question.is_waiting:
+        return f"{name} waits in Review."
+    word = "likely" if (question.label.probability or 0.0) >= LIKELY else "suggested"
+    return f"{name} is {word}, but nobody has annotated it."
+
+
+def _act_on(question: OpenQuestion, run: Run) -> None:
+    """Put the label into Review; where it waits there already, go to it when the page is drawn."""
+    if question.is_waiting:
+        st.session_state[WISH] = True
+        return
+    with widgets.catch_errors("Not stored"):
+        review_requests.put_into_review(run, selection.get_source(), question, answering.name_person())
 
 
 def show_none() -> None:

@@ -11,6 +11,8 @@ from xcwork_app.components.label_list import split_path
 from xcwork_app.views import document_prediction, selection
 from xcwork_app.views.document_prediction import ChosenDocument
 
+from xcwork.viz.run_dots import drop_common_words
+
 if TYPE_CHECKING:
     from xcwork.core.dataset import Dataset
     from xcwork.core.topk import TopK
@@ -84,10 +86,11 @@ def format_name(name: str) -> str:
 
 
 def _make_table(rows: list[dict[str, object]], runs: list[Run], *, has_truth: bool) -> str:
+    names = [str(caches.get_record(each)["name"]) for each in runs]
     heads = "".join(
-        f'<th title="{escape(name)}">{tokens.make_mark(caches.glance(each).number)}<span>{escape(name)}</span></th>'
-        for each in runs
-        if (name := str(caches.get_record(each)["name"]))
+        f'<th title="{escape(name)}">{tokens.make_mark(caches.glance(each).number)}'
+        f"<span>{format_name(short)}</span></th>"
+        for each, name, short in zip(runs, names, drop_common_words(names), strict=True)
     )
     lines = []
     for row in rows:
@@ -104,7 +107,7 @@ def _make_table(rows: list[dict[str, object]], runs: list[Run], *, has_truth: bo
             f'<tr><td class="predict-name"><div>{sign}<span><small>{escape(path)}</small> {format_name(name)}</span>'
             f"</div></td>{cells}</tr>"
         )
-    note = "Ranks; – is not among the first 100." + (" ✓ annotated, ✗ not annotated." if has_truth else "")
+    note = "Ranks; – means not among the first 100." + (" ✓ annotated, ✗ not annotated." if has_truth else "")
     return (
         f'<table class="predict-ranks"><thead><tr><th>Label</th>{heads}</tr></thead><tbody>{"".join(lines)}</tbody>'
         f'</table><p class="predict-note">{note}</p>'

@@ -58,7 +58,7 @@ def show_test_text(chosen: ChosenDocument, reasons: DocumentReasons | None, mode
                 type="tertiary",
                 on_click=edit_document,
                 args=(chosen.text, chosen.row),
-                help="See how the labels change with the words.",
+                help="Edit a copy and see how its labels change.",
             )
     marks = make_marks(reasons, state.view().family)
     with st.container(key="predict_text"):
@@ -97,7 +97,7 @@ def show_own_text(chosen: ChosenDocument | None, reasons: DocumentReasons | None
                 type="tertiary",
                 on_click=_write,
                 args=("",),
-                help="Empties the box; the next text is compared with no document.",
+                help="Empties the box, to start with a new text.",
             )
         elif dataset.test.texts:
             example = dataset.test.texts[0][:MAX_EXAMPLE_CHARACTERS]

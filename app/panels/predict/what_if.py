@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import state, widgets
+from xcwork_app.components.label_list import split_path
 from xcwork_app.components.reason_bars import show_reason_bars
 from xcwork_app.panels.predict import own_text, text_column, why_column
 from xcwork_app.panels.predict.side_by_side import format_name
@@ -17,13 +18,13 @@ from xcwork_app.views.document_prediction import ChosenDocument, DocumentReasons
 if TYPE_CHECKING:
     import pandas as pd
 
-    from xcwork.analysis.what_if import NewLabel
+    from xcwork.analysis.what_if import EditedText, NewLabel
     from xcwork.methods.base import Method
 
 NEW_LABEL = "predict.new_label"
 MAX_LABEL_CHARACTERS = 2000
-N_CHANGES = 6
-N_WORDS = 8
+N_CHANGES = 3
+N_WORDS = 6
 STATES = {"new": "new", "up": "▲", "down": "▼", "same": "", "out": "out"}
 
 
@@ -52,7 +53,7 @@ def show_new_label(model: Method, found: NewLabel | None, reasons: DocumentReaso
             placeholder="describe it in a few words",
             bind="query-params",
             persist_state="session",
-            help="Nothing is stored: the run is asked about this label and forgets it.",
+            help="Only tried out: nothing is stored.",
         )
         text = (typed or "").strip()
         if (
@@ -63,7 +64,9 @@ def show_new_label(model: Method, found: NewLabel | None, reasons: DocumentReaso
         ):
             return
         st.markdown(widgets.escape_text(found.sentence))
-        st.html(make_changes_table(found.changes.head(N_CHANGES)))
+        others = found.changes[(found.changes["state"] != "same") & (found.changes["label_id"] != found.label_id)]
+        if len(others):
+            st.html(make_changes_table(others.head(N_CHANGES)))
         view = state.view()
         show_reason_bars(
             why_column.make_new_view(reasons, view.family, view.word),
@@ -80,7 +83,7 @@ def show_edit(chosen: ChosenDocument, model: Method, label: str | None) -> None:
 
     with st.container(key="predict_card", border=True):
         if not chosen.is_edited or chosen.original is None or chosen.original.texts is None:
-            st.markdown("Change the text and see what changes here: its labels before and after.")
+            st.markdown("Edit the text to see its labels before and after.")
             if chosen.row is not None and model.features_.vectorizer is not None:
                 st.button(
                     "Edit this text",
@@ -99,11 +102,19 @@ def show_edit(chosen: ChosenDocument, model: Method, label: str | None) -> None:
                 document_prediction.group_reasons(model, text, model.explain(document, label)).grouped
                 for text, document in ((chosen.original.texts[0], chosen.original), (chosen.text, chosen.document))
             )
-            st.markdown(
-                f"Score of **{widgets.escape_text(label)}**: {before.score:.4g} before, {after.score:.4g} after"
-            )
+            st.markdown(describe_label_change(found, label, before.score, after.score))
             st.html(make_words_table(compare_words(before, after)))
         st.button("Back to the original", key="predict.restore", on_click=restore_original, args=(chosen,))
+
+
+def describe_label_change(found: EditedText, label: str, before: float, after: float) -> str:
+    """Return how one label fares before and after an edit, as Markdown: percentages where there are any, and scores."""
+    name = f"**{widgets.escape_text(label)}**"
+    shares = found.find_probabilities(label)
+    if all(share is None for share in shares):
+        return f"{name}: score {before:.4g} before, {after:.4g} after"
+    old, new = ("not listed" if share is None else f"**{_show_share(share)}**" for share in shares)
+    return f"{name}: {old} before, {new} after (score {before:.4g}, then {after:.4g})"
 
 
 def restore_original(chosen: ChosenDocument) -> None:
@@ -113,14 +124,17 @@ def restore_original(chosen: ChosenDocument) -> None:
 
 
 def make_changes_table(changes: pd.DataFrame) -> str:
-    """Return ranks before and after as HTML."""
-    rows = "".join(
-        f'<tr><td class="predict-name">{format_name(str(each.label))}</td><td>{_show_rank(each.rank_before)}</td>'
-        f"<td>{_show_rank(each.rank_after)}</td><td>{STATES[str(each.state)]}</td></tr>"
-        for each in changes.itertuples()
-    )
-    head = "<tr><th>Label</th><th>before</th><th>after</th><th></th></tr>"
-    return f'<table class="predict-ranks"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+    """Return percentages and ranks before and after as HTML."""
+    rows = []
+    for each in changes.itertuples():
+        path, name = split_path(str(each.label))
+        rows.append(
+            f'<tr><td class="predict-name"><small>{format_name(path)}</small>{format_name(name)}</td>'
+            f"<td>{_show_place(each.rank_before, each.probability_before)}</td>"
+            f"<td>{_show_place(each.rank_after, each.probability_after)}</td><td>{STATES[str(each.state)]}</td></tr>"
+        )
+    head = '<tr><th>Label</th><th>before</th><th>after</th><th class="predict-change"></th></tr>'
+    return f'<table class="predict-ranks"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
 
 
 def make_words_table(changes: Sequence[tuple[str, float]]) -> str:
@@ -134,5 +148,12 @@ def make_words_table(changes: Sequence[tuple[str, float]]) -> str:
     return f'<table class="predict-ranks"><tbody>{cells}</tbody></table>'
 
 
-def _show_rank(rank: object) -> str:
-    return "–" if rank is None or str(rank) == "<NA>" else str(rank)
+def _show_place(rank: object, share: float) -> str:
+    """Return the percentage with the rank below it; the rank alone where there is no percentage."""
+    if rank is None or str(rank) == "<NA>":
+        return "–"
+    return str(rank) if share != share else f"<b>{_show_share(share)}</b><small>rank {rank}</small>"
+
+
+def _show_share(share: float) -> str:
+    return "< 1 %" if share < 0.005 else f"{100 * share:.0f} %"

@@ -50,7 +50,7 @@ def resolve_choice(reasons: DocumentReasons) -> None:
         state.fall_back("family", "", note)
     if view.word and not any(word.word == view.word for bar in reasons.grouped.families for word in bar.words):
         asked = state.asks_for("word", view.word)
-        note = f"The word {state.quote(view.word)} is no reason for this label; none is open." if asked else ""
+        note = f"The word {state.quote(view.word)} does not count for this label; none is open." if asked else ""
         state.fall_back("word", "", note)
 
 

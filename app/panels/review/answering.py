@@ -99,12 +99,18 @@ def choose_person() -> str:
     if account is not None:
         st.caption(f"as {account}")
         return account
-    usual = _find_machine_user()
-    shown = " ".join(str(st.session_state.get(PERSON) or usual).split())
+    usual, shown = _find_machine_user(), name_person()
     with st.popover(f"as {shown[:20]}", key="review.person", type="tertiary"):
         st.text_input("Who answers", usual, key=PERSON, max_chars=200, persist_state="session")
         st.caption("Stored with every answer. Backspace takes back your own answers only.")
-    return shown or usual
+    return shown
+
+
+def name_person() -> str:
+    """Return who is at work, as choose_person knows it, without asking."""
+    account = login.get_account_name()
+    usual = _find_machine_user()
+    return account or " ".join(str(st.session_state.get(PERSON) or usual).split()) or usual
 
 
 def _find_machine_user() -> str:

@@ -28,7 +28,7 @@ def show_remarks(review: RunReview, verdicts: VerdictLog) -> None:
         )
     if verdicts.problems:
         count = len(verdicts.problems)
-        title = "1 line of the file of answers does not count" if count == 1 else f"{count:,} lines do not count"
+        title = "1 line of the answers file was ignored" if count == 1 else f"{count:,} lines were ignored"
         with st.popover(title, key="review.problems", icon=":material/warning:", type="tertiary"):
             for problem in verdicts.problems[:MAX_PROBLEMS]:
                 st.markdown(f"- {widgets.escape_text(problem)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ QUESTIONS = {
     "missing": "Should this label be added?",
     "wrong": "Does this label belong here?",
     "threshold": "Is this label right?",
+    "requested": "Is this label right?",
 }
 ANSWERS = {  # verdict: word, key, sign
     "right": ("Right", "Y", ":material/check:"),
@@ -27,7 +29,7 @@ ANSWERS = {  # verdict: word, key, sign
     "unsure": ("Unsure", "U", ":material/help:"),
 }
 MAX_SHOWN_CHARACTERS = 50_000  # of a document; nobody reads more before an answer
-MAX_ANNOTATED = 12
+MAX_ANNOTATED = 5
 
 
 def format_percentage(probability: float) -> str:
@@ -44,7 +46,7 @@ def show_question(desk: ReviewDesk, item: ReviewItem, shown: ItemView | None, an
         st.html(
             f'<div class="review-head"><div class="review-muted">{QUESTIONS[item.queue.value]}</div>'
             f'<div class="review-label"><span>{escape(name)}</span><b>{format_percentage(item.probability)}</b></div>'
-            f"{_make_line(about) if about.strip() != name else ''}"
+            f"{_make_line(drop_name(about, name))}"
             f'<div class="review-muted">{escape(_format_reason(item))}</div></div>'
         )
         text = "" if shown is None else shown.text[:MAX_SHOWN_CHARACTERS]
@@ -63,8 +65,21 @@ def _format_reason(item: ReviewItem) -> str:
     return item.reason[:1].upper() + item.reason[1:] + "."
 
 
-def _make_line(about: str) -> str:
+def drop_name(about: str, name: str) -> str:
+    """Return what the text of a label says beside its name, which often opens it, also with spaces for dots."""
     line = " ".join(about.split())
+    for opening in (name, re.sub(r"[._]+", " ", name)):
+        if (
+            line[: len(opening)].casefold() == opening.casefold()
+            and not line[len(opening) : len(opening) + 1].isalnum()
+        ):
+            line = line[len(opening) :].lstrip(" .:")
+    return line
+
+
+def _make_line(line: str) -> str:
+    if not line:
+        return ""
     return f'<div class="review-about" title="{escape(line[:1000])}">{escape(line[:400])}</div>'
 
 

@@ -20,13 +20,20 @@ ORDERS = {
     "missing": "Strongest evidence first",
     "wrong": "Most doubtful first",
     "threshold": "Closest first",
+    "requested": "Oldest first",
 }
 WORDS = {"right": "right", "wrong": "wrong", "unsure": "unsure"}
 
 
 def choose_queue(review: RunReview) -> str:
     """Return the queue to work on."""
-    options = {name: f"{title} {len(review.queue(name)):,}" for name, title in review_state.QUEUES.items()}
+    sizes = {name: len(review.queue(name)) for name in review_state.QUEUES}
+    # What people put here has a place of its own as soon as there is any.
+    options = {
+        name: f"{title} {sizes[name]:,}"
+        for name, title in review_state.QUEUES.items()
+        if sizes[name] or name != "requested"
+    }
     return widgets.choose_field("Queue", "queue", options, key="review.queue", hidden=True)
 
 
@@ -83,9 +90,14 @@ def show_queue(review: RunReview, queue: ReviewQueue, verdicts: VerdictLog, numb
         selected="" if number is None else queue.list_items(number, 1)[0].id,
         on_choose=lambda name: state.update(item=name),
         choose_on_move=True,
-        more="" if len(queue) <= ROWS_AT_ONCE else f"Show from item {following + 1:,}",
+        more="" if len(queue) <= ROWS_AT_ONCE else _name_following(following, len(queue)),
         on_more=lambda: state.update(item=queue.list_items(following, 1)[0].id),
         sign_words=WORDS,
         height="window",
         has_border=True,
     )
+
+
+def _name_following(first: int, total: int) -> str:
+    """Return the words of the button that shows the next items."""
+    return f"Show items {first + 1:,} to {min(first + ROWS_AT_ONCE, total):,}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xcwork.review.session import RunReview
     from xcwork.review.verdicts import VerdictLog
 
-SUSPECTED = {"missing": "right", "wrong": "wrong", "threshold": "right"}
+SUSPECTED = {"missing": "right", "wrong": "wrong", "threshold": "right", "requested": "right"}
 TOLERANCE = 0.05  # points, below which two shown figures are the same
 
 
@@ -69,7 +69,7 @@ def show_effect(review: RunReview, queue: ReviewQueue, verdicts: VerdictLog) -> 
         waiting = queue.count_answered(verdicts)["waiting"]
         lines = [phrase_change(effect)]
         if waiting:
-            rest = f"If all {waiting:,} that wait are {SUSPECTED[queue.name.value]}"
+            rest = f"If all {waiting:,} waiting are {SUSPECTED[queue.name.value]}"
             lines.append(f"{rest}, it is {effect.if_confirmed:.1f}.")
         st.html(f'<div class="review-title">What your answers change</div><div>{"<br>".join(lines)}</div>')
         if st.button("Table", key="review.table", type="tertiary"):
@@ -116,4 +116,4 @@ def show_changes(review: RunReview) -> None:
         if pairs:
             widgets.show_table(pd.DataFrame(pairs), key="review.agreement", name="review-agreement")
         else:
-            st.caption("No item was answered by two people yet, so there is no agreement to measure.")
+            st.caption("No item has been answered by two people yet, so there is no agreement to measure.")

@@ -5,24 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from xcwork_app import tokens, widgets
+from xcwork_app import widgets
+from xcwork_app.chart_style import match_page
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-FONT_PIXELS = 13  # the smallest that a page has
 
 
 def show_chart(drawn: go.Figure, *, key: str) -> None:
     """Show a chart of `xcwork.viz` with its sentence for people who cannot see it."""
     from xcwork.viz import get_alt_text
 
-    ink = tokens.get_palette()
-    small = {"size": FONT_PIXELS, "color": ink.muted}
-    drawn.update_xaxes(tickfont=small, title_font=small).update_yaxes(tickfont=small, title_font=small)
-    drawn.update_layout(legend_font={"size": FONT_PIXELS, "color": ink.text})
-    drawn.update_traces(textfont={"size": FONT_PIXELS, "color": ink.text}, selector={"mode": "markers+text"})
-    drawn.update_annotations(font={"size": FONT_PIXELS, "color": ink.text})
+    match_page(drawn)
     st.plotly_chart(drawn, alt=get_alt_text(drawn), key=key, config=widgets.CHART, height="stretch")
 
 
@@ -47,4 +41,5 @@ def show_titled_chart(drawn: go.Figure, *, key: str, name: str, title: str) -> N
         widgets.show_section(title)
         with st.popover("⋯", type="tertiary", key=f"{key}.menu", help="Table"):
             widgets.show_table(read_table(drawn), key=f"{key}.table", name=name, alt=f"The numbers of the chart: {alt}")
+    match_page(drawn)
     st.plotly_chart(drawn, alt=alt, key=key, config=widgets.CHART)

@@ -26,5 +26,5 @@ def show_report_button(runs: Sequence[Run], *, key: str) -> None:
         key=key,
         on_click="ignore",
         icon=":material/description:",
-        help="One file with figures and tables that opens without a network.",
+        help="One file with figures and tables that opens offline.",
     )

@@ -237,20 +237,20 @@ def _describe_run_deletion(run: Run) -> str:
     cancelled = " It is under way and is cancelled first." if caches.glance(run).status.is_active else ""
     return (
         f"Its model, predictions, label map and thresholds go with it.{cancelled} "
-        "You can put it back until you turn the page."
+        "You can put it back until you leave this page."
     )
 
 
 def _describe_dataset_deletion(source: Source | None) -> str:
     runs = [] if source is None else manage.find_runs_on(Path(str(source.path)), RunStore())
     if not runs:
-        return "No run was trained on it. You can put it back until you turn the page."
+        return "No run was trained on it. You can put it back until you leave this page."
     names = ", ".join(f"**{widgets.escape_text(run.name)}**" for run in runs[:MAX_NAMED_RUNS])
     more = f" and {len(runs) - MAX_NAMED_RUNS} more" if len(runs) > MAX_NAMED_RUNS else ""
     active = sum(caches.glance(run).status.is_active for run in runs)
     cancelled = f" {active} under way {'is' if active == 1 else 'are'} cancelled first." if active else ""
     counted = "1 run goes" if len(runs) == 1 else f"{len(runs)} runs go"
-    return f"{counted} with it: {names}{more}.{cancelled} You can put all of it back until you turn the page."
+    return f"{counted} with it: {names}{more}.{cancelled} You can put all of it back until you leave this page."
 
 
 def show_undo() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,6 +14,8 @@ from xcwork_app.sources import Source
 from xcwork_app.views import run_progress, training_plan
 
 from xcwork.advice.guide import MethodNote, get_note
+from xcwork.compute.cores import count_cores
+from xcwork.compute.device import describe_device_without_torch
 from xcwork.compute.memory import measure_available_memory
 from xcwork.methods.registry import find_method_class
 from xcwork.runs.estimates import Estimate, estimate_cost
@@ -39,7 +43,7 @@ def show_chosen(method: str, source: Source, obstacle: str) -> list[str]:
     sizes = {name: getattr(traits, name) for name in ("n_train", "n_labels", "n_features")}
     cost = estimate_cost(method, params, **sizes, known=training_plan.list_measurements())
     with cost_place:
-        _show_cost(cost)
+        _show_cost(cost, describe_place(cls, params))
     name = _ask_name(method, source)
     is_too_long = widgets.warn_if_too_long(name, launcher.MAX_NAME_CHARACTERS, "name")
     if obstacle:
@@ -89,9 +93,13 @@ def shorten_paper(paper: str) -> str:
     return ", ".join(dict.fromkeys([parts[0], parts[-1]]))
 
 
-def _show_cost(cost: Estimate | None) -> None:
+def _show_cost(cost: Estimate | None, place: str) -> None:
+    where = f'<div class="train-range">{html.escape(place)}</div>'
     if cost is None:
-        st.html('<div class="train-costs"><div><span>Time</span><b class="words">not yet measured here</b></div></div>')
+        st.html(
+            '<div class="train-costs"><div><span>Time</span><b class="words">not yet measured here</b></div></div>'
+            + where
+        )
         return
     time, memory = widgets.shorten_seconds(cost.seconds), widgets.format_megabytes(cost.memory_mb)
     figures = "".join(
@@ -99,12 +107,27 @@ def _show_cost(cost: Estimate | None) -> None:
     )
     span = f"{widgets.shorten_seconds(cost.low)} to {widgets.shorten_seconds(cost.high)}, with test"
     waiting = run_progress.estimate_queue_seconds()
-    queue = f"; begins in {widgets.shorten_seconds(waiting)}" if waiting else ""
+    queue = f"; starts in {widgets.shorten_seconds(waiting)}" if waiting else ""
     st.html(
         f'<div class="train-costs">{figures}</div>'
         f'<div class="train-range" title="Estimated {html.escape(cost.basis)}. Reading the data, training, calibration '
-        f'and evaluation are included.">{html.escape(span + queue)}</div>'
+        f'and evaluation are included.">{html.escape(span + queue)}</div>{where}'
     )
+
+
+def describe_place(cls: type[Method], params: Mapping[str, object]) -> str:
+    """Return where the training will run, and how much memory is free there."""
+    wanted = str(params.get("device", "auto")) if cls.capabilities.gpu else "cpu"
+    device = _describe_device() if wanted == "auto" else f"CPU, {count_cores()} threads" if wanted == "cpu" else wanted
+    if not device.startswith("CPU"):
+        return f"On {device}"
+    return f"On the {device}; {widgets.format_megabytes(measure_available_memory() / 1e6)} free"
+
+
+@lru_cache(maxsize=1)
+def _describe_device() -> str:
+    """Return the device that `auto` gives; where there may be a GPU another process is asked, so once is enough."""
+    return describe_device_without_torch()
 
 
 def _warn_about_memory(cost: Estimate | None) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 from xcwork_app import caches, tokens, widgets
+from xcwork_app.chart_style import match_page
 from xcwork_app.views import selection, training_plan
 
 from xcwork.runs import Run
 from xcwork.viz import get_alt_text, style_run
 
-HEIGHT_PIXELS = 100
+HEIGHT_PIXELS = 92
 Points = list[tuple[float, float]]
 FIRST_CHOICES = ("P@1", "loss", "objective")
 
@@ -29,8 +30,9 @@ def show_curve(run: Run) -> None:
     if best is not None:
         title = f"{caches.get_record(best)['name']}, the best"
         shown[title], styles[title] = theirs, style_run(caches.glance(best).number, palette)
-    figure = draw_live_curve(value, shown, styles, HEIGHT_PIXELS)
-    st.caption(widgets.escape_text(f"{value}, {phase}" + (f", beside {list(shown)[1]}" if len(shown) > 1 else "")))
+    figure = match_page(draw_live_curve(value, shown, styles, HEIGHT_PIXELS))
+    beside = f", beside {caches.get_record(best)['name']}" if best is not None else ""
+    st.caption(widgets.escape_text(f"{value} so far{beside}"))
     st.plotly_chart(figure, alt=get_alt_text(figure), key=f"train.live.{run.id}", config=widgets.CHART)
 
 

@@ -40,7 +40,7 @@ def choose_preset(method: str, source: Source, n_labels: int) -> tuple[str, dict
     chosen = st.selectbox("Settings", list(named), key=f"train.{method}.preset", persist_state="session")
     if chosen == like_best and left_out:
         reasons = shorten("; ".join(left_out), MAX_REASON_CHARACTERS)
-        st.warning(f"Not taken over from the run: {widgets.escape_text(reasons)}.", icon=":material/warning:")
+        st.warning(f"Not copied from the run: {widgets.escape_text(reasons)}.", icon=":material/warning:")
     if chosen in PRESET_TITLES.values() and (note := describe_preset(method, chosen)):
         st.caption(widgets.escape_text(note))
     return chosen, named[chosen]

@@ -1,0 +1,50 @@
+"""Charts as the page shows them: type of 13 px at least, in the inks of the theme."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from xcwork_app import state, tokens
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+FONT_PIXELS = 13  # the smallest that a page has
+DIMMED = 0.15  # opacity of the series of which none is spoken
+LARGE_FONT_PIXELS = 15.6  # the same for a lecture
+
+
+def match_page(drawn: go.Figure) -> go.Figure:
+    """Give a chart the type and the inks of the page; Streamlit's own are smaller and paler."""
+    ink, size = tokens.get_palette(), LARGE_FONT_PIXELS if state.view().lecture else FONT_PIXELS
+    muted, strong = {"size": size, "color": ink.muted}, {"size": size, "color": ink.text}
+    axis = {"tickfont": muted, "title_font": muted, "gridcolor": ink.fine_line, "zerolinecolor": ink.line}
+    drawn.update_xaxes(separatethousands=True, **axis).update_yaxes(separatethousands=True, **axis)
+    drawn.update_layout(legend_font=strong)
+    drawn.update_traces(textfont=strong, selector={"type": "scatter"})
+    drawn.update_traces(outsidetextfont=strong, selector={"type": "bar"})
+    return drawn.update_annotations(font=strong)
+
+
+def light_series(drawn: go.Figure, rows: Mapping[str, str], *, key: str) -> str:
+    """Return the style that dims all other series while the mouse or the keyboard is on the row of one.
+
+    `rows` are ids of rows by the names of series, of a list with `lights`; `key` is that of the chart.
+    """
+    places: dict[str, list[int]] = {}
+    for at, trace in enumerate(drawn.data, start=1):
+        if (row := rows.get(trace.name)) is not None:
+            places.setdefault(row, []).append(at)
+    chart = f".st-key-{key.replace('.', '-')}"
+    rules = []
+    for row, own in places.items():
+        lit = f":root[data-lit={_quote(row)}] {chart}"
+        others = "".join(f":not(:nth-child({at}))" for at in own)
+        rules.append(f"{lit} :is(.scatterlayer > .trace, .legend .traces){others}{{opacity:{DIMMED}}}")
+    return f"<style>{''.join(rules)}</style>"
+
+
+def _quote(text: str) -> str:
+    """Return a text as a string of a style sheet; only letters, digits and a few signs stay as they are."""
+    return '"' + "".join(each if each.isalnum() or each in "-_." else f"\\{ord(each):x} " for each in text) + '"'
