@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from xcwork_app import caches, navigation, state, tokens, training_end, widgets
+from xcwork_app import caches, dialogs, navigation, state, tokens, training_end, widgets
 from xcwork_app.panels.shared import lesson
 from xcwork_app.sources import Source, list_sources
 from xcwork_app.views import review_state, run_progress, selection
@@ -113,7 +113,7 @@ def _choose_run() -> None:
 def _show_progress() -> None:
     """Show the run under way with its share and the time left; when one has ended, the whole page is drawn anew."""
     if training_end.has_ended():
-        st.rerun()
+        dialogs.redraw_page()
     active = run_progress.list_active()
     first = next(iter(active), None)
     run = next((run for run in caches.list_runs() if run.id == first), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 import streamlit as st
-from xcwork_app import state, widgets
+from xcwork_app import dialogs, state, widgets
 from xcwork_app.sources import Source
 from xcwork_app.views import training_plan
 
@@ -83,7 +83,8 @@ def _show_pilot(source: Source) -> None:
     place = training_plan.resolve(source)
     progress = pilot_job.read_progress(place)
     if progress is None or not progress.is_running:
-        st.rerun()
+        dialogs.redraw_page()
+        return
     with st.container(horizontal=True, vertical_alignment="center", key="train_pilot", width="content"):
         words = html.escape(describe_pilot(progress))
         st.html(f'<div class="train-pilot" title="{html.escape(progress.phase)}">{words}</div>', width="content")
