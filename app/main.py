@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
-from xcwork_app import caches, frame_style, login, navigation, sidebar, state, tokens, widgets
+from xcwork_app import caches, dialogs, frame_style, login, navigation, sidebar, state, tokens, widgets
 from xcwork_app.components import history_steps
 from xcwork_app.panels.shared import lesson, row_menu
 
@@ -22,6 +22,7 @@ login.require_login()
 page = st.navigation(list(navigation.make_menu().values()), position="hidden")
 name = page.url_path or "home"
 caches.look_anew()
+dialogs.begin_page()
 state.open_page(name)
 history_steps.watch_history()
 navigation.forget_origin(name)

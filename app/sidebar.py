@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from xcwork_app import caches, navigation, state, tokens, training_end, widgets
+from xcwork_app import caches, dialogs, navigation, state, tokens, training_end, widgets
 from xcwork_app.panels.shared import lesson
 from xcwork_app.sources import Source, list_sources
 from xcwork_app.views import review_state, run_progress, selection
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 REFRESH_SECONDS = 2  # between two looks at the run under way
+VERSIONS = "shell.versions"  # key of the session: how often something else changed what a select box shows
 # How much waits on a page, by its name; asked at every rerun, so it must be fast. None: no number is shown.
 WAITING_COUNTS: dict[str, Callable[[], int | None]] = {"review": review_state.count_waiting}
 
@@ -77,13 +78,13 @@ def show_sidebar(page: str) -> DeltaGenerator:
 def _choose_dataset() -> None:
     used = [found for run in caches.list_runs() if (found := caches.get_source(run)) is not None]
     offered = [each.id for each in list_sources(*used, selection.get_source())]
-    st.session_state["shell.data"] = selection.get_source().id
+    key = _prepare_box("shell.data", selection.get_source().id)
     st.selectbox(
         "Dataset",
         offered,
-        key="shell.data",
+        key=key,
         format_func=lambda identity: Source.from_id(identity).title,
-        on_change=lambda: state.update(data=st.session_state["shell.data"]),
+        on_change=lambda: state.update(data=st.session_state[key]),
     )
 
 
@@ -95,25 +96,41 @@ def _choose_run() -> None:
     chosen = selection.get_run()
     # Fixed before they are drawn: a run may change its state while somebody chooses.
     titles = {name: selection.name_run(run) for name, run in runs.items()}
-    st.session_state["shell.run"] = None if chosen is None else chosen.id
+    key = _prepare_box("shell.run", None if chosen is None else chosen.id)
     with st.container(key="shell_run"):
         if chosen is not None:
             st.html(tokens.make_mark(caches.glance(chosen).number))
         st.selectbox(
             "Run",
             list(runs),
-            key="shell.run",
+            key=key,
             index=None if chosen is None else 0,  # a chosen one is exchanged for another, not for none
             placeholder="choose one",
             format_func=lambda identity: titles.get(identity, identity),
-            on_change=lambda: state.update(run=st.session_state["shell.run"] or ""),
+            on_change=lambda: state.update(run=st.session_state[key] or ""),
         )
+
+
+def _prepare_box(name: str, shown: str | None) -> str:
+    """Return the key of a select box that shows this value: a new one if it was not the box that changed it.
+
+    What refreshes itself lets the browser send all it has. If that was the value before, it would be taken for the
+    choice of a person, and undo what was chosen elsewhere; of a box that is gone nobody takes it.
+    """
+    versions: dict[str, int] = st.session_state.setdefault(VERSIONS, {})
+    version = versions.get(name, 0)
+    key = f"{name}.{version}" if version else name
+    if st.session_state.get(key, shown) != shown:
+        versions[name] = version + 1
+        key = f"{name}.{version + 1}"
+    st.session_state[key] = shown
+    return key
 
 
 def _show_progress() -> None:
     """Show the run under way with its share and the time left; when one has ended, the whole page is drawn anew."""
     if training_end.has_ended():
-        st.rerun()
+        dialogs.redraw_page()
     active = run_progress.list_active()
     first = next(iter(active), None)
     run = next((run for run in caches.list_runs() if run.id == first), None)

@@ -4,13 +4,11 @@
 
 Every method needs a run on a dataset of a few documents, which tells its base cost, such as
 `synthetic:n_documents=60,n_labels=12,n_topics=3,labels_per_document=1.5`, and runs on larger ones, which tell how the
-cost grows. Of several runs of the same training the fastest counts: the others shared the machine. What HOME has no run
-of stays as it is.
+cost grows. All times are processor seconds. Of several runs of the same training the one with the fewest counts: a busy
+machine needs more of them, too. What HOME has no run of stays as it is.
 
-On a machine that does other things, too, times on the clock say little. RESULTS.json, which `benchmarks.methods` wrote,
-has processor seconds of trainings: they replace the times of runs on the same data, and the share of training in a
-run, which does not depend on the load, gives the time of the whole run. Trainings on the datasets of `SIZES` that no
-run repeats are taken from there, too.
+RESULTS.json, which `benchmarks.methods` wrote, has processor seconds of trainings, too. Where they are fewer they
+replace those of runs on the same data; trainings on the datasets of `SIZES` that no run repeats are taken from there.
 """
 
 from __future__ import annotations
@@ -28,45 +26,44 @@ from xcwork.storage.atomic import write_json
 # Training documents, labels and features; of texts there are at most so many terms.
 SIZES = {"bibtex": (4880, 159, 1836), "delicious": (12_920, 983, 500), "eurlex57k": (45_000, 4271, 100_000)}
 WORKER_EXTRA_MB = 100  # that a worker has loaded beyond what a benchmark does, as the runs on pyseealso show
-MIN_TELLING_SECONDS = 1.0  # of a training whose share in its run is known well enough
 
 
 def main(home: str, results: str | None = None) -> None:
-    slowest_first = sorted(filter(None, map(measure_run, RunStore(home).list())), key=lambda found: -found.seconds)
-    measured = [*read_references(), *slowest_first]
-    rows = {(each.method, each.data, each.n_train): asdict(each) for each in measured}
+    by_time = sorted(filter(None, map(measure_run, RunStore(home).list())), key=lambda each: -each.train_cpu_seconds)
+    rows = {(each.method, each.data, each.n_train): asdict(each) for each in read_references()}
+    rows |= {(each.method, each.data, each.n_train): asdict(each) for each in by_time}
     if results is not None:
         tables = json.loads(Path(results).read_text("utf-8"))["tables"]
         for row in rows.values():
-            use_processor_seconds(row, tables)
+            take_fewer_seconds(row, tables)
         params = {each.method: each.params for each in read_references()}
         for data, sizes in SIZES.items():
             for found in tables.get(data, {}).get("measured", []):
                 if found.get("train CPU s") is not None and found["method"] in params:
                     row = make_row(found, params[found["method"]], data, sizes)
-                    rows[row["method"], data, sizes[0]] = row
+                    rows.setdefault((row["method"], data, sizes[0]), row)
     for row in rows.values():
         row.pop("here", None)
-        if row.get("work_seconds") is None:
-            row.pop("work_seconds", None)
+        if row.get("cpu_seconds") is None:
+            row.pop("cpu_seconds", None)
     write_json(REFERENCES_FILE, sorted(rows.values(), key=lambda row: (row["method"], row["n_train"])))
 
 
-def use_processor_seconds(row: dict[str, Any], tables: dict[str, Any]) -> None:
-    """Replace the times of a row by those of the same training in `tables`, if it is there."""
-    found = [each for each in tables.get(row["data"], {}).get("measured", []) if each["method"] == row["method"]]
-    if not found or found[0].get("train CPU s") is None:
-        return
-    training = found[0]["train CPU s"]
-    is_known = row["work_seconds"] is not None and row["seconds"] >= MIN_TELLING_SECONDS
-    row["work_seconds"] = round(training * row["work_seconds"] / row["seconds"], 3) if is_known else None
-    row["seconds"] = round(training, 3)
+def take_fewer_seconds(row: dict[str, Any], tables: dict[str, Any]) -> None:
+    """Take the time of the same training in `tables`, if it is there and shorter; then the whole run was not quiet."""
+    for found in tables.get(row["data"], {}).get("measured", []):
+        seconds = found.get("train CPU s")
+        if found["method"] == row["method"] and seconds is not None and seconds < row["train_cpu_seconds"]:
+            row |= {"train_cpu_seconds": round(seconds, 3), "cpu_seconds": None}
 
 
 def make_row(found: dict[str, Any], params: Any, data: str, sizes: tuple[int, int, int]) -> dict[str, Any]:
     """Return a training of `benchmarks.methods`, which has default parameters, as a row of the table."""
     names = ("n_train", "n_labels", "n_features")
-    costs = {"seconds": round(found["train CPU s"], 3), "memory_mb": round(found["peak MB"] + WORKER_EXTRA_MB, 1)}
+    costs = {
+        "train_cpu_seconds": round(found["train CPU s"], 3),
+        "memory_mb": round(found["peak MB"] + WORKER_EXTRA_MB, 1),
+    }
     return {"method": found["method"], "params": params, **dict(zip(names, sizes, strict=True)), **costs, "data": data}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import caches, widgets
+from xcwork_app import caches, dialogs, widgets
 from xcwork_app.page_header import show_page_header
 from xcwork_app.panels.data import add_dialog, card, dataset_list, documents, group_builder, label_view
 from xcwork_app.views import home_facts, selection
@@ -19,7 +19,7 @@ with st.container(key="data_row", horizontal=True):
     with st.container(key="data_right", border=True), widgets.catch_errors():
         found = caches.get_card(source)
         if home_facts.remember_sizes(source, found):
-            st.rerun()  # the list knows its sizes now
+            dialogs.redraw_page()  # the list knows its sizes now
         card.show_head(source, found, card.get_profile(source))
         with st.container(key="data_views", horizontal=True, horizontal_alignment="distribute"):
             view = st.segmented_control(

@@ -15,7 +15,7 @@ facts = training_plan.list_method_facts(source)
 method = state.pick_option("method", facts, *training_plan.choose_usual_method(found, facts))
 with st.container(key="train_columns", horizontal=True):
     with st.container(key="train_left"):
-        recommended.show_recommended(source, found, method)
+        recommended.show_recommended(source, found, method, facts)
         st.html(f'<div class="train-section">All {len(facts)} methods</div>')
         method_table.show_methods(method, facts)
     with st.container(key="train_right"):

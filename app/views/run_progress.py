@@ -61,7 +61,8 @@ def estimate_run_seconds(run: Run) -> float | None:
     if sizes is None or "method" not in facts:
         return None
     known = training_plan.list_measurements()
-    cost = estimate_cost(facts["method"], facts.get("params") or {}, **sizes, known=known)
+    load = training_plan.measure_other_load()
+    cost = estimate_cost(facts["method"], facts.get("params") or {}, **sizes, known=known, other_load=load)
     return None if cost is None else cost.seconds
 
 

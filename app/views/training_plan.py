@@ -16,12 +16,14 @@ from xcwork.advice.guide import MethodGroup, get_note, list_groups
 from xcwork.advice.recommendation import Recommendation
 from xcwork.advice.recommending import CostTable
 from xcwork.advice.rules import TO_UNDERSTAND, find_obstacle
+from xcwork.compute.busyness import measure_load
 from xcwork.data.load import DatasetSource, resolve_source
 from xcwork.methods.registry import list_usable_methods
 from xcwork.paths import find_home
 from xcwork.runs import Run
 from xcwork.runs.estimates import Estimate, Measurement, measure_run
 from xcwork.runs.identity import find_free_number
+from xcwork.runs.status import count_seconds_since
 
 if TYPE_CHECKING:
     from xcwork.advice.traits import DatasetTraits
@@ -75,7 +77,7 @@ def list_method_groups() -> list[MethodGroup]:
 def list_method_facts(source: Source) -> dict[str, MethodFacts]:
     """Return what is known about every method on the dataset."""
     traits = get_traits(source)
-    costs = CostTable(traits, list_measurements())
+    costs = CostTable(traits, list_measurements(), measure_other_load())
     best = find_best_runs(source)
     return {
         method: MethodFacts(method, costs.estimate(method), best.get(method), find_obstacle(method, traits))
@@ -120,6 +122,17 @@ def list_measurements() -> list[Measurement]:
     over = [run for run in caches.list_runs() if caches.get_record(run)["state"] == "finished"]
     found = (_read_measurement(str(run.folder), caches.glance(run).status.updated) for run in over)
     return [each for each in found if each is not None]
+
+
+def measure_other_load() -> float:
+    """Return how busy this machine is with other things than runs of this home folder, which take their turns."""
+    own = []
+    for run in caches.list_runs():
+        status = caches.glance(run).status
+        if status.state != "queued":
+            ended = 0.0 if status.is_active else count_seconds_since(status.ended or status.updated)
+            own.append((ended + status.work_seconds, ended))
+    return measure_load(own)
 
 
 @lru_cache(maxsize=10_000)

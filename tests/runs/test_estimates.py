@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from xcwork.compute.busyness import estimate_clock_seconds
 from xcwork.methods.registry import METHODS
 from xcwork.runs import RunStore, estimates, jobs, worker
 from xcwork.runs.estimates import (
     IDLE_WORKER_MB,
-    REFIT_FACTOR,
-    USUAL_OVERHEAD_SECONDS,
+    REFIT_SHARE,
     Measurement,
     Slowness,
+    _add_rest,
     estimate_cost,
     measure_run,
     measure_slowness,
@@ -23,7 +24,7 @@ from xcwork.runs.estimates import (
 pytestmark = pytest.mark.slow
 
 MEASURED = Measurement(
-    "gated", {"steps": 4, "seed": 0}, 1000, 100, 900, 6.0, IDLE_WORKER_MB + 100, "small", work_seconds=10.0
+    "gated", {"steps": 4, "seed": 0}, 1000, 100, 900, 6.0, IDLE_WORKER_MB + 100, "small", cpu_seconds=10.0
 )
 SIZES = {"n_train": 1000, "n_labels": 100, "n_features": 900}
 TINY = "synthetic:n_documents=150,n_labels=20,n_topics=4,labels_per_document=2,seed=5"
@@ -32,17 +33,34 @@ MEDIUM = "synthetic:n_documents=4000,n_labels=300,seed=5"
 
 def test_the_same_training_again_costs_the_same() -> None:
     found = estimate_cost("gated", {"steps": 4}, **SIZES, known=[MEASURED])
-    assert (found.seconds, found.memory_mb) == (10.0, IDLE_WORKER_MB + 100)
-    assert found.low < 10.0 < found.high
+    assert (found.cpu_seconds, found.memory_mb) == (10.0, IDLE_WORKER_MB + 100)
+    assert found.seconds == pytest.approx(estimate_clock_seconds(10.0))
+    assert found.low < found.seconds < found.high
     assert found.basis == "from a run here on small"
+
+
+def test_a_busy_machine_takes_longer_for_the_same_processor_time() -> None:
+    quiet, busy = (estimate_cost("gated", {"steps": 4}, **SIZES, known=[MEASURED], other_load=n) for n in (0, 40))
+    assert quiet.cpu_seconds == busy.cpu_seconds
+    assert busy.seconds == pytest.approx(estimate_clock_seconds(10.0, 40))
+    assert busy.seconds > quiet.seconds
 
 
 def test_more_documents_and_labels_cost_more_and_are_less_certain() -> None:
     sizes = SIZES | {"n_labels": 400}
     near, far = (estimate_cost("gated", {}, **sizes | {"n_train": n}, known=[MEASURED]) for n in (1000, 100_000))
-    assert near.seconds == pytest.approx(20.0)
-    assert far.seconds == pytest.approx(2000.0 / REFIT_FACTOR), "beyond 20,000 documents no second model is trained"
+    assert near.cpu_seconds == pytest.approx(_add_rest(12.0, 1000)), "twice the work"
+    assert far.cpu_seconds == pytest.approx(_add_rest(1200.0, 100_000))
     assert far.high / far.low > near.high / near.low
+
+
+def test_a_calibration_trains_as_many_models_as_there_is_time_for() -> None:
+    def count_models(training: float, n_train: int = 1000) -> float:
+        return (_add_rest(training, n_train) - _add_rest(0.0, n_train)) / training
+
+    assert count_models(1.0) == pytest.approx(1 + 9 * REFIT_SHARE)
+    assert count_models(100.0) == pytest.approx(1 + REFIT_SHARE, rel=0.05)
+    assert count_models(100.0, 30_000) == pytest.approx(1.0), "beyond 20,000 documents no further model is trained"
 
 
 def test_memory_grows_with_rows_and_columns_above_that_of_the_process() -> None:
@@ -62,29 +80,27 @@ def test_a_measurement_of_another_size_is_described_in_words(n_train: int, words
 
 
 def test_the_nearest_measurement_counts_and_this_machine_before_others() -> None:
-    larger = replace(MEASURED, n_train=50_000, work_seconds=100.0, data="large")
-    elsewhere = replace(MEASURED, work_seconds=99.0, here=False)
+    larger = replace(MEASURED, n_train=50_000, cpu_seconds=100.0, data="large")
+    elsewhere = replace(MEASURED, cpu_seconds=99.0, here=False)
     assert "large" in estimate_cost("gated", {}, **SIZES | {"n_train": 40_000}, known=[MEASURED, larger]).basis
-    assert estimate_cost("gated", {}, **SIZES, known=[elsewhere, MEASURED]).seconds == 10.0
+    assert estimate_cost("gated", {}, **SIZES, known=[elsewhere, MEASURED]).cpu_seconds == 10.0
 
 
 def test_of_equal_runs_the_latest_counts() -> None:
-    later = replace(MEASURED, work_seconds=25.0)
-    assert estimate_cost("gated", {"steps": 4}, **SIZES, known=[MEASURED, later]).seconds == pytest.approx(25.0)
+    later = replace(MEASURED, cpu_seconds=25.0)
+    assert estimate_cost("gated", {"steps": 4}, **SIZES, known=[MEASURED, later]).cpu_seconds == pytest.approx(25.0)
 
 
 def test_epochs_repeat_the_work() -> None:
     known = [replace(MEASURED, params={"epochs": 2})]
     found = estimate_cost("gated", {"epochs": 6}, **SIZES, known=known)
-    assert found.seconds == pytest.approx(30.0)
+    assert found.cpu_seconds == pytest.approx(_add_rest(18.0, 1000))
     assert "1 setting changed" in found.basis
 
 
 def test_a_run_of_an_older_version_counts_with_a_usual_calibration_and_evaluation() -> None:
-    old = replace(MEASURED, seconds=10.0, work_seconds=None)
-    assert old.total_seconds == pytest.approx(10.0 * REFIT_FACTOR + USUAL_OVERHEAD_SECONDS)
-    large = replace(old, n_train=30_000)  # beyond which no second model is trained
-    assert large.total_seconds == pytest.approx(10.0 + USUAL_OVERHEAD_SECONDS)
+    old = replace(MEASURED, train_cpu_seconds=10.0, cpu_seconds=None)
+    assert old.total_cpu_seconds == _add_rest(10.0, 1000) > 10.0
 
 
 def test_runs_here_tell_how_fast_this_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,13 +109,13 @@ def test_runs_here_tell_how_fast_this_machine_is(monkeypatch: pytest.MonkeyPatch
     estimates._find_base.cache_clear()
     alone = estimate_cost("other", {}, **SIZES)
     assert measure_slowness([]) is None
-    slow = [replace(MEASURED, work_seconds=30.0)]
+    slow = [replace(MEASURED, cpu_seconds=30.0)]
     assert measure_slowness(slow) == Slowness(pytest.approx(3.0), 1.0)
     beside = estimate_cost("other", {}, **SIZES, known=slow)
-    assert beside.seconds == pytest.approx(3 * alone.seconds)
+    assert beside.cpu_seconds == pytest.approx(3 * alone.cpu_seconds)
     assert beside.high / beside.low < alone.high / alone.low
-    assert measure_slowness([replace(MEASURED, work_seconds=0.2)]) is None, "too short to tell"
-    busy = [*slow, replace(MEASURED, work_seconds=120.0)]
+    assert measure_slowness([replace(MEASURED, cpu_seconds=0.2)]) is None, "too short to tell"
+    busy = [*slow, replace(MEASURED, cpu_seconds=120.0)]
     assert measure_slowness(busy) == Slowness(pytest.approx(7.5), pytest.approx(2.0))
     unsure = estimate_cost("other", {}, **SIZES, known=busy)
     assert unsure.high / unsure.low > beside.high / beside.low, "a machine that does other things, too"
@@ -138,6 +154,7 @@ def test_only_finished_runs_are_measurements(new_run) -> None:
     assert worker.main(run.folder) == 0
     measured = measure_run(run)
     assert (measured.method, measured.n_train, measured.n_labels) == ("gated", 24, 6)
-    assert measured.total_seconds == run.status.work_seconds > measured.seconds, "evaluation is part of the time"
+    assert measured.total_cpu_seconds == run.status.cpu_seconds > measured.train_cpu_seconds, "with the evaluation"
+    assert run.status.cpu_seconds > run.status.calibration_cpu_seconds >= 0
     (run.folder / "config.json").write_text("{")
     assert measure_run(run) is None

@@ -112,8 +112,8 @@ def recommend(
 class CostTable:
     """Expected costs of methods with their default settings on one dataset; no method is imported for them."""
 
-    def __init__(self, traits: DatasetTraits, known: list[Measurement]) -> None:
-        self._traits, self._known = traits, known
+    def __init__(self, traits: DatasetTraits, known: list[Measurement], other_load: float = 0.0) -> None:
+        self._traits, self._known, self._other_load = traits, known, other_load
         self._found: dict[str, Estimate | None] = {}
 
     def get_params(self, method: str) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class CostTable:
         if method not in self._found:
             sizes = {name: getattr(self._traits, name) for name in ("n_train", "n_labels", "n_features")}
             usual = find_usual_params(method)
-            self._found[method] = estimate_cost(method, usual, **sizes, known=self._known)
+            self._found[method] = estimate_cost(method, usual, **sizes, known=self._known, other_load=self._other_load)
         return self._found[method]
 
 

@@ -7,8 +7,7 @@
 
 The plan decides who scores: the method itself, if it was trained without the held-out documents, or further models
 with the same parameters, one for each part that is held out. One is always trained; how many more depends on how long
-that took, so that all together stay below `REFIT_CPU_SECONDS`. The steps of `REFITS` are wide, lest machines of about
-the same speed come to different probabilities. Cost: the prediction of at most 5,000 documents, or these trainings.
+that took (`decisions/refitting.py`). Cost: the prediction of at most 5,000 documents, or these trainings.
 """
 
 from __future__ import annotations
@@ -23,13 +22,11 @@ from xcwork.decisions.calibration import Calibration
 from xcwork.decisions.fitting import DEPTH, HeldOutSample, fit_calibration
 from xcwork.decisions.held_out_documents import HELD_OUT, NONE, HoldingOut
 from xcwork.decisions.new_documents import split_rows, split_rows_anew
+from xcwork.decisions.refitting import count_refits
 from xcwork.errors import DataError
 
 if TYPE_CHECKING:
     from xcwork.methods.base import Method
-
-REFIT_CPU_SECONDS = 20.0  # that refits may take together; the first one is trained however long it takes
-REFITS = (9, 4, 2)  # numbers of them, as many as there is time for
 
 
 def calibrate(method: Method, train: Split, plan: HoldingOut) -> Calibration:
@@ -47,8 +44,7 @@ def score_held_out_documents(method: Method, train: Split, plan: HoldingOut) -> 
     started = time.process_time()
     first = _score_by_refit(method, train, plan.parts[0])
     seconds = time.process_time() - started
-    n_refits = next((n for n in REFITS if n * seconds <= REFIT_CPU_SECONDS), 1)
-    return [first, *(_score_by_refit(method, train, part) for part in plan.parts[1:n_refits])]
+    return [first, *(_score_by_refit(method, train, part) for part in plan.parts[1 : count_refits(seconds)])]
 
 
 def _score_by_refit(method: Method, train: Split, part: np.ndarray) -> HeldOutSample:

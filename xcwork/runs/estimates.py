@@ -1,18 +1,22 @@
 """What a run will roughly cost, from runs that were measured: those in the home folder, else a small table.
 
-The time is what a person waits for once the run has its turn: reading the data, training, calibration, evaluation.
+All is counted in processor seconds first, because a machine that does other things, too, changes them little: reading
+the data, training, calibration, evaluation. Only then they become the time that a person waits for once the run has its
+turn (`xcwork.compute.busyness`), by the cores of this machine and by how busy it is now.
 
-Every training has a base cost that does not depend on the data: a process with the libraries of the method, and the
-time until they are ready. It is the cost of the method's smallest training in the table, on a dataset of a few
-documents. What the nearest measured training of the same method cost beyond that is scaled to the data: memory with
-n_documents + n_labels + n_features, the rows and columns of what is held; time with n_documents * sqrt(n_labels), which
-lies between the methods that visit every label for every document and those that do not. Nearest is meant in the
-quantity that is scaled and, for time, in the number of features. The further away the measurement, the wider the range
-of the time.
+The training of the nearest measurement of the same method is scaled to the data. Every training has a base cost that
+does not depend on the data: that of the method's smallest training in the table, on a dataset of a few documents. What
+was needed beyond that grows with n_documents * sqrt(n_labels), which lies between the methods that visit every label
+for every document and those that do not; memory grows with n_documents + n_labels + n_features, the rows and columns of
+what is held. Nearest is meant in the quantity that is scaled and, for time, in the number of features. The further away
+the measurement, the wider the range of the time.
 
-The table was measured on another machine. How fast this one is, and how busy, shows in the last runs here, whatever
-their methods: the times of the table are multiplied by the factor by which those runs differed from it. The more these
-factors differ among themselves, as on a machine that does other things too, the wider the range.
+The calibration trains further models, as many as `methods.calibrating` has time for; what else a run does grows with
+the documents. Of the very same training that was done here before, all is known.
+
+The table was measured on another machine. How fast this one is shows in the last runs here, whatever their methods: the
+processor seconds of the table are multiplied by the factor by which those runs differed from it. The more these factors
+differ among themselves, the wider the range.
 """
 
 from __future__ import annotations
@@ -26,7 +30,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from xcwork.compute.busyness import estimate_clock_seconds
 from xcwork.decisions.held_out_documents import MAX_REFIT_DOCUMENTS
+from xcwork.decisions.refitting import count_refits
 from xcwork.errors import RunError
 from xcwork.runs.store import Run
 
@@ -39,26 +45,28 @@ MIN_MUCH_RATIO = 20.0  # from here on one is much larger
 REPEATING_PARAMETERS = ("epochs",)  # parameters that repeat the work
 FEATURE_WEIGHT = 0.5  # of the distance in features beside that in work
 ELSEWHERE_DISTANCE = 0.5  # by which a measurement on another machine counts as further away
-USUAL_OVERHEAD_SECONDS = 2.0  # of a run beside its training, where it was not measured
-REFIT_FACTOR = 1.8  # by which a calibration that trains a second model prolongs a run
+OVERHEAD_CPU_SECONDS = 1.0  # of a run beside training and calibration: reading, evaluation
+OVERHEAD_CPU_SECONDS_PER_DOCUMENT = 2e-4
+REFIT_CPU_SECONDS_PER_DOCUMENT = 1.6e-4  # of a refit beside its training: texts are read anew, held-out ones predicted
+REFIT_SHARE = 0.9  # of the time of the training: a refit has fewer documents
 RUNS_THAT_TELL_SPEED = 5  # the last ones
 MIN_TELLING_SECONDS = 1.0  # of a run that tells how fast this machine is
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one training cost."""
+    """What one run cost."""
 
     method: str
     params: Mapping[str, Any]
     n_train: int
     n_labels: int
     n_features: int
-    seconds: float
+    train_cpu_seconds: float
     memory_mb: float
     data: str
     here: bool = True  # measured in this home folder, so on this machine
-    work_seconds: float | None = None  # of the whole run; None: not measured
+    cpu_seconds: float | None = None  # of the whole run; None: not measured
 
     @property
     def work(self) -> float:
@@ -66,16 +74,11 @@ class Measurement:
         return _compute_work(self.n_train, self.n_labels)
 
     @property
-    def total_seconds(self) -> float:
-        """The time of the whole run: as measured, else training with a usual calibration and evaluation."""
-        if self.work_seconds is not None:
-            return self.work_seconds
-        return self.seconds * _count_fits(self.n_train) + USUAL_OVERHEAD_SECONDS
-
-    @property
-    def seconds_per_fit(self) -> float:
-        """The time of the whole run, had it trained one model only."""
-        return self.total_seconds / _count_fits(self.n_train)
+    def total_cpu_seconds(self) -> float:
+        """The processor time of the whole run: as measured, else with a usual calibration and evaluation."""
+        if self.cpu_seconds is not None:
+            return self.cpu_seconds
+        return _add_rest(self.train_cpu_seconds, self.n_train)
 
     @property
     def extent(self) -> int:
@@ -87,18 +90,19 @@ class Measurement:
 class Estimate:
     """Expected seconds of a run with a range, expected memory, and where the figures come from."""
 
-    seconds: float
+    seconds: float  # on the clock, on this machine, as busy as it is
     low: float
     high: float
     memory_mb: float
     basis: str
+    cpu_seconds: float
 
 
 @dataclass(frozen=True)
 class Slowness:
-    """How this machine compares with that of the table."""
+    """How this machine compares with that of the table, in processor time."""
 
-    factor: float  # by which runs take longer
+    factor: float  # by which runs take more of it
     spread: float  # by which single runs differ from that
 
 
@@ -120,10 +124,10 @@ def measure_run(run: Run) -> Measurement | None:
         facts["n_train"],
         facts["n_labels"],
         facts["n_features"],
-        status.train_seconds,
+        status.train_cpu_seconds or status.train_seconds,  # older versions know the clock only
         status.peak_memory_mb,
         facts["name"],
-        work_seconds=status.work_seconds or None,
+        cpu_seconds=status.cpu_seconds or None,
     )
 
 
@@ -147,8 +151,12 @@ def estimate_cost(
     n_labels: int,
     n_features: int,
     known: Iterable[Measurement] = (),
+    other_load: float = 0.0,
 ) -> Estimate | None:
-    """Estimate the cost of training `method` on data of this size; None when nothing like it was ever measured."""
+    """Estimate the cost of training `method` on data of this size; None when nothing like it was ever measured.
+
+    `other_load` is how many threads of others want a core (`compute.busyness.measure_load`).
+    """
     work, extent = _compute_work(n_train, n_labels), n_train + n_labels + n_features
     known = list(known)
     # The latest first, which counts among equals: it knows best how busy the machine is.
@@ -168,12 +176,8 @@ def estimate_cost(
         candidates,
         key=lambda each: (_compute_distance(each.extent, extent), not each.here, _count_differing(each, params)),
     )
-    base_seconds, base_mb = _find_base(method)
-    ratio = work / nearest.work
-    repeats = _count_all_repeats(nearest, params)
-    seconds = _scale_cost(nearest.seconds_per_fit, base_seconds, ratio * repeats) * _count_fits(n_train)
     slowness = None if nearest.here else measure_slowness(known)
-    seconds *= 1.0 if slowness is None else slowness.factor
+    cpu_seconds = _scale_run(nearest, params, n_train, n_labels, 1.0 if slowness is None else slowness.factor)
     is_sure = nearest.here or slowness is not None
     apart = (
         _compute_distance(nearest.work, work)
@@ -182,48 +186,63 @@ def estimate_cost(
     )
     doubt = 1.0 if slowness is None else slowness.spread
     spread = min(MIN_SPREAD_FACTOR * math.exp(0.4 * apart) * doubt, MAX_SPREAD_FACTOR)
-    memory = _scale_cost(alike.memory_mb, base_mb, extent / alike.extent)
-    return Estimate(seconds, seconds / spread, seconds * spread, memory, _describe_basis(nearest, params, ratio))
+    memory = _scale_cost(alike.memory_mb, _find_base(method)[1], extent / alike.extent)
+    seconds = estimate_clock_seconds(cpu_seconds, other_load)
+    basis = _describe_basis(nearest, params, work / nearest.work)
+    return Estimate(seconds, seconds / spread, seconds * spread, memory, basis, cpu_seconds)
+
+
+def _scale_run(
+    measured: Measurement, params: Mapping[str, Any], n_train: int, n_labels: int, factor: float = 1.0
+) -> float:
+    """Return the processor seconds of a run like a measured one, on data of this size."""
+    ratio = _compute_work(n_train, n_labels) / measured.work * _count_all_repeats(measured, params)
+    if ratio == 1.0 and measured.cpu_seconds is not None and n_train == measured.n_train:
+        return factor * measured.cpu_seconds
+    training = _scale_cost(measured.train_cpu_seconds, _find_base(measured.method)[0], ratio)
+    return _add_rest(factor * training, n_train, factor)
+
+
+def _add_rest(training: float, n_train: int, factor: float = 1.0) -> float:
+    """Return the processor seconds of a whole run, from those of its training."""
+    rest = factor * (OVERHEAD_CPU_SECONDS + OVERHEAD_CPU_SECONDS_PER_DOCUMENT * n_train)
+    if n_train > MAX_REFIT_DOCUMENTS:
+        return training + rest
+    refit = REFIT_SHARE * training + factor * REFIT_CPU_SECONDS_PER_DOCUMENT * n_train
+    return training + count_refits(refit) * refit + rest
 
 
 def measure_slowness(known: Sequence[Measurement]) -> Slowness | None:
-    """Return by which factor the last runs here took longer than the table says; None if no run tells."""
+    """Return by which factor the last runs here took more than the table says; None if no run tells."""
     ratios: list[float] = []
     for run in reversed(known):  # the last ones, and no more of them than needed: there may be thousands
         if len(ratios) == RUNS_THAT_TELL_SPEED:
             break
         alike = [each for each in read_references() if each.method == run.method]
-        if run.here and alike and run.total_seconds >= MIN_TELLING_SECONDS:
+        if run.here and alike and run.total_cpu_seconds >= MIN_TELLING_SECONDS:
             nearest = min(alike, key=lambda each: _compute_distance(each.work, run.work))
-            base = _find_base(run.method)[0]
-            ratio = run.work / nearest.work * _count_all_repeats(nearest, run.params)
-            ratios.append(run.seconds_per_fit / max(_scale_cost(nearest.seconds_per_fit, base, ratio), 0.1))
+            ratios.append(run.total_cpu_seconds / _scale_run(nearest, run.params, run.n_train, run.n_labels))
     return Slowness(median(ratios), math.sqrt(max(ratios) / min(ratios))) if ratios else None
 
 
 @cache
 def _find_base(method: str) -> tuple[float, float]:
-    """Return the seconds and megabytes that the method needs for a dataset of a few documents.
+    """Return the seconds and megabytes that the method needs for a training on a few documents.
 
-    Where a training on more data took less time, the small one shared its machine and tells no base.
+    Where a training on more data took less time, the small one tells no base.
     """
     measured = [each for each in read_references() if each.method == method]
     if not measured:
         return 0.0, IDLE_WORKER_MB
     smallest = min(measured, key=lambda each: each.work)
-    is_base = smallest.seconds_per_fit <= min(each.seconds_per_fit for each in measured)
-    return smallest.seconds_per_fit if is_base else 0.0, smallest.memory_mb
+    is_base = smallest.train_cpu_seconds <= min(each.train_cpu_seconds for each in measured)
+    return smallest.train_cpu_seconds if is_base else 0.0, smallest.memory_mb
 
 
 def _scale_cost(measured: float, base: float, ratio: float) -> float:
     """Scale what was measured beyond the base; a measurement below it is a base itself."""
     base = min(base, measured)
     return base + (measured - base) * ratio
-
-
-def _count_fits(n_train: int) -> float:
-    """Return how often a run trains a model, in time: up to some number of documents a second one calibrates it."""
-    return REFIT_FACTOR if n_train <= MAX_REFIT_DOCUMENTS else 1.0
 
 
 def _compute_work(n_train: int, n_labels: int) -> float:

@@ -29,6 +29,9 @@ from xcwork.runs.store import LOG_FILE, METRICS_FILE, Run, refuse_links
 NICENESS = 5  # the dashboard stays responsive while a worker uses every core
 POLL_SECONDS = 0.2  # files cannot wake us up
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+# Threads of OpenMP that wait for each other sleep. On a machine that does other things, too, they would keep turning on
+# cores that others need, and the training would take many times its processor time.
+WAITING = {"OMP_WAIT_POLICY": "PASSIVE"}
 EVENT_FIELDS = ("time", "attempt", "phase", "step", "seconds", "memory_mb")
 
 
@@ -185,7 +188,7 @@ def _spawn_worker(run: Run) -> subprocess.Popen[bytes]:
 def spawn_module(module: Sequence[str], log_file: Path, home: Path, *, n_processes: int = 1) -> subprocess.Popen[bytes]:
     """Start a module of Python with its arguments, in a session of its own that survives this process."""
     threads = str(max(1, (count_cores() if count_cores() <= 2 else count_cores() - 1) // n_processes))
-    environment = dict.fromkeys(THREAD_VARIABLES, threads) | os.environ
+    environment = dict.fromkeys(THREAD_VARIABLES, threads) | WAITING | os.environ
     # A crash in compiled code leaves its stack in the log.
     environment |= {"XCWORK_HOME": str(home), "PYTHONFAULTHANDLER": "1"}
     if n_processes > 1:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,25 +32,43 @@ HEARTBEAT_INTERVAL_SECONDS = 3.0
 FLURRY_SECONDS = 0.05  # phases that follow each other faster are not written one by one
 
 
+@dataclass(frozen=True)
+class Spent:
+    """Time on the clock, and processor time of all threads of this process."""
+
+    seconds: float
+    cpu_seconds: float
+
+    @classmethod
+    def read_clocks(cls) -> Spent:
+        return cls(time.monotonic(), time.process_time())
+
+
 class Stopwatch:
     """Adds up the time of blocks, readable from another thread while one runs."""
 
-    def __init__(self, seconds: float) -> None:
-        self._state = (seconds, math.inf)  # seconds before the block, and when it began: replaced together
+    def __init__(self, seconds: float, cpu_seconds: float = 0.0) -> None:
+        before = Spent(seconds, cpu_seconds)
+        self._state: tuple[Spent, Spent | None] = (before, None)  # before the block, and when it began: set together
 
-    def read(self) -> float:
-        """Return all seconds so far."""
+    def read(self) -> Spent:
+        """Return all time so far."""
         before, since = self._state
-        return before + max(0.0, time.monotonic() - since)
+        if since is None:
+            return before
+        now = Spent.read_clocks()
+        return Spent(
+            before.seconds + now.seconds - since.seconds, before.cpu_seconds + now.cpu_seconds - since.cpu_seconds
+        )
 
     @contextmanager
     def run(self) -> Iterator[None]:
         """Count the time of this block."""
-        self._state = (self.read(), time.monotonic())
+        self._state = (self.read(), Spent.read_clocks())
         try:
             yield
         finally:
-            self._state = (self.read(), math.inf)
+            self._state = (self.read(), None)
 
 
 class Reporter(Callback):
@@ -61,8 +79,9 @@ class Reporter(Callback):
         self._folder, self._metrics_file = folder, metrics_file
         self._begun = time.monotonic()
         self._written = self._phase_begun = 0.0
-        self._training = Stopwatch(status.train_seconds)
-        self._work = Stopwatch(status.work_seconds)
+        self._work = Stopwatch(status.work_seconds, status.cpu_seconds)
+        self._training = Stopwatch(status.train_seconds, status.train_cpu_seconds)
+        self._calibration = Stopwatch(0.0, status.calibration_cpu_seconds)
         self._guard = threading.RLock()
         self._asked_to_stop, self._closed = False, threading.Event()
         self._heart = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
@@ -80,8 +99,7 @@ class Reporter(Callback):
         """Change the status and write it now."""
         with self._guard:
             peak = max(self.status.peak_memory_mb, measure_peak_memory_mb())
-            times = {"train_seconds": round(self._training.read(), 3), "work_seconds": round(self._work.read(), 3)}
-            measured: dict[str, Any] = {**times, "peak_memory_mb": peak}
+            measured: dict[str, Any] = {**self._read_times(), "peak_memory_mb": peak}
             self.status = replace(self.status, **{"updated": format_now()} | measured | changes)
             write_status(self._folder, self.status)
             self._written = time.monotonic()
@@ -90,6 +108,10 @@ class Reporter(Callback):
     def time_training(self) -> AbstractContextManager[None]:
         """Count the time of this block as training time."""
         return self._training.run()
+
+    def time_calibration(self) -> AbstractContextManager[None]:
+        """Count the time of this block as time of the calibration."""
+        return self._calibration.run()
 
     def time_work(self) -> AbstractContextManager[None]:
         """Count the time of this block as time of the run, which a person waits for."""
@@ -133,6 +155,17 @@ class Reporter(Callback):
         events.append_event(
             self._metrics_file, event | {"seconds": seconds, "memory_mb": measure_peak_memory_mb()} | values
         )
+
+    def _read_times(self) -> dict[str, float]:
+        work, training = self._work.read(), self._training.read()
+        times = {
+            "work_seconds": work.seconds,
+            "cpu_seconds": work.cpu_seconds,
+            "train_seconds": training.seconds,
+            "train_cpu_seconds": training.cpu_seconds,
+            "calibration_cpu_seconds": self._calibration.read().cpu_seconds,
+        }
+        return {name: round(seconds, 3) for name, seconds in times.items()}
 
     def _remember(self, phase: str, step: int, total: int | None) -> None:
         """Keep the step for the next heartbeat to write."""

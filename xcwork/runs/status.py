@@ -48,6 +48,9 @@ _TYPES: dict[str, Any] = {
     "ended": _TEXT,
     "train_seconds": _NUMBER,
     "work_seconds": _NUMBER,
+    "cpu_seconds": _NUMBER,
+    "train_cpu_seconds": _NUMBER,
+    "calibration_cpu_seconds": _NUMBER,
     "peak_memory_mb": _NUMBER,
     "predict_ms_per_document": (*_NUMBER, type(None)),
     "model_bytes": (int, type(None)),
@@ -89,6 +92,9 @@ class Status:
     device: str = ""
     train_seconds: float = 0.0  # over all attempts
     work_seconds: float = 0.0  # from its turn to its end, over all attempts: data, training, calibration, evaluation
+    cpu_seconds: float = 0.0  # processor time of that: what other work on the machine does not change much
+    train_cpu_seconds: float = 0.0
+    calibration_cpu_seconds: float = 0.0
     predict_ms_per_document: float | None = None
     peak_memory_mb: float = 0.0
     model_bytes: int | None = None
@@ -112,6 +118,9 @@ class Status:
             updated=format_now(),
             train_seconds=self.train_seconds,
             work_seconds=self.work_seconds,
+            cpu_seconds=self.cpu_seconds,
+            train_cpu_seconds=self.train_cpu_seconds,
+            calibration_cpu_seconds=self.calibration_cpu_seconds,
             peak_memory_mb=self.peak_memory_mb,
             history=(*self.history, past),
         )

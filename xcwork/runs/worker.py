@@ -150,7 +150,7 @@ def _do_attempt(run: Run, reporter: Reporter) -> tuple[Method, Dataset]:
         method = _train(run, method, plan.take_training_split(dataset.train), read_place(config)[0], reporter)
         reporter.update(phase="calibrating", step=0, total=None)
         reporter.stop_if_cancelled()
-        with ranks.work_alone():
+        with ranks.work_alone(), reporter.time_calibration():
             calibrate_run(run, method, dataset, plan)
         reporter.update(state="evaluating", phase="evaluating", step=0, total=None)
         reporter.stop_if_cancelled()

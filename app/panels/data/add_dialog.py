@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
-from xcwork_app import state, widgets
+from xcwork_app import dialogs, state, widgets
 from xcwork_app.panels.data import add_file, add_path, made_up, staging
 from xcwork_app.panels.shared import row_menu
 
@@ -21,7 +21,7 @@ def open_dialog() -> None:
     """Open the dialog if the address asks for it; Streamlit shows one dialog at a time."""
     way = state.pick_option("add", ["", *WAYS], "", "no dialog")
     if way and not state.view().lesson and not row_menu.is_asked():
-        st.dialog("Add a dataset", width=WIDTH_PIXELS, on_dismiss=_close)(_show)()
+        dialogs.make_dialog("Add a dataset", width=WIDTH_PIXELS, on_dismiss=_close)(_show)()
 
 
 def _close() -> None:

@@ -66,7 +66,7 @@ def choose(staged: StagedUpload) -> TableReading:
         "Between two labels stands",
         list(SEPARATORS),
         format_func=lambda sign: name_recognised(recognised.how) if sign is None else SEPARATORS[sign],
-        key=f"data.upload.sep.{key}",
+        key=f"data.upload.sep.{key}.{recognised.how}",  # another column, another guess
     )
     share = st.selectbox(
         "Held out to test",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import streamlit as st
-from xcwork_app import caches, navigation, state, tokens, widgets
+from xcwork_app import caches, dialogs, navigation, state, tokens, widgets
 from xcwork_app.chart_style import match_page
 from xcwork_app.sources import Source
 from xcwork_app.views import review_state, run_decisions
@@ -55,7 +55,7 @@ def list_tenth(run: Run, source: Source, tenth: int) -> None:
     """Open the list of the predictions of one bar: a row opens its item in Review, or Predict if nobody asks for it."""
     low, high = tenth * N_TENTHS, (tenth + 1) * N_TENTHS
 
-    @st.dialog(f"Predictions from {low} to {high} %", width="large")
+    @dialogs.make_dialog(f"Predictions from {low} to {high} %", width="large")
     def show_list() -> None:
         judged = run_decisions.get_judged(run, source)
         table = list_predictions_between(judged, tenth / N_TENTHS, (tenth + 1) / N_TENTHS, MAX_LISTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 import streamlit as st
-from xcwork_app import caches, navigation, state, widgets
+from xcwork_app import caches, dialogs, navigation, state, widgets
 from xcwork_app.components.label_list import LabelGroup, LabelRow, show_label_list
 from xcwork_app.panels.shared import row_menu
 from xcwork_app.panels.train import run_list
@@ -28,7 +28,7 @@ def show() -> None:
 
 def _show_card(before: tuple[str, ...]) -> None:
     if tuple(run_progress.list_active()) != before:
-        st.rerun()  # something began or ended: the best run, the steps and the pace of this card follow
+        dialogs.redraw_page()  # something began or ended: the best run, the steps and the pace of this card follow
     source, runs = selection.get_source(), caches.list_runs()
     shows_all = bool(st.session_state.get(ALL_RUNS))
     groups = list_groups(runs, None if shows_all else source)

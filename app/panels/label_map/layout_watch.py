@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import widgets
+from xcwork_app import dialogs, widgets
 from xcwork_app.views import map_content
 
 from xcwork.runs import Run
@@ -25,7 +25,7 @@ def show_progress(run: Run) -> None:
     """Say how far the neighbourhood map is; when it is there, the page is drawn again."""
     progress = read_map_progress(run)
     if map_content.has_layout(run, map_content.NEIGHBOURHOODS):
-        st.rerun()
+        dialogs.redraw_page()
     if progress is None:
         return
     with st.container(key=f"map_progress_{run.id}", border=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
-from xcwork_app import navigation, state, widgets
+from xcwork_app import dialogs, navigation, state, widgets
 from xcwork_app.components.label_list import LabelGroup, LabelRow, ListColumn, show_label_list
 from xcwork_app.views.claim_links import list_next_steps
 
@@ -114,7 +114,7 @@ def follow_step() -> None:
         navigation.open_from_list("train", method=target)
 
 
-@st.dialog("What the check finds", width="large")
+@dialogs.make_dialog("What the check finds", width="large")
 def show_check(name: str) -> None:
     """Run a check of a theorem and show its sentence and its numbers."""
     import pandas as pd

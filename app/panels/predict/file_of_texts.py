@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from xcwork_app import state, widgets
+from xcwork_app import dialogs, state, widgets
 from xcwork_app.panels.shared import calibration_note
 
 from xcwork.decisions.choice import ASSIGN, SUGGEST
@@ -143,7 +143,7 @@ def _show_progress(job: PredictionJob) -> None:
     """Show how far it is; when it is over the page is drawn anew."""
     status = job.status
     if not status.is_active:
-        st.rerun()
+        dialogs.redraw_page()
     total = status.total or 0
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from xcwork_app import caches, navigation, tokens, widgets
+from xcwork_app import caches, dialogs, navigation, tokens, widgets
 from xcwork_app.views import review_state
 from xcwork_app.views.review_state import ItemView, ReviewEffect
 
@@ -85,7 +85,7 @@ def phrase_change(effect: ReviewEffect) -> str:
     return f"{name} {verb} from {effect.original:.1f} to <b>{effect.corrected:.1f}</b>."
 
 
-@st.dialog("What the answers change", width="large")
+@dialogs.make_dialog("What the answers change", width="large")
 def show_changes(review: RunReview) -> None:
     """Show all metrics under the annotated and the corrected labels, and how far people agree."""
     import pandas as pd

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
-from xcwork_app import caches, state, widgets
+from xcwork_app import caches, dialogs, state, widgets
 from xcwork_app.views import selection
 
 FOLDER = Path(__file__).parents[2] / "teach"
@@ -83,7 +83,7 @@ def open_lesson(page: str) -> None:
     if not (state.view().lesson and has_lesson(page)):
         return
     lesson = read_lesson((FOLDER / f"{page}.md").read_text("utf-8"))
-    drawer = st.dialog(
+    drawer = dialogs.make_dialog(
         lesson.title, width=WIDTH_PIXELS, position="right", on_dismiss=lambda: state.update(lesson=False)
     )
     drawer(_show_lesson)(page, lesson, (state.view().lecture, state.view().wide))

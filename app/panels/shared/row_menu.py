@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import streamlit as st
-from xcwork_app import caches, navigation, state, widgets
+from xcwork_app import caches, dialogs, navigation, state, widgets
 from xcwork_app.sources import Source
 from xcwork_app.views import home_facts
 
@@ -153,7 +153,7 @@ def open_dialog() -> bool:
         _forget()
         _copy_settings(run)
     title = f"{request.action} {widgets.escape_text(_name_subject(request, run))}"
-    st.dialog(title, on_dismiss=_forget)(_show_dialog)(request)
+    dialogs.make_dialog(title, on_dismiss=_forget)(_show_dialog)(request)
     return True
 
 

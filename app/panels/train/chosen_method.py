@@ -41,7 +41,8 @@ def show_chosen(method: str, source: Source, obstacle: str) -> list[str]:
     preset, start = settings_drawer.choose_preset(method, source, traits.n_labels)
     params = settings_drawer.read_params(method, preset, start)
     sizes = {name: getattr(traits, name) for name in ("n_train", "n_labels", "n_features")}
-    cost = estimate_cost(method, params, **sizes, known=training_plan.list_measurements())
+    known, load = training_plan.list_measurements(), training_plan.measure_other_load()
+    cost = estimate_cost(method, params, **sizes, known=known, other_load=load)
     with cost_place:
         _show_cost(cost, describe_place(cls, params))
     name = _ask_name(method, source)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 
 import streamlit as st
-from xcwork_app import state, widgets
+from xcwork_app import dialogs, state, widgets
 from xcwork_app.sources import Source
 from xcwork_app.views import training_plan
+from xcwork_app.views.training_plan import MethodFacts
 
 from xcwork.advice import pilot_job
 from xcwork.advice.guide import get_note
@@ -20,7 +22,7 @@ PILOT_MINUTES = 5
 REFRESH_SECONDS = 1
 
 
-def show_recommended(source: Source, found: Recommendation, chosen: str) -> None:
+def show_recommended(source: Source, found: Recommendation, chosen: str, facts: Mapping[str, MethodFacts]) -> None:
     """Show the heading with the traits of the dataset, and the cards."""
     with st.container(key="train_heading", horizontal=True, vertical_alignment="center"):
         st.html(
@@ -31,7 +33,8 @@ def show_recommended(source: Source, found: Recommendation, chosen: str) -> None
         _offer_pilot(source, found)
     with st.container(key="train_cards", horizontal=True):
         for number, each in enumerate(sort_by_role(found)):
-            _show_card(each, number, is_chosen=each.method == chosen)
+            cost = facts[each.method].cost if each.method in facts else None
+            _show_card(each, number, each.seconds if cost is None else cost.seconds, is_chosen=each.method == chosen)
 
 
 def sort_by_role(found: Recommendation) -> list[Suggestion]:
@@ -39,10 +42,10 @@ def sort_by_role(found: Recommendation) -> list[Suggestion]:
     return sorted(found.suggestions, key=lambda each: ROLES.index(each.role) if each.role in ROLES else len(ROLES))
 
 
-def _show_card(each: Suggestion, number: int, *, is_chosen: bool) -> None:
+def _show_card(each: Suggestion, number: int, seconds: float | None, *, is_chosen: bool) -> None:
     title = get_note(each.method).title
     with st.container(border=True, key=f"train_card_{number}{'_chosen' if is_chosen else ''}"):
-        time = "not yet measured here" if each.seconds is None else widgets.shorten_seconds(each.seconds)
+        time = "not yet measured here" if seconds is None else widgets.shorten_seconds(seconds)
         quality = "" if each.expected is None else f" · P@1 {each.expected.low:.0f} to {each.expected.high:.0f}"
         st.html(
             f'<div class="train-role">{html.escape(each.role)}</div><div class="train-name">{html.escape(title)}</div>'
@@ -83,7 +86,8 @@ def _show_pilot(source: Source) -> None:
     place = training_plan.resolve(source)
     progress = pilot_job.read_progress(place)
     if progress is None or not progress.is_running:
-        st.rerun()
+        dialogs.redraw_page()
+        return
     with st.container(horizontal=True, vertical_alignment="center", key="train_pilot", width="content"):
         words = html.escape(describe_pilot(progress))
         st.html(f'<div class="train-pilot" title="{html.escape(progress.phase)}">{words}</div>', width="content")

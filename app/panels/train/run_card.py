@@ -10,7 +10,7 @@ import html
 from collections.abc import Callable
 
 import streamlit as st
-from xcwork_app import caches, navigation, state, tokens, widgets
+from xcwork_app import caches, dialogs, navigation, state, tokens, widgets
 from xcwork_app.panels.train import live_curve, run_queue
 from xcwork_app.views import run_progress, selection, training_plan
 
@@ -39,7 +39,7 @@ def _watch(before: tuple[str, ...]) -> None:
         navigation.go_to(wish[0], **wish[1])
     active = run_progress.list_active()
     if tuple(active) != before:
-        st.rerun()  # something began or ended: the whole page, and the pace of this fragment, follow
+        dialogs.redraw_page()  # something began or ended: the whole page, and the pace of this fragment, follow
     run = _find_watched_run(active)
     with st.container(border=True, key="train_run"):
         if run is None:

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import streamlit as st
-from xcwork_app import caches, widgets
+from xcwork_app import caches, dialogs, widgets
 from xcwork_app.panels.shared import row_menu
 from xcwork_app.sources import Source
 from xcwork_app.views import training_plan
@@ -78,7 +78,7 @@ def offer_settings(method: str, preset: str, start: dict[str, Any]) -> None:
     st.button(label, key="train.settings", type="tertiary", on_click=_set_open, args=(True,))
     if st.session_state.get(IS_OPEN):
         title = f"Settings of {get_note(method).title}"
-        drawer = st.dialog(title, width=WIDTH_PIXELS, position="right", on_dismiss=lambda: _set_open(False))
+        drawer = dialogs.make_dialog(title, width=WIDTH_PIXELS, position="right", on_dismiss=lambda: _set_open(False))
         drawer(_show_drawer)(method, preset, start)
 
 

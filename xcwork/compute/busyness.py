@@ -1,0 +1,36 @@
+"""How long processor time takes on this machine, with what else it has to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from xcwork.compute.cores import count_cores
+
+SERIAL_SHARE = 0.54  # of a run, that one core does while the others wait: two cores are 1.3 times as fast as one
+AVERAGING_SECONDS = 60.0  # over which the operating system averages the load
+
+
+def estimate_clock_seconds(cpu_seconds: float, other_load: float = 0.0, n_cores: int = 0) -> float:
+    """Return how long a run with this much processor time takes, beside so many threads of others.
+
+    On a quiet machine the serial share of the work decides. On a busy one all threads share the cores alike: with n
+    cores and as many threads of its own, a run gets n / (n + others) of them.
+    """
+    cores = n_cores or count_cores()
+    alone = SERIAL_SHARE + (1.0 - SERIAL_SHARE) / cores
+    beside = (cores + other_load) / cores**2
+    return cpu_seconds * max(alone, beside)
+
+
+def measure_load(own: Iterable[tuple[float, float]] = (), own_threads: float = 0.0) -> float:
+    """Return how many threads of others wanted a core in the last minute.
+
+    `own` are runs of ours, which will be over when the next one begins: how many seconds ago each began and ended. What
+    they have in the average of the operating system, which forgets exponentially, is left out.
+    """
+    import psutil
+
+    threads = own_threads or float(count_cores())
+    shares = (math.exp(-end / AVERAGING_SECONDS) - math.exp(-begin / AVERAGING_SECONDS) for begin, end in own)
+    return max(0.0, psutil.getloadavg()[0] - threads * sum(shares))
