@@ -42,6 +42,7 @@ OF_A_DATASET = (
     "other",
     "region",
     "lasso",
+    "chosen",
     "beside",
     "side",
     "lit",
@@ -103,6 +104,7 @@ class View:
     region: str = ""  # of the label map, by its name
     add: str = ""  # the way in which a dataset is added on Data: "file", "path" or "made-up"; "": none is
     lasso: str = ""  # the corners of a polygon on the label map, "x,y;x,y;…"
+    chosen: bool = False  # whether Errors lists only the labels in the region or the lasso of the label map
     beside: str = ""  # the run whose label map stands beside the first
     side: str = ""  # of two label maps, the one with the choice; "": the first
     layer: bool = False  # whether the label map shows what the method makes of the labels

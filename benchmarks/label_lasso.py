@@ -5,21 +5,21 @@
 HOME is a home folder with finished runs that have a map. Each run is opened on the label map page in chromium, where
 graphics are computed by the processor, and a lasso is drawn around nearly all labels and around a tenth of the width.
 The time ends when the drawer shows the number of labels: browser, Streamlit, and what the selection comes to on the
-test split. Per run and size the median and the largest of the repeats, and the processor time of the server per run of
-the page, which other work on the machine does not change much.
+test split. Per run and size the median and the largest of the repeats, and the processor time of browser and server
+from the end of the drag until the number is shown, which other work on the machine does not change much.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import shutil
 import statistics
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks._browser import read_browser_seconds, start_browser
 from benchmarks._common import conditions, described, markdown_table, write_json
 from tests.support.server import PATIENCE, Server, serving
 from xcwork.runs import Run, RunStore
@@ -51,25 +51,33 @@ def draw_lasso(page: Page, reach: float, turn: float) -> None:
         page.mouse.move(*place)
 
 
-def measure_lasso(page: Page, server: Server, run: Run, reach: float, repeats: int) -> tuple[list[float], float, int]:
-    """Return the seconds of each lasso, the server's seconds per run of the page, and how many labels are inside."""
+def measure_lasso(page: Page, server: Server, run: Run, reach: float, repeats: int) -> dict[str, Any]:
+    """Return seconds and processor times of the lassos, and how many labels are inside."""
     page.goto(f"{server.address}/label_map?data={run.config['dataset']['name']}&run={run.id}")
     page.wait_for_selector(READY)
-    seconds = []
-    held, used = 0, 0.0
+    seconds, browser_seconds, server_seconds = [], [], []
+    held = 0
     for number in range(repeats + 1):  # the first one prepares what the page keeps
         draw_lasso(page, reach, 0.01 * number)
+        used = read_browser_seconds(), server.cpu_seconds()
         begun = time.perf_counter()
         page.mouse.up()
         counted = page.get_by_text(COUNT).first
         counted.wait_for()
         seconds.append(time.perf_counter() - begun)
+        browser_seconds.append(read_browser_seconds() - used[0])
+        server_seconds.append(server.cpu_seconds() - used[1])
         held = int((counted.text_content() or "0").split()[0].replace(",", ""))
         page.locator(READY).first.press("Escape")
         page.get_by_role("heading", name="Regions").first.wait_for()
         page.wait_for_selector(READY)
-        used = used if number else server.cpu_seconds()
-    return seconds[1:], (server.cpu_seconds() - used) / (2 * repeats), held
+    median = {
+        "median, s": statistics.median(seconds[1:]),
+        "largest, s": max(seconds[1:]),
+        "browser, CPU s": statistics.median(browser_seconds[1:]),
+        "server, CPU s": statistics.median(server_seconds[1:]),
+    }
+    return {"inside": held} | median
 
 
 def main() -> None:
@@ -80,10 +88,9 @@ def main() -> None:
     options = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     rows: list[dict[str, Any]] = []
     with serving(options.home) as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--use-gl=swiftshader"])
+        browser = start_browser(playwright)
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.set_default_timeout(1000 * PATIENCE)
         for run in RunStore(options.home).list():
@@ -91,12 +98,17 @@ def main() -> None:
             if stored is None:
                 continue
             for name, reach in REACHES.items():
-                seconds, used, held = measure_lasso(page, server, run, reach, options.repeats)
+                measured = measure_lasso(page, server, run, reach, options.repeats)
                 facts = {"data": run.config["dataset"]["name"], "method": run.config["method"]}
-                sizes = {"labels": len(stored.layout.ids), "lasso": name, "inside": held}
-                times = {"median, s": statistics.median(seconds), "largest, s": max(seconds), "server, CPU s": used}
-                is_met = statistics.median(seconds) <= GOAL_SECONDS
-                rows.append(facts | sizes | times | {"goal met": "yes" if is_met else "no"})
+                sizes = {"labels": len(stored.layout.ids), "lasso": name}
+                used = measured["browser, CPU s"] + measured["server, CPU s"]
+                answers = {
+                    "goal met": measured["median, s"] <= GOAL_SECONDS,
+                    "goal met by CPU": used <= GOAL_SECONDS,
+                }
+                rows.append(
+                    facts | sizes | measured | {name: "yes" if answer else "no" for name, answer in answers.items()}
+                )
                 print(rows[-1], file=sys.stderr, flush=True)
         browser.close()
     facts = conditions(graphics="computed by the processor (SwiftShader)")

@@ -51,15 +51,17 @@ with middle:
         if section in ("labels", "documents"):
             error_choice.show_chips(found, choice)
         elif section == "pairs":
-            st.caption("A label is missed and another is listed instead")
+            st.caption("A label is missed and another is listed instead", width="content")
+        if section in ("pairs", "suspicious"):
+            error_choice.show_area_chip(choice)
     if section == "labels":
         chosen = error_list.show_labels(found, choice, search)
     elif section == "documents":
         chosen = error_list.show_documents(found, choice, search)
     elif section == "pairs":
-        chosen = error_list.show_pairs(found, search)
+        chosen = error_list.show_pairs(found, choice, search)
     else:
-        row = error_list.show_suspicious(found, kind, search)
+        row = error_list.show_suspicious(found, choice, kind, search)
 with right, widgets.catch_errors():
     if section == "labels":
         detail_card.show_label(found, chosen)

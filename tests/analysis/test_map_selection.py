@@ -47,7 +47,7 @@ def test_a_selection_is_counted_as_by_hand(facts):
     assert [(each.name, each.found, each.total) for each in found.most_missed] == [("label 0", 1, 2), ("label 1", 1, 2)]
     assert [(each.document, each.n_missed) for each in found.documents] == [(0, 1), (1, 1)]
     assert found.confusions == (Confusion(0, 3, 1),)
-    assert found.why == "All 2 misses are ranked 3."
+    assert found.why == "Both misses are ranked 3."
 
 
 def test_the_sentence_says_where_misses_stand_and_that_there_is_no_room(facts):

@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from xcwork_app.panels.label_map.map_choice import read_polygon, write_polygon
 from xcwork_app.panels.label_map.map_panel import layout_watch
 from xcwork_app.views import map_content
+from xcwork_app.views.chosen_labels import read_polygon, write_polygon
 
 from tests.support.doubtful import write_doubtful
 from tests.support.pages import HOSTILE, Train, read_component, send_event
+from xcwork.analysis.polygon import find_inside
 from xcwork.data.load import load_dataset
 from xcwork.errors import MissingVectorsError
 from xcwork.review.session import RunReview
-from xcwork.runs import Run
+from xcwork.runs import Run, RunStore
 from xcwork.runs.map_job import MapProgress
-from xcwork.runs.run_map import MAP_FOLDER
+from xcwork.runs.run_map import MAP_FOLDER, read_map
 
 pytestmark = pytest.mark.slow
 AROUND_ALL = "-2,-2;2,-2;2,2;-2,2"
@@ -95,6 +96,34 @@ def test_what_is_done_on_the_map_fills_the_drawer_and_the_address(open_page, cor
     send_event(page, "map_documents", documents[0]["id"])
     assert page.title[0].value == "Predict"
     assert page.query_params.get("document", "0") == documents[0]["id"]
+
+
+def test_errors_opens_on_all_chosen_labels(open_page, corpus: Path, train: Train) -> None:
+    train("gated", {"steps": 3}, corpus)
+    page = open_page("label_map", data="fruit.csv", k="1", lasso=AROUND_ALL)
+    missed = {int(row["id"]) for row in list_rows(page, "map_missed")}
+    page.button(key="label_map.errors").click().run()
+    assert page.title[0].value == "Errors"
+    assert "label" not in page.query_params
+    every = {int(row["id"]) for row in list_rows(page, "errors_rows")}
+    assert missed
+    assert missed <= every
+    # Half of the map has some of them, and the chip leads to all.
+    run_map = read_map(RunStore(corpus.parents[1]).list()[0])
+    ids, places = run_map.layout.ids, run_map.layout.positions
+    middle = float(np.median(places[:, 0]))
+    half = write_polygon(((-2, -2), (middle, -2), (middle, 2), (-2, 2)))
+    page = open_page("errors", data="fruit.csv", k="1", outcome="missed", chosen="1", lasso=half)
+    left = set(ids[find_inside(places, read_polygon(half))].tolist())
+    assert {int(row["id"]) for row in list_rows(page, "errors_rows")} == every & left != every
+    for section, column in (("pairs", 0), ("suspicious", 1)):
+        other = open_page("errors", data="fruit.csv", k="1", section=section, chosen="1", lasso=half)
+        assert {int(row["id"].split(":")[column]) for row in list_rows(other, "errors_rows")} <= left
+    page.button(key="errors_chip_area").click().run()
+    assert {int(row["id"]) for row in list_rows(page, "errors_rows")} == every
+    page = open_page("errors", data="fruit.csv", k="1", outcome="missed", chosen="1", region="gone")
+    assert {int(row["id"]) for row in list_rows(page, "errors_rows")} == every
+    assert any("chosen on the map are not there" in each.value for each in page.warning)
 
 
 def test_what_cannot_be_an_event_is_a_sentence(open_page, run: Run) -> None:

@@ -225,7 +225,7 @@ class MapFacts:
         listed = ranks[ranks <= self.topk.k]
         unseen = self.dataset.train.label_frequencies[self.placement.truth.indices[missed]] == 0
         n_lost, n_unseen = len(missed) - len(listed), int((unseen & (ranks > self.topk.k)).sum())
-        whose = "The miss is" if len(missed) == 1 else f"All {len(missed):,} misses are"
+        whose = "The miss is" if len(missed) == 1 else f"{_name_all(len(missed), f'{len(missed):,}')} misses are"
         if not n_lost:
             where = f"{whose} ranked {format_range(int(listed.min()), int(listed.max()))}."
         elif not len(listed):
@@ -249,7 +249,8 @@ class MapFacts:
         if len(documents) == 1:
             return f"Its document has {labels} labels; only {self.k} are listed."
         if len(full) == len(documents):
-            return f"All {spell_number(len(documents))} documents have {labels} labels; only {self.k} are listed."
+            whose = _name_all(len(documents), spell_number(len(documents)))
+            return f"{whose} documents have {labels} labels; only {self.k} are listed."
         some = spell_number(len(full)).capitalize()
         return f"{some} of the {spell_number(len(documents))} documents have {labels} labels; only {self.k} are listed."
 
@@ -281,6 +282,10 @@ def compute_wilson_interval(n_found: int, n_true: int) -> tuple[float, float]:
 def spell_number(number: int) -> str:
     """Return small numbers as words."""
     return NUMBERS[number] if 0 <= number < len(NUMBERS) else f"{number:,}"
+
+
+def _name_all(number: int, words: str) -> str:
+    return "Both" if number == 2 else f"All {words}"
 
 
 def format_range(low: int, high: int) -> str:

@@ -25,12 +25,12 @@ from xcwork.layout.placement import place_others
 from xcwork.layout.projection import MIN_UMAP_LABELS, project_by_pca, project_by_umap
 from xcwork.layout.reduction import reduce_vectors
 from xcwork.layout.sampling import sample_labels
-from xcwork.layout.scaling import fit_into_square, turn_onto
+from xcwork.layout.scaling import fit_into_square, lay_across, turn_onto
 from xcwork.storage.fingerprint import hash_content
 from xcwork.storage.state import read_state, write_state
 
 KINDS = ("pca", "umap")
-VERSION = 3
+VERSION = 4
 MAX_UMAP_LABELS = 50_000
 MAX_REDUCTION_LABELS = 20_000  # that the fifty dimensions are found with
 
@@ -118,8 +118,11 @@ def compute_label_layout(
         if kind == "umap" and len(ids) >= MIN_UMAP_LABELS:
             laid_out = sample_labels(counts, max_umap_labels, seed=seed)
             start = _choose_start(places, ids, reference)
-            moved = steps.take("moved", lambda: project_by_umap(reduced[laid_out], start[laid_out], seed=seed))
-            places = place_others(reduced, laid_out, moved, seed=seed)
+            is_kept = reference is not None
+            moved = steps.take(
+                "moved", lambda: project_by_umap(reduced[laid_out], start[laid_out], is_kept=is_kept, seed=seed)
+            )
+            places = lay_across(place_others(reduced, laid_out, moved, seed=seed))
         if reference is not None:
             places = turn_onto(places, ids, reference.positions, reference.ids)
         positions = fit_into_square(places)

@@ -8,15 +8,15 @@ class-based tf-idf, with regions as the classes:
 
 Left out is what the dataset says everywhere: words of more than a third of the regions, terms of more than a tenth
 of the training documents (unless names have them), numbers, and the first part of names that are paths (`numpy` in
-`numpy.linalg.qr`). No two regions of a level have the same name, and a region does not
-repeat the name of the one it is part of.
+`numpy.linalg.qr`). Two words that always come together, such as the parts of `element-wise`, count as one. No two
+regions of a map have the same name, whatever their level.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -36,6 +36,7 @@ MIN_PATH_SHARE = 0.5  # of names that are paths
 MIN_WORD_LENGTH = 3
 MAX_TERMS_PER_REGION = 400
 CANDIDATES = 12  # words that names are made of, per region
+MAX_TOGETHER_SHARE = 0.75  # of the labels with one of two words that may have both
 SEPARATOR = " · "
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -46,16 +47,18 @@ def name_regions(of_label: np.ndarray, parents: Sequence[int], ids: np.ndarray, 
     """Return a name for each region; `of_label` (n_levels, n) has the region of each label `ids`."""
     names = [""] * len(parents)
     banned = find_path_roots(dataset.labels, ids)
+    common = _find_common_terms(dataset)
+    taken: set[frozenset[str]] = set()
     for level in of_label:
         regions = np.unique(level[level >= 0]).tolist()
         if not regions:
             continue
         members = [ids[level == region] for region in regions]
-        shares = _count_words(members, dataset)
+        shares = _count_words(members, dataset, common)
         ranked = _rank_words(shares, banned)
-        taken: set[frozenset[str]] = set()
         for region, words, labels in zip(regions, ranked, members, strict=True):
             above = names[parents[region]] if parents[region] >= 0 else ""
+            words = _join_words(words, labels, dataset.labels)
             name = _choose_name(words, taken, above) or _name_by_labels(labels, dataset, taken)
             taken.add(frozenset(name.split(SEPARATOR)))
             names[region] = name
@@ -80,11 +83,20 @@ def split_words(text: str) -> set[str]:
     return {word.lower() for word in WORD.findall(CAMEL.sub(" ", text)) if len(word) >= MIN_WORD_LENGTH}
 
 
-def _count_words(regions: list[np.ndarray], dataset: Dataset) -> list[dict[str, float]]:
+def _find_common_terms(dataset: Dataset) -> set[str]:
+    """Return the terms that many training documents have."""
+    train = dataset.train
+    if train.features.names is None:
+        return set()
+    counts = np.bincount(train.X.indices, minlength=train.X.shape[1])
+    many = np.flatnonzero(counts > MAX_DOCUMENT_SHARE * max(len(train), 1))
+    return {train.features.get_name(term).lower() for term in many.tolist()}
+
+
+def _count_words(regions: list[np.ndarray], dataset: Dataset, common: set[str]) -> list[dict[str, float]]:
     """Return for each region the share of its labels that have a word, by word."""
     labels, train = dataset.labels, dataset.train
     by_label = sparse.csc_array(train.Y)  # documents of a label
-    is_common = np.bincount(train.X.indices, minlength=train.X.shape[1]) > MAX_DOCUMENT_SHARE * max(len(train), 1)
     found = []
     for members in regions:
         chosen = members[:: max(1, len(members) // MAX_LABELS_PER_REGION)][:MAX_LABELS_PER_REGION]
@@ -101,8 +113,9 @@ def _count_words(regions: list[np.ndarray], dataset: Dataset) -> list[dict[str, 
             ]
             documents = np.unique(np.concatenate(rows)) if rows else np.empty(0, np.int64)
             if len(documents):
-                terms = np.where(is_common, 0, _average_terms(train.X[documents]))
-                _raise_shares(shares, terms, train.features.get_name, DOCUMENT_WEIGHT)
+                _raise_shares(
+                    shares, _average_terms(train.X[documents]), train.features.get_name, DOCUMENT_WEIGHT, common
+                )
         found.append(shares)
     return found
 
@@ -112,11 +125,17 @@ def _average_terms(rows: sparse.csr_array) -> np.ndarray:
     return np.asarray(fill_with_ones(sparse.csr_array(rows)).mean(axis=0)).ravel()
 
 
-def _raise_shares(shares: dict[str, float], terms: np.ndarray, get_name: Callable[[int], str], weight: float) -> None:
-    """Let a word have the share of the term with its name where that is larger."""
+def _raise_shares(
+    shares: dict[str, float],
+    terms: np.ndarray,
+    get_name: Callable[[int], str],
+    weight: float,
+    common: Collection[str] = (),
+) -> None:
+    """Let a word that is not common have the share of the term with its name where that is larger."""
     for term in np.argsort(-terms, kind="stable")[:MAX_TERMS_PER_REGION].tolist():
         name = get_name(term).lower()
-        if terms[term] > 0 and len(name) >= MIN_WORD_LENGTH and WORD.fullmatch(name):
+        if terms[term] > 0 and len(name) >= MIN_WORD_LENGTH and WORD.fullmatch(name) and name not in common:
             shares[name] = max(shares.get(name, 0.0), weight * float(terms[term]))
 
 
@@ -139,15 +158,47 @@ def _rank_words(shares: list[dict[str, float]], banned: set[str]) -> list[list[s
     return ranked
 
 
+def _join_words(words: list[str], members: np.ndarray, labels: LabelSpace) -> list[str]:
+    """Return the words without those that nearly always come with a stronger one; in a row they become one phrase."""
+    chosen = members[:: max(1, len(members) // MAX_LABELS_PER_REGION)][:MAX_LABELS_PER_REGION].tolist()
+    having: dict[str, set[int]] = {word: set() for word in words}
+    phrases: set[str] = set()
+    for label in chosen:
+        for word in split_words(labels.names[label]) & having.keys():
+            having[word].add(label)
+    if labels.Z is not None and labels.features is not None:
+        rows = sparse.csc_array(labels.Z[chosen])
+        for term in np.flatnonzero(np.diff(rows.indptr)).tolist():
+            name = labels.features.get_name(term).lower()
+            if name in having:
+                having[name].update(chosen[row] for row in rows.indices[rows.indptr[term] : rows.indptr[term + 1]])
+            elif " " in name and having.keys() >= set(name.split()):
+                phrases.add(name)
+    joined: list[str] = []
+    for word in words:
+        stronger = next((each for each in joined if _come_together(having.get(each, set()), having[word])), None)
+        if stronger is None:
+            joined.append(word)
+            continue
+        if not _is_same_word(stronger, word):
+            phrase = next((each for each in (f"{stronger} {word}", f"{word} {stronger}") if each in phrases), stronger)
+            joined[joined.index(stronger)] = phrase
+    return joined
+
+
+def _come_together(one: set[int], other: set[int]) -> bool:
+    return bool(one) and len(one & other) > MAX_TOGETHER_SHARE * len(one | other)
+
+
 def _choose_name(words: list[str], taken: set[frozenset[str]], above: str) -> str:
-    """Return the best two words that no other region of the level has; nothing where there are none."""
+    """Return the best two words that no other region has; nothing where there are none."""
     upper = above.split(SEPARATOR)
     # Words of the region above come last: they set nothing apart inside of it.
     words = sorted(words, key=lambda word: word in upper)
     for first in range(len(words)):
         for second in words[first + 1 :]:
             pair = frozenset((words[first], second))
-            if _is_same_word(words[first], second) or pair in taken or pair == frozenset(upper):
+            if _is_same_word(words[first], second) or pair in taken:
                 continue
             return f"{words[first]}{SEPARATOR}{second}"
     return next((word for word in words if frozenset((word,)) not in taken and word != above), "")

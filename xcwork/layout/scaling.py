@@ -3,7 +3,9 @@
 *Robust.* The middle 98 % of the labels decide about the scale; whatever lies farther out is pulled in, the farther the
 more, but never past a label that was nearer. So one label far away does not squeeze all others into a dot.
 
-*Aligned.* UMAP and PCA do not say where is up. A layout is turned (and mirrored, where that helps) so that the labels
+*Wide.* UMAP does not say where is up, and maps are wider than high: the longer side lies across.
+
+*Aligned.* A layout is turned (and mirrored, where that helps) so that the labels
 it shares with another layout lie as near to their places there as possible (orthogonal Procrustes).
 """
 
@@ -31,6 +33,22 @@ def fit_into_square(positions: np.ndarray) -> np.ndarray:
     pulled = np.where(beyond > 0, INNER + rest * beyond / (1 + beyond), reach)
     factor = np.divide(pulled, reach, out=np.ones_like(reach), where=reach > 0)
     return np.clip(scaled * factor[:, None], -1, 1).astype(np.float32)
+
+
+def lay_across(positions: np.ndarray) -> np.ndarray:
+    """Return positions turned so that the middle of the labels is widest across, the same way for the same layout."""
+    if len(positions) < MIN_SHARED_LABELS:
+        return positions
+    low, high = np.quantile(positions, MIDDLE, axis=0)
+    middle = positions[((positions >= low) & (positions <= high)).all(axis=1)]
+    if len(middle) < MIN_SHARED_LABELS:
+        return positions
+    centre = middle.mean(axis=0, dtype=np.float64)
+    away = middle - centre
+    across = np.linalg.eigh(away.T @ away)[1][:, 1]
+    across = across * (-1 if across[np.abs(across).argmax()] < 0 else 1)
+    turn = np.column_stack([across, (-across[1], across[0])])
+    return ((positions - centre) @ turn).astype(np.float32)
 
 
 def turn_onto(positions: np.ndarray, ids: np.ndarray, onto: np.ndarray, onto_ids: np.ndarray) -> np.ndarray:

@@ -1,4 +1,7 @@
-"""Which true labels the page lists: one outcome, of one band or of all; what is chosen stands above as chips."""
+"""Which true labels the page lists: one outcome, of one band or of all, or of labels that were chosen on the map.
+
+What is chosen stands above the list as chips.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
-from xcwork_app import state
+from xcwork_app import state, widgets
+from xcwork_app.views import chosen_labels
+from xcwork_app.views.chosen_labels import MapChoice
 from xcwork_app.views.run_findings import Findings, name_band
 
 from xcwork.analysis.errors import NOT_LISTED, OUTRANKED
@@ -22,6 +27,7 @@ class ErrorChoice:
     outcome: str
     band: str
     positions: np.ndarray  # of the true labels, in `Placement.truth.indices`
+    area: MapChoice | None = None  # the labels chosen on the map; None for all
 
     @property
     def segment(self) -> str:
@@ -44,7 +50,22 @@ def resolve_choice(found: Findings) -> ErrorChoice:
     band = state.pick_option("band", found.bands.names, "", "“all bands”")
     if band and outcome == FITTING:
         outcome = MISSED  # a link from elsewhere names a band alone
-    return ErrorChoice(outcome, band, select_labels(found.placement, found.bands, found.k, outcome=outcome, band=band))
+    positions = select_labels(found.placement, found.bands, found.k, outcome=outcome, band=band)
+    area = _find_area(found)
+    if area is not None:
+        positions = positions[np.isin(found.placement.truth.indices[positions], area.ids)]
+    return ErrorChoice(outcome, band, positions, area)
+
+
+def _find_area(found: Findings) -> MapChoice | None:
+    """Return the labels that were chosen on the map, if these alone are wanted; say so where there are none."""
+    if not state.view().chosen:
+        return None
+    area = chosen_labels.find_chosen(found)
+    if area.is_empty:
+        state.fall_back("chosen", False, "The labels chosen on the map are not there any more; all labels are listed.")
+        return None
+    return area
 
 
 def choose(outcome: str, band: str = "") -> None:
@@ -55,6 +76,7 @@ def choose(outcome: str, band: str = "") -> None:
 def show_chips(found: Findings, choice: ErrorChoice) -> None:
     """Show how many are listed, and each filter with a way to remove it."""
     st.caption(choice.summary, width="content")
+    show_area_chip(choice)
     if choice.outcome == FITTING:
         plural = "" if found.k == 1 else "s"
         _show_chip(f"documents with at most {found.k} label{plural}", "fitting", outcome=MISSED)
@@ -66,6 +88,19 @@ def show_chips(found: Findings, choice: ErrorChoice) -> None:
         _show_chip(ranks, "outcome", outcome=MISSED if choice.band else "", band=choice.band)
     elif not choice.band:
         _show_chip("all documents", "all", outcome="")
+
+
+def show_area_chip(choice: ErrorChoice) -> None:
+    """Show which labels of the map are listed, with a way to list all."""
+    if choice.area is not None:
+        n = len(choice.area.ids)
+        st.button(
+            f"{widgets.escape_text(choice.area.title)} ×",
+            key="errors_chip_area",
+            help=f"{n:,} label{'' if n == 1 else 's'} chosen on the map. Remove this filter",
+            on_click=state.update,
+            kwargs={"chosen": False, "label": "", "other": ""},
+        )
 
 
 def _show_chip(words: str, name: str, *, outcome: str, band: str = "") -> None:

@@ -103,11 +103,11 @@ def show_documents(found: Findings, choice: ErrorChoice, search: str) -> str:
     return chosen
 
 
-def show_pairs(found: Findings, search: str) -> str:
+def show_pairs(found: Findings, choice: ErrorChoice, search: str) -> str:
     """Show which labels are listed in place of which; return the ids of the pair to look at."""
     from xcwork.analysis.paging import filter_rows
 
-    rows = filter_rows(found.pairs, search=search, within=["missed", "listed"])
+    rows = filter_rows(_keep_area(found.pairs, "missed_id", choice), search=search, within=["missed", "listed"])
     view = state.view()
     same = rows[(rows["missed"] == view.label) & (rows["listed"] == view.other)]
     first = same if len(same) else rows
@@ -143,11 +143,11 @@ def choose_kind() -> str:
     return KINDS[choose_word("Annotations", KINDS, key="errors.suspicious")]
 
 
-def show_suspicious(found: Findings, kind: str, search: str) -> pd.Series | None:
+def show_suspicious(found: Findings, choice: ErrorChoice, kind: str, search: str) -> pd.Series | None:
     """Show annotations that may be wrong, the most doubtful first; return the row to look at."""
     from xcwork.analysis.paging import filter_rows
 
-    table = found.likely_missing if kind == "missing" else found.likely_wrong
+    table = _keep_area(found.likely_missing if kind == "missing" else found.likely_wrong, "label_id", choice)
     rows = filter_rows(table, search=search, within=[name for name in ("label", "uid") if name in table])
     view = state.view()
     same = rows[(rows["document"] == view.document) & (rows["label"] == view.label)]
@@ -177,6 +177,11 @@ def _choose_annotation(found: Findings, name: str) -> None:
     document, _, label = name.partition(SEPARATOR)
     if document.isdecimal() and label.isdecimal() and int(label) < len(found.dataset.labels):
         state.update(document=int(document), label=found.dataset.labels.names[int(label)])
+
+
+def _keep_area(table: pd.DataFrame, column: str, choice: ErrorChoice) -> pd.DataFrame:
+    """Return the rows about labels that were chosen on the map; all of them where none were."""
+    return table if choice.area is None else table[table[column].isin(choice.area.ids)]
 
 
 def _take_first(rows: pd.DataFrame, column: str) -> str:

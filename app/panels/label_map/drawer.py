@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
 from xcwork_app import caches, navigation, tokens, widgets
 from xcwork_app.components.label_list import LabelGroup, LabelRow, show_label_list, split_path
 from xcwork_app.panels.label_map import map_choice
-from xcwork_app.panels.label_map.map_choice import MapChoice
 from xcwork_app.views import doubtful_labels, selection
+from xcwork_app.views.chosen_labels import MapChoice
 from xcwork_app.views.label_vectors import get_label_vectors
 from xcwork_app.views.map_content import MapContent
 
 from xcwork.analysis.map_selection import SelectionFacts
+from xcwork.analysis.outcomes import MISSED
 from xcwork.errors import XcworkError
 
 MAX_ROWS = 6  # of each list, so that all of them can be seen
@@ -85,10 +87,14 @@ def _show_missed(content: MapContent, choice: MapChoice, facts: SelectionFacts) 
         order = choice.ids[np.argsort(hits[choice.ids] - in_test[choice.ids], kind="stable")][:MAX_ALL_ROWS].tolist()
         counts = [(label, names[label], int(hits[label]), int(in_test[label])) for label in order]
     rows = [
-        LabelRow.from_label(
-            str(label), name, share=found / total if total else None, value=f"{found:,} of {total:,}" if total else ""
+        LabelRow(
+            str(label),
+            shown,
+            hint=name,
+            share=found / total if total else None,
+            value=f"{found:,} of {total:,}" if total else "",
         )
-        for label, name, found, total in counts
+        for (label, name, found, total), shown in zip(counts, shorten_names([each[1] for each in counts]), strict=True)
     ]
     show_label_list(
         [LabelGroup(rows)],
@@ -96,11 +102,18 @@ def _show_missed(content: MapContent, choice: MapChoice, facts: SelectionFacts) 
         label="Most often missed",
         on_choose=lambda label: _choose_label(content, label),
         colour=tokens.get_look(caches.glance(content.run).number).colour,
+        is_compact=True,
         empty="None of them is missed.",
     )
     if len(choice.ids) > len(rows) or st.session_state.get(key):
         text = "Most often missed" if st.session_state.get(key) else f"All {len(choice.ids):,} labels"
         st.button(text, key="label_map.show_all", type="tertiary", on_click=_turn, args=(key,))
+
+
+def shorten_names(names: Sequence[str]) -> list[str]:
+    """Return the last parts of names that are paths, where these tell them apart."""
+    short = [split_path(name)[1] for name in names]
+    return short if len(set(short)) == len(names) else list(names)
 
 
 def _turn(key: str) -> None:
@@ -198,9 +211,9 @@ def show_ways_on(content: MapContent, choice: MapChoice, facts: SelectionFacts) 
             "Open in Errors",
             key="label_map.errors",
             type="primary",
-            help=None if choice.label is not None else f"{widgets.escape_text(names[label])}, the most often missed",
+            help="Where it is missed" if choice.label is not None else "The misses of all chosen labels",
         ):
-            navigation.open_from_list("errors", label=names[label], section="")
+            _open_errors(names, choice)
         if document is not None and st.button("Predict", key="label_map.predict", help="A document that misses them"):
             navigation.open_test_document(document, label="" if label is None else names[label])
         if navigation.has_page("review") and st.button(
@@ -210,6 +223,13 @@ def show_ways_on(content: MapContent, choice: MapChoice, facts: SelectionFacts) 
         widgets.show_export_button(
             lambda: table[table["label_id"].isin(choice.ids)], key="label_map.csv", name="chosen-labels"
         )
+
+
+def _open_errors(names: Sequence[str], choice: MapChoice) -> None:
+    """Open Errors on the chosen label, or on the misses of all labels in the region or the lasso."""
+    if choice.label is not None:
+        navigation.open_from_list("errors", label=names[choice.label], section="", chosen=False)
+    navigation.open_from_list("errors", label="", other="", section="", outcome=MISSED, band="", chosen=True)
 
 
 def _open_review(content: MapContent, choice: MapChoice) -> None:
@@ -227,24 +247,24 @@ def show_regions(content: MapContent) -> None:
     st.caption("Click a name, or draw around labels.")
     scores = sorted(content.scores, key=lambda each: (not each.is_weak, each.high, each.region))
     regions = content.run_map.regions.regions
-    rows = [
-        LabelRow(
+    shown = [each for each in scores if regions[each.region].level == 0 or each.is_weak]
+    rows = {
+        each.region: LabelRow(
             str(each.region),
             regions[each.region].name,
             share=each.share if each.n_true else None,
             value=f"{100 * each.share:.0f} %" if each.n_true else "",
             note=f"{regions[each.region].n_labels:,} labels",
-            sign="missed" if each.is_weak else "",
         )
-        for each in scores
-        if regions[each.region].level == 0 or each.is_weak
-    ]
+        for each in shown
+    }
+    weak = [rows[each.region] for each in shown if each.is_weak]
+    others = [rows[each.region] for each in shown if not each.is_weak]
     show_label_list(
-        [LabelGroup(rows)],
+        [LabelGroup(weak, title="Weaker than the average"), LabelGroup(others, title="Others" if weak else "")],
         key="map_regions",
         label="Regions",
         on_choose=lambda row: map_choice.choose(region=content.names[int(row)]),
-        sign_words={"missed": "weaker than the average"},
         colour=tokens.get_look(caches.glance(content.run).number).colour,
         empty="These labels form no regions.",
     )

@@ -71,10 +71,10 @@ def show_weakest(content: MapContent, limit: int = MAX_WEAK_REGIONS) -> None:
     if not weakest:
         return
     st.html('<span style="color: var(--muted); font-size: .8667rem">Weakest regions</span>', width="content")
-    for score in weakest:
+    for at, score in enumerate(weakest):
         name = content.names[score.region]
         is_chosen = state.view().region == name and not state.view().label
-        with st.container(width="content", key="map_weak_chosen" if is_chosen else None):
+        with st.container(width="content", key="map_weak_chosen" if is_chosen else f"map_weak_{at}"):
             st.button(
                 f"{widgets.escape_text(name)} **{100 * score.share:.0f} %**",
                 key=f"label_map.weak.{score.region}",

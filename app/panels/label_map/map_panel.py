@@ -10,8 +10,8 @@ import streamlit as st
 from xcwork_app import caches, state, tokens, widgets
 from xcwork_app.components.label_map import MapEvent, show_label_map
 from xcwork_app.panels.label_map import drawer, layout_watch, map_bar, map_choice, no_vectors
-from xcwork_app.panels.label_map.map_choice import SECOND, MapChoice
 from xcwork_app.views import map_content, map_structure, run_findings, selection
+from xcwork_app.views.chosen_labels import SECOND, MapChoice
 from xcwork_app.views.map_content import MapContent
 from xcwork_app.views.run_findings import Findings
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 MAP_HEIGHT = "max(26rem, calc(100vh - 116px))"  # down to the lower edge of the window
 SHORTER_HEIGHT = "max(26rem, calc(100vh - 155px))"  # with the name of the run above it
 SEARCH_PIXELS = 196
-MAX_LINKS = 12
+MAX_LINKS = 8  # more of them are a tangle
+MIN_LINK_DOCUMENTS = 2  # what happened once may be chance, and is joined only where nothing happened more often
+MIN_LINKS = 3
 
 
 def show(found: Findings) -> None:
@@ -189,7 +191,8 @@ def _list_links(content: MapContent, choice: MapChoice, facts: SelectionFacts) -
     """Return which labels are joined by lines: a label and its nearest, or missed labels and those in their place."""
     if choice.label is not None:
         return [(choice.label, other) for other in drawer.find_nearest(content, choice.label)]
-    return [(each.label, each.other) for each in facts.confusions[:MAX_LINKS]]
+    often = [each for each in facts.confusions if each.n_documents >= MIN_LINK_DOCUMENTS]
+    return [(each.label, each.other) for each in (often or facts.confusions[:MIN_LINKS])[:MAX_LINKS]]
 
 
 def _show_drawer(content: MapContent, choice: MapChoice, facts: SelectionFacts) -> None:

@@ -70,7 +70,7 @@ class LabelMap extends DrawnMap {
   }
 
   clear() {
-    Object.assign(this, { label: -1, region: -1, lasso: null, inLasso: [], selection: [], links: [] });
+    Object.assign(this, { label: -1, region: -1, lasso: null, inLasso: [], selection: [], outline: [], links: [] });
     this.controls.say("Nothing is chosen");
     this.emit({ kind: "clear" });
     this.requestFrame();

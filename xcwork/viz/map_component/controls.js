@@ -12,6 +12,7 @@ const ACTIONS = [
   ["all", "Show the whole map (0)", "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4"],
   ["picture", "Save a picture of what is seen (PNG)", "M8 2v8M4.500 7 8 10.500 11.500 7M2.500 13.500h11"],
 ];
+const LENS = "M11.500 7A4.500 4.500 0 1 1 2.500 7 4.500 4.500 0 1 1 11.500 7M10.300 10.300 14 14";
 const MAX_LEGEND_ENTRIES = 8;
 const MAX_SUGGESTIONS = 8;
 
@@ -26,15 +27,19 @@ function makeElement(parent, tag, className, text, attributes = {}) {
 
 function makeIconButton(parent, [name, title, path], act) {
   const button = makeElement(parent, "button", "xc-map-tool", "", { type: "button", title, "aria-label": title, "data-tool": name });
+  button.append(makeIcon(path));
+  button.addEventListener("click", act);
+  return button;
+}
+
+function makeIcon(path) {
   const drawing = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   drawing.setAttribute("viewBox", "0 0 16 16");
   drawing.setAttribute("aria-hidden", "true");
   const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
   line.setAttribute("d", path);
   drawing.append(line);
-  button.append(drawing);
-  button.addEventListener("click", act);
-  return button;
+  return drawing;
 }
 
 class Controls {
@@ -155,7 +160,7 @@ class Controls {
       autocomplete: "off",
       spellcheck: "false",
     });
-    box.prepend(this.search);
+    box.prepend(makeIcon(LENS), this.search);
     this.search.addEventListener("input", () => this.suggest());
     this.search.addEventListener("keydown", (event) => this.answerKey(event));
     this.search.addEventListener("blur", () => this.fold());

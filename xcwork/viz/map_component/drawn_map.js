@@ -68,7 +68,7 @@ class DrawnMap {
     this.received = {}; // fields of the state as they came last, so that only changes are applied
     Object.assign(this, { names: null, colours: null, codes: null, palette: null, hulls: [], edges: [], lines: null });
     Object.assign(this, { label: -1, region: -1, hovered: -1, lasso: null, path: null });
-    Object.assign(this, { selection: [], inLasso: [], highlight: [], links: [], named: [], written: [], hullNames: [] });
+    Object.assign(this, { selection: [], outline: [], inLasso: [], highlight: [], links: [], named: [], written: [], hullNames: [] });
     for (const name of ["ready", "drawn", "still"]) delete this.root.dataset[name];
   }
 
@@ -134,6 +134,11 @@ class DrawnMap {
     this.tool = tool;
     this.root.dataset.tool = tool;
     this.controls.showTool(tool);
+  }
+
+  showSelection(places) {
+    this.selection = places;
+    this.outline = findHull(places, this.labels.positions);
   }
 
   showLasso(polygon) {

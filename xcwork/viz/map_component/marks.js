@@ -4,6 +4,7 @@ const MAX_NAMED_LIT = 24;
 const MAX_THICK_OUTLINES = 150;
 const RING_PIXELS = 11;
 const HOVER_RING_PIXELS = 7;
+const OUTLINE_PIXELS = 16;
 
 function clearCanvas(canvas, camera, ratio) {
   const context = canvas.getContext("2d");
@@ -16,6 +17,10 @@ function drawLasso(context, points, theme) {
   if (points.length < 2) return;
   context.beginPath();
   points.forEach(([x, y], at) => context[at ? "lineTo" : "moveTo"](x, y));
+  fillDashed(context, theme);
+}
+
+function fillDashed(context, theme) {
   context.closePath();
   context.fillStyle = theme.primary;
   context.globalAlpha = 0.09;
@@ -26,6 +31,38 @@ function drawLasso(context, points, theme) {
   context.strokeStyle = theme.primary;
   context.stroke();
   context.setLineDash([]);
+}
+
+// The convex hull of some labels, counterclockwise, in places on the map.
+function findHull(places, positions) {
+  const points = places.map((place) => [positions[2 * place], positions[2 * place + 1]]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const turn = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+  const chain = (side) => {
+    const kept = [];
+    for (const point of side) {
+      while (kept.length > 1 && turn(kept.at(-2), kept.at(-1), point) <= 0) kept.pop();
+      kept.push(point);
+    }
+    return kept.slice(0, -1);
+  };
+  return points.length < 3 ? points : [...chain(points), ...chain(points.reverse())];
+}
+
+// A soft line around the labels of the chosen region, a few pixels away from them.
+function drawOutline(context, hull, camera, theme) {
+  if (hull.length < 3) return;
+  const corners = hull.map(([x, y]) => [camera.toScreenX(x), camera.toScreenY(y)]);
+  const middle = [0, 1].map((axis) => corners.reduce((sum, corner) => sum + corner[axis], 0) / corners.length);
+  const away = corners.map(([x, y]) => {
+    const [across, down] = [x - middle[0], y - middle[1]];
+    const stretch = 1 + OUTLINE_PIXELS / Math.max(1, Math.hypot(across, down));
+    return [middle[0] + stretch * across, middle[1] + stretch * down];
+  });
+  const between = (at) => [0, 1].map((axis) => (away[at][axis] + away[(at + 1) % away.length][axis]) / 2);
+  context.beginPath();
+  context.moveTo(...between(away.length - 1));
+  away.forEach((corner, at) => context.quadraticCurveTo(...corner, ...between(at)));
+  fillDashed(context, theme);
 }
 
 // Labels that are chosen or lit up: larger, in their colour, with a dark line around them.

@@ -8,6 +8,7 @@ class RegionNames {
     this.buttons = new Map();
     this.widths = new Map();
     this.boxes = []; // of the names that are shown
+    this.chosen = null; // the box of the chosen region
     this.pen = document.createElement("canvas").getContext("2d");
   }
 
@@ -32,19 +33,35 @@ class RegionNames {
       this.level = level;
       this.candidates = listRegionsAt(this.regions, camera.zoom);
     }
-    this.boxes = [];
+    this.boxes = this.chosen ? [this.chosen] : [];
     for (const region of isHidden ? [] : this.candidates) {
-      const text = describeRegion(region);
-      const half = this.widthOf(text) / 2;
-      const x = camera.toScreenX(region.x);
-      const y = camera.toScreenY(region.y);
-      if (x < 0 || y < 0 || x > camera.width || y > camera.height) continue;
-      const edge = Math.max(half + 3, Math.min(camera.width - half - 3, x)); // a name near the edge is moved inside
-      const boxes = [0, -16, 16, -32].map((down) => ({ left: edge - half, right: edge + half, top: y + down - 9, bottom: y + down + 9 }));
-      const box = boxes.find((each) => taken.tryToTake(each));
-      if (box) this.boxes.push({ ...box, at: region.at, name: text });
+      if (region.at === this.chosen?.at) continue;
+      const box = this.findRoom(camera, taken, region);
+      if (box) this.boxes.push({ ...box, at: region.at, name: describeRegion(region) });
     }
     this.showButtons(camera);
+  }
+
+  // The name of the chosen region stands on the map at every zoom, above its labels, before others take the room.
+  placeChosen(camera, taken) {
+    const { region: at, outline } = this.map;
+    this.chosen = null;
+    if (at < 0 || !this.regions[at]) return;
+    const region = this.regions[at];
+    const top = outline.length > 2 ? Math.max(...outline.map(([, y]) => y)) : region.y;
+    const above = outline.length > 2 ? OUTLINE_PIXELS + 12 : 0;
+    const box = this.findRoom(camera, taken, { ...region, y: top }, [-above, -above - 16, 0, 16]);
+    if (box) this.chosen = { ...box, at, name: describeRegion(region) };
+  }
+
+  findRoom(camera, taken, region, steps = [0, -16, 16, -32]) {
+    const half = this.widthOf(describeRegion(region)) / 2;
+    const x = camera.toScreenX(region.x);
+    const y = camera.toScreenY(region.y);
+    if (x < 0 || y < 0 || x > camera.width || y > camera.height) return null;
+    const edge = Math.max(half + 3, Math.min(camera.width - half - 3, x)); // a name near the edge is moved inside
+    const boxes = steps.map((down) => ({ left: edge - half, right: edge + half, top: y + down - 9, bottom: y + down + 9 }));
+    return boxes.find((each) => taken.tryToTake(each));
   }
 
   showButtons() {

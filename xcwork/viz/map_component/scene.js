@@ -21,6 +21,7 @@ function drawFront(map, style, isMoving) {
   const context = clearCanvas(map.front, camera, map.ratio);
   if (map.path) drawLasso(context, map.path, theme);
   else if (map.lasso) drawLasso(context, map.lasso.map(([x, y]) => [camera.toScreenX(x), camera.toScreenY(y)]), theme);
+  if (map.region >= 0 && !map.path) drawOutline(context, map.outline, camera, theme);
   drawLinks(context, map.links, map);
   const linked = [...new Set(map.links.flat())];
   drawLit(context, map, [...map.selection, ...map.inLasso, ...map.highlight, ...linked], style);
@@ -35,13 +36,14 @@ function drawFront(map, style, isMoving) {
   map.front.hidden = !isUsed && linked.length + map.selection.length + map.highlight.length === 0;
 }
 
-// The chosen label first, then lit ones, then hulls or regions, then the most important label of each cell.
+// The chosen label or region first, then lit labels, then hulls or regions, then the most important label of each cell.
 function placeNames(context, map, linked, style, isMoving) {
   const { camera } = map;
   const taken = new TakenBoxes(camera.width, camera.height);
   taken.boxes.push(...map.controls.boxes);
   map.written = [];
   if (map.names && map.label >= 0) map.written.push(...writeNames(context, map, [map.label], taken, style, "always"));
+  map.regionNames.placeChosen(camera, taken);
   if (map.names) {
     const lit = [...linked, ...map.highlight].filter((place) => place !== map.label).slice(0, MAX_NAMED_LIT);
     map.written.push(...writeNames(context, map, lit, taken, style, "bold"));

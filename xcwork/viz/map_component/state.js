@@ -6,7 +6,7 @@ function applyState(map, state) {
   const change = {
     tool: (tool) => map.setTool(tool),
     highlight: (ids) => (map.highlight = labels.placesOf(ids)),
-    selection: (ids) => (map.selection = labels.placesOf(ids)),
+    selection: (ids) => map.showSelection(labels.placesOf(ids)),
     lasso: (polygon) => map.showLasso(polygon),
     links: (pairs) => (map.links = pairs.map((pair) => labels.placesOf(pair)).filter((pair) => pair.length === 2)),
     layers: (names) => (map.layers = names),
