@@ -106,7 +106,7 @@ def _find_caller() -> str:
     nearest = ""
     while frame is not None:
         name = frame.f_code.co_filename
-        if name != __file__ and "/torch/" not in name and "importlib" not in name:
+        if name != __file__ and "/torch/" not in name and not name.endswith("/compute/transfer.py"):
             line = f"{name.rpartition('/')[2]}:{frame.f_lineno}"
             if "/xcwork/" in name:
                 return line

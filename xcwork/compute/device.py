@@ -33,6 +33,7 @@ class Backend:
     is_available: Callable[[], bool]
     has_float64: bool = True
     measure_free_memory: Callable[[], int] | None = None  # bytes; None where the device cannot tell
+    has_fast_bfloat16: Callable[[], bool] = lambda: False
     pins_memory: bool = False  # copies from page-locked memory run beside the computation
 
 
@@ -40,6 +41,12 @@ def _has_cuda() -> bool:
     import torch
 
     return torch.cuda.is_available()
+
+
+def _has_bfloat16_on_cuda() -> bool:
+    import torch
+
+    return torch.cuda.get_device_capability() >= (8, 0)  # older ones convert back and forth
 
 
 def _measure_free_cuda_memory() -> int:
@@ -63,7 +70,13 @@ def _measure_free_mps_memory() -> int:
 
 # In the order in which `auto` takes them.
 BACKENDS: dict[str, Backend] = {
-    "cuda": Backend("cuda", _has_cuda, measure_free_memory=_measure_free_cuda_memory, pins_memory=True),
+    "cuda": Backend(
+        "cuda",
+        _has_cuda,
+        measure_free_memory=_measure_free_cuda_memory,
+        has_fast_bfloat16=_has_bfloat16_on_cuda,
+        pins_memory=True,
+    ),
     "mps": Backend("mps", _has_mps, has_float64=False, measure_free_memory=_measure_free_mps_memory),
     "cpu": Backend("cpu", lambda: True),
 }
@@ -114,15 +127,31 @@ def resolve_device(name: str = "auto") -> torch.device:
 
 
 def resolve_device_kind(name: str = "auto") -> str:
-    """Return `cpu`, `cuda` or `mps`; without torch, which methods on the CPU can do without, it is the CPU."""
-    if name == "cpu" or (name == "auto" and not is_installed("torch")):
+    """Return `cpu`, `cuda` or `mps`; torch, without which a CPU can do, is loaded only where it may matter."""
+    if name == "cpu":
+        return "cpu"
+    if name == "auto" and "torch" not in sys.modules and not (is_installed("torch") and may_have_gpu()):
         return "cpu"
     return resolve_device(name).type
+
+
+def may_have_gpu() -> bool:
+    """Return False where there is surely no GPU, which takes no time to find out."""
+    if platform.system() == "Windows":
+        return True
+    if platform.system() == "Darwin":
+        return platform.machine() == "arm64"
+    return any(Path(driver).exists() for driver in ("/proc/driver/nvidia", "/dev/kfd"))
 
 
 def has_float64(device: torch.device) -> bool:
     """Return whether the device computes in double precision."""
     return BACKENDS[device.type].has_float64
+
+
+def raise_precision(values: torch.Tensor) -> torch.Tensor:
+    """Return the values in double precision where their device has it."""
+    return values.double() if has_float64(values.device) else values
 
 
 def describe_device() -> str:
@@ -142,8 +171,7 @@ def describe_device_without_torch() -> str:
     """Return the line of `describe_device` without loading torch: another process is asked, if there may be a GPU."""
     from xcwork.compute.cores import count_cores
 
-    nvidia = Path("/proc/driver/nvidia").exists() or platform.system() == "Windows"
-    if not nvidia and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
+    if not may_have_gpu():
         return f"CPU, {count_cores()} threads"
     asked = "from xcwork.compute import device; print(device.describe_device())"
     answer = subprocess.run([sys.executable, "-P", "-c", asked], capture_output=True, text=True, check=False)

@@ -15,7 +15,9 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.compute.precision import widen
 from xcwork.compute.ranks import Shard
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING, TopK
 from xcwork.methods.multihead.row_table import RowTable
 
@@ -98,8 +100,7 @@ class BinaryLoss(torch.autograd.Function):
 
 def compute_binary_loss(logits: torch.Tensor, rows: np.ndarray, columns: np.ndarray) -> torch.Tensor:
     """Return the binary cross-entropy per document of logits (n, m) whose positive entries are at (rows, columns)."""
-    at = (torch.from_numpy(part).to(logits.device) for part in (rows, columns))
-    return BinaryLoss.apply(logits, *at) / len(logits)
+    return BinaryLoss.apply(widen(logits), *send_arrays(logits.device, rows, columns)) / len(logits)
 
 
 def append_one(features: torch.Tensor) -> torch.Tensor:

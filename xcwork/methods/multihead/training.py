@@ -170,7 +170,7 @@ class NetworkTrainer:
                 self.network.heads.shard.group.copy_from_first(value)
         self.network.train()
 
-    def step(self, number: int) -> float:
+    def step(self, number: int) -> float | torch.Tensor:
         size = self.schedule.batch_size
         rows = self.order[number * size : (number + 1) * size]
         left = 1 - (self.epoch * self.steps + number) / (self.schedule.epochs * self.steps)
@@ -187,7 +187,7 @@ class NetworkTrainer:
             table.descend(rate * left)
         if number == self.steps - 1 and self.epoch >= self.schedule.epochs - self.schedule.swa:
             self._update_average()
-        return float(loss.detach())
+        return loss.detach()
 
     def measure(self) -> dict[str, float]:
         if self.average is None:

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING
 from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.common.token_bags import TokenBags
@@ -97,13 +98,13 @@ class ClassifierTraining:
         self.order = self.rng.permutation(self.documents)
         self.steps_before = epoch * self.steps
 
-    def step(self, number: int) -> float:
+    def step(self, number: int) -> float | torch.Tensor:
         size = self.params.classifier_batch_size
         documents = self.order[number * size : (number + 1) * size]
         if len(documents) == 0:  # no document has both words and labels
             return 0.0
         device = self.encoder.device
-        labels, place, is_positive = (torch.from_numpy(part).to(device) for part in self._collect_pairs(documents))
+        labels, place, is_positive = send_arrays(device, *self._collect_pairs(documents))
         eta = self.classifiers.eta[labels].requires_grad_()
         residual = {name: p.clone().requires_grad_() for name, p in self.encoder.residual.parameters().items()}
         f, bags, sums = self._embed_documents(documents)
@@ -122,7 +123,7 @@ class ClassifierTraining:
             assert sums is not None
             assert sums.grad is not None  # a leaf
             self.optimisers["table"].step_bags(bags, sums.grad, learning_rate * self.params.token_learning_rate)
-        return loss.item()
+        return loss.detach()
 
     def _decay_learning_rate(self, number: int) -> float:
         """Return the step size, which falls to zero in a straight line."""
@@ -132,7 +133,7 @@ class ClassifierTraining:
     def _embed_documents(self, documents: np.ndarray) -> tuple[torch.Tensor, TokenBags | None, torch.Tensor | None]:
         """Return f of the documents; with `plus` also their bags and the sums of these, which receive a gradient."""
         if self.f is not None:
-            return torch.from_numpy(self.f[documents]).to(self.encoder.device), None, None
+            return send_arrays(self.encoder.device, self.f[documents])[0], None, None
         X = self.X[documents]
         if self.params.token_dropout:
             X = replace_values(X, X.data * (self.rng.random(X.nnz, np.float32) >= self.params.token_dropout))
@@ -175,7 +176,7 @@ class ClassifierTraining:
         if share == 0:
             return None
         kept = self.rng.random(tuple(f.shape), dtype=np.float32) >= share
-        return torch.from_numpy(kept).to(f) / (1 - share)
+        return send_arrays(f.device, kept)[0].to(f.dtype) / (1 - share)
 
     def get_weights(self) -> dict[str, Any]:
         learned = {"eta": self.classifiers.eta.cpu().numpy().copy(), "residual": self.encoder.residual.get_state()}

@@ -30,6 +30,7 @@ import torch
 from scipy import sparse
 from torch.nn import functional as F
 
+from xcwork.compute.transfer import send_arrays
 from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.encoder import Encoder
@@ -113,7 +114,7 @@ class EncoderTraining:
         if self.params.offline_negatives and (epoch % EPOCHS_PER_SEARCH == 0 or self.offline is None):
             self.offline = self._search_negatives()
 
-    def step(self, number: int) -> float:
+    def step(self, number: int) -> float | torch.Tensor:
         size = self.params.batch_size
         batch = self.sampler.make_batch(self.drawn[number * size : (number + 1) * size])
         texts = [self.Z[batch.labels], self.X[batch.first], self.X[batch.second]]
@@ -126,22 +127,23 @@ class EncoderTraining:
         z, first, second, *others = self.encoder.activate(sums).split(len(batch.labels))
         loss = self._compute_loss(z, first, second, batch)
         if others:
-            present = torch.from_numpy(negatives >= 0).to(sums.device)
+            (present,) = send_arrays(sums.device, negatives >= 0)
             offline_loss = self.likelihood.compute_negative_loss((z * others[0]).sum(1))
             loss = loss + (offline_loss * present).mean()
         loss.backward()
         assert sums.grad is not None  # they are the leaves
         self.optimiser.step_bags(bags, sums.grad, self.learning_rate)
-        return loss.item()
+        return loss.detach()
 
     def _compute_loss(
         self, z: torch.Tensor, first: torch.Tensor, second: torch.Tensor, batch: LabelBatch
     ) -> torch.Tensor:
         """Return 0.7 L(S¹) + 0.3 L(S²)."""
+        is_positive, is_ignored = send_arrays(z.device, batch.targets, batch.ignored)
         contrast = partial(
             compute_encoder_loss,
-            is_positive=torch.from_numpy(batch.targets).to(z.device),
-            is_ignored=torch.from_numpy(batch.ignored).to(z.device),
+            is_positive=is_positive,
+            is_ignored=is_ignored,
             hardest=self.params.hard_negatives - (self.offline is not None),
             likelihood=self.likelihood,
         )
