@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from functools import cache
 from threading import RLock
 from typing import Any
 from unittest import mock
@@ -398,9 +397,8 @@ class _Module:
         return [torch.bfloat16, torch.float16]
 
 
-@cache
 def _register() -> list[torch.library.Library]:
-    """Take PyTorch's hook for a further back end; what is returned keeps the registrations alive."""
+    """Take PyTorch's hook for a further back end; the registrations live as long as what is returned."""
     _setup_privateuseone_for_python_backend(NAME, backend_module=_Module())
     library = torch.library.Library("aten", "IMPL")
     library.impl("empty.memory_format", _make_empty, "PrivateUse1")
@@ -414,10 +412,13 @@ def _register() -> list[torch.library.Library]:
     return [library, rest]
 
 
+# When imported: autograd counts the devices at the first backward pass of a process, and never again.
+_LIBRARIES = _register()
+
+
 @contextmanager
 def emulate(*, float64: bool = True, memory: int | None = None) -> Iterator[Traffic]:
     """Offer the device `emu` to xcwork meanwhile; what it counts is returned and goes on being counted inside."""
-    _register()
     backend = Backend(
         NAME, lambda: True, has_float64=float64, measure_free_memory=_device.measure_free, pins_memory=True
     )

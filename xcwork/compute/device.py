@@ -34,6 +34,7 @@ class Backend:
     has_float64: bool = True
     measure_free_memory: Callable[[], int] | None = None  # bytes; None where the device cannot tell
     has_fast_bfloat16: Callable[[], bool] = lambda: False
+    release_memory: Callable[[], None] = lambda: None  # give back what torch keeps for later
     pins_memory: bool = False  # copies from page-locked memory run beside the computation
 
 
@@ -56,6 +57,12 @@ def _measure_free_cuda_memory() -> int:
     return int(torch.cuda.mem_get_info()[0] + held)
 
 
+def _release_cuda_memory() -> None:
+    import torch
+
+    torch.cuda.empty_cache()
+
+
 def _has_mps() -> bool:
     import torch
 
@@ -68,6 +75,12 @@ def _measure_free_mps_memory() -> int:
     return int(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
 
 
+def _release_mps_memory() -> None:
+    import torch
+
+    torch.mps.empty_cache()
+
+
 # In the order in which `auto` takes them.
 BACKENDS: dict[str, Backend] = {
     "cuda": Backend(
@@ -75,9 +88,16 @@ BACKENDS: dict[str, Backend] = {
         _has_cuda,
         measure_free_memory=_measure_free_cuda_memory,
         has_fast_bfloat16=_has_bfloat16_on_cuda,
+        release_memory=_release_cuda_memory,
         pins_memory=True,
     ),
-    "mps": Backend("mps", _has_mps, has_float64=False, measure_free_memory=_measure_free_mps_memory),
+    "mps": Backend(
+        "mps",
+        _has_mps,
+        has_float64=False,
+        measure_free_memory=_measure_free_mps_memory,
+        release_memory=_release_mps_memory,
+    ),
     "cpu": Backend("cpu", lambda: True),
 }
 
@@ -133,6 +153,11 @@ def resolve_device_kind(name: str = "auto") -> str:
     if name == "auto" and "torch" not in sys.modules and not (is_installed("torch") and may_have_gpu()):
         return "cpu"
     return resolve_device(name).type
+
+
+def is_available(name: str) -> bool:
+    """Return whether `device` may be `name` on this machine."""
+    return name in ("auto", "cpu") or (is_installed("torch") and name in BACKENDS and BACKENDS[name].is_available())
 
 
 def may_have_gpu() -> bool:

@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import limit_threads
+from xcwork.compute.device import is_available, limit_threads
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
@@ -44,11 +44,11 @@ from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
 from xcwork.methods.model import FittedModel, Misfit, Params
 from xcwork.methods.names import find_class, find_name, list_usable_methods
-from xcwork.methods.params import Parameter, Preset, device_param, param
+from xcwork.methods.params import Parameter, Preset, param
 from xcwork.progress import Callback, listen
 from xcwork.storage.state import read_state, register_storable, write_state
 
-__all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "Preset", "TopK", "device_param", "param"]
+__all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "Preset", "TopK", "param"]
 
 DEFAULT_PRESET = "default"
 
@@ -62,7 +62,9 @@ class Capabilities:
     zero_shot: bool = False
     exact_explanations: bool = False
     aggregated_labels: bool = False
-    gpu: bool = False
+    gpu: bool = False  # some of it runs on a device; the next two say what, in a few words
+    gpu_training: str = ""
+    gpu_prediction: str = ""
     resumable: bool = False
     needs_label_text: bool = False
     ranks: bool = False  # several processes can share its labels, see `xcwork.compute.ranks`
@@ -381,6 +383,9 @@ class Method(ABC):
             raise DataError(refusal.problem, file=folder, remedy=refusal.remedy) from None
         if not isinstance(model, Method):
             raise DataError("this folder does not hold a model", file=folder)
+        if not is_available(getattr(model, "device", "auto")):
+            log.warning("there is no %s here, where the model was last used; device is auto now", model.device)
+            model.set_params(device="auto")
         try:
             model.set_calibration(read_calibration(folder))
         except XcworkError as damage:

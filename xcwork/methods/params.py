@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from xcwork.compute.device import DEVICES, DeviceNames
+from xcwork.compute.precision import PRECISIONS
 from xcwork.errors import ConfigError
 
 MAX_WHOLE_NUMBER = 2**53 - 1  # what every format, every kernel and every browser can hold
@@ -46,6 +47,16 @@ def device_param() -> Any:
         choices=DEVICES,
         advanced=True,
         at_prediction=True,
+    )
+
+
+def precision_param() -> Any:
+    """Declare `precision`, which means the same in every neural method."""
+    return param(
+        "auto",
+        "precision of matrix products in training; auto: bfloat16 on GPUs made for it, otherwise float32",
+        choices=PRECISIONS,
+        advanced=True,
     )
 
 

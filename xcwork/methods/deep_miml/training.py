@@ -13,6 +13,8 @@ import torch
 from scipy import sparse
 
 from xcwork.compute.device import resolve_device
+from xcwork.compute.device_memory import FittingBatch
+from xcwork.compute.precision import MixedPrecision, widen
 from xcwork.compute.transfer import read_numbers, send_arrays
 from xcwork.core.split import Split
 from xcwork.data.groups import Groups, collect_groups
@@ -105,6 +107,7 @@ class BagTrainingSettings:
     batch_size: int
     learning_rate: float
     loss: BagLoss
+    precision: str
     seed: int
 
     @classmethod
@@ -136,6 +139,7 @@ class BagTrainingSettings:
                 tau=0.0 if (pooling, targets) == ("mean", "counts") else params.tau,
                 masks_absent=params.mask == "all",
             ),
+            precision=params.precision,
             seed=params.seed,
         )
 
@@ -164,6 +168,8 @@ class BagTrainer:
         self.learned = MIMLWeights(*(part.to(device) for part in vars(weights).values()))
         self._adam = {name: RowAdam(table) for name, table in vars(self.learned).items()}
         self.steps = math.ceil(len(groups) / settings.batch_size)
+        self._precision = MixedPrecision(settings.precision, device)
+        self._batch = FittingBatch(settings.batch_size, self._estimate_bytes, device)
 
     @cached_property
     def _is_dense(self) -> bool:
@@ -174,19 +180,35 @@ class BagTrainer:
         self._drop = torch.Generator().manual_seed(self._settings.seed * 1_000_003 + epoch)
 
     def step(self, number: int) -> float | torch.Tensor:
+        size = self._settings.batch_size
+        return self._batch.run(self._order[number * size : (number + 1) * size], self._learn)
+
+    def _estimate_bytes(self, n_bags: int) -> int:
+        """Return about how many bytes a step with so many bags takes on a device."""
+        hidden, _, concepts, outputs = (part.numel() for part in vars(self.learned).values())
+        width, n_labels = self._hidden.shape[1], outputs // self._settings.K
+        n_documents = -(-self._groups.members.nnz * n_bags // max(1, len(self._groups)))
+        entries = -(-self._X.nnz * n_documents // max(1, self._X.shape[0]))
+        used = len(self._hidden) if self._is_dense else min(len(self._hidden), entries)
+        batch = n_documents * (6 * width + 3 * outputs + 8 * n_labels) + 5 * used * width + entries * (width + 8)
+        return 4 * (3 * hidden + 5 * concepts + batch)
+
+    def _learn(self, chosen: np.ndarray) -> torch.Tensor:
+        """Take a step on some bags; return its loss."""
         settings = self._settings
-        chosen = self._order[number * settings.batch_size : (number + 1) * settings.batch_size]
         members, bags = _list_members(self._groups, chosen)
         rows, multiply, used = self._prepare_inputs(members)
         parts = [part.detach().requires_grad_() for part in vars(self.learned).values() if part is not self._hidden]
         weights = MIMLWeights(rows, *parts)
         keep = torch.rand(len(members), rows.shape[1], generator=self._drop) >= settings.dropout
         keep = send_arrays(self._device, keep.numpy())[0].to(rows.dtype) / (1 - settings.dropout)
-        logits = compute_instance_logits(weights, multiply(rows), settings.K, keep, has_relu=settings.has_relu)
-        loss = self._compare(logits, self._groups, chosen, members, bags)
-        gradients = torch.autograd.grad(loss, [rows, *parts])
-        for (name, adam), gradient in zip(self._adam.items(), gradients, strict=True):
-            adam.step(gradient, settings.learning_rate, used if name == "hidden" else None)
+        with self._precision.lower():
+            logits = compute_instance_logits(weights, multiply(rows), settings.K, keep, has_relu=settings.has_relu)
+        loss = self._compare(widen(logits), self._groups, chosen, members, bags)
+        gradients = torch.autograd.grad(self._precision.scale(loss), [rows, *parts])
+        if self._precision.unscale(gradients):
+            for (name, adam), gradient in zip(self._adam.items(), gradients, strict=True):
+                adam.step(gradient, settings.learning_rate, used if name == "hidden" else None)
         return loss.detach()
 
     @property

@@ -106,6 +106,13 @@ class FlatHeads(Heads):
     def read_embeddings(self) -> torch.Tensor:
         return self.labels.weight[:, :-1]
 
+    def count_training_floats(self, n_documents: int, n_pairs: int) -> int:
+        return self._count_step_floats(n_documents, n_pairs, self.n_labels)
+
+    def _count_step_floats(self, n_rows: int, n_pairs: int, n_labels: int) -> int:
+        """Count logits and their gradients, the gradients of the labels' weights, and the places of positives."""
+        return 4 * n_rows * n_labels + 3 * n_labels * self.labels.weight.shape[1] + 4 * n_pairs
+
     def count_floats_per_document(self) -> int:
         return 3 * self.n_labels
 
@@ -121,6 +128,11 @@ class SampledHeads(FlatHeads):
         self.sampled = sampled
         self.sampling = sampling
         self.margin = margin
+
+    def count_training_floats(self, n_documents: int, n_pairs: int) -> int:
+        by_pair = self.sampling == "document"
+        n_labels = min(self.n_labels, (n_pairs * (self.sampled if by_pair else 1) + self.sampled - 1) * self.length)
+        return self._count_step_floats(n_pairs if by_pair else n_documents, n_pairs, n_labels)
 
     def compute_logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         if self.margin == 0:

@@ -74,6 +74,10 @@ class Heads(nn.Module):
         """Return one row per code, (n_labels, …), or None."""
         return None
 
+    def count_training_floats(self, n_documents: int, n_pairs: int) -> int:
+        """Return about how many numbers a step with so many documents and (document, label) pairs needs at once."""
+        return n_documents * self.count_floats_per_document()
+
     def count_floats_per_document(self) -> int:
         """Return how many numbers ranking one document needs, which decides how many are ranked together."""
         raise NotImplementedError

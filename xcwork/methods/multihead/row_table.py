@@ -102,6 +102,15 @@ class RowTable(nn.Module):
         self._uses.append(use)
         return use.values.requires_grad_()
 
+    @property
+    def gradients(self) -> list[torch.Tensor]:
+        """The gradients of what was handed out since the last step."""
+        return [use.values.grad for use in self._uses if use.values.grad is not None]
+
+    def forget_uses(self) -> None:
+        """Forget what was handed out for a step that was never taken."""
+        self._uses.clear()
+
     def descend(self, rate: float) -> None:
         """Take a step on all rows handed out since the last one."""
         for use in self._uses:

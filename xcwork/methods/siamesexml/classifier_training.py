@@ -16,12 +16,15 @@ one dense matrix product is faster than many small gathers. A batch costs O(B DÂ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork.compute.device_memory import FittingBatch
+from xcwork.compute.precision import MixedPrecision, widen
 from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING
 from xcwork.methods.common.row_adam import RowAdam
@@ -92,6 +95,8 @@ class ClassifierTraining:
         if params.plus:
             trained["table"] = encoder.table
         self.optimisers = {name: RowAdam(tensor) for name, tensor in trained.items()}
+        self.precision = MixedPrecision(params.precision, encoder.device)
+        self.batch = FittingBatch(params.classifier_batch_size, self._estimate_bytes, encoder.device)
 
     def begin(self, epoch: int) -> None:
         self.rng = np.random.default_rng((self.seed, 4, epoch))
@@ -101,8 +106,11 @@ class ClassifierTraining:
     def step(self, number: int) -> float | torch.Tensor:
         size = self.params.classifier_batch_size
         documents = self.order[number * size : (number + 1) * size]
-        if len(documents) == 0:  # no document has both words and labels
-            return 0.0
+        # There may be none with both words and labels.
+        return self.batch.run(documents, partial(self._learn, learning_rate=self._decay_learning_rate(number)))
+
+    def _learn(self, documents: np.ndarray, learning_rate: float) -> torch.Tensor:
+        """Take a step on some documents; return its loss."""
         device = self.encoder.device
         labels, place, is_positive = send_arrays(device, *self._collect_pairs(documents))
         eta = self.classifiers.eta[labels].requires_grad_()
@@ -110,10 +118,13 @@ class ClassifierTraining:
         f, bags, sums = self._embed_documents(documents)
         self.encoder.residual.improve_spectrum()
         x = self.encoder.residual(f, residual, self._draw_dropout(f))
-        v = (x @ self.classifiers.compute(labels, eta).T).gather(1, place.clamp_min(0))
+        with self.precision.lower():
+            v = widen(x @ self.classifiers.compute(labels, eta).T).gather(1, place.clamp_min(0))
         loss = compute_classifier_loss(v, is_positive, place >= 0, self.likelihood, self.params.hardest)
-        loss.backward()
-        learning_rate = self._decay_learning_rate(number)
+        self.precision.scale(loss).backward()
+        leaves = [eta, *residual.values(), *([] if sums is None else [sums])]
+        if not self.precision.unscale([leaf.grad for leaf in leaves]):
+            return loss.detach()
         assert eta.grad is not None  # a leaf
         self.optimisers["eta"].step(eta.grad, learning_rate, labels)
         for name, parameter in residual.items():
@@ -124,6 +135,16 @@ class ClassifierTraining:
             assert sums.grad is not None  # a leaf
             self.optimisers["table"].step_bags(bags, sums.grad, learning_rate * self.params.token_learning_rate)
         return loss.detach()
+
+    def _estimate_bytes(self, n_documents: int) -> int:
+        """Return about how many bytes a step with so many documents takes on a device."""
+        n_candidates = MAX_POSITIVES_PER_DOCUMENT + self.negatives.shape[1] + self.params.random_negatives
+        n_labels = min(len(self.classifiers.eta), n_documents * n_candidates)
+        width = self.classifiers.eta.shape[1]
+        entries = n_documents * -(-self.X.nnz // max(1, self.X.shape[0])) if self.params.plus else 0
+        learned = 4 * self.classifiers.eta.numel() + 4 * width**2 + 3 * self.encoder.table.numel()
+        batch = 8 * n_documents * width + 8 * n_labels * width + 2 * n_documents * n_labels + 3 * entries * width
+        return 4 * (learned + batch + 10 * n_documents * n_candidates)
 
     def _decay_learning_rate(self, number: int) -> float:
         """Return the step size, which falls to zero in a straight line."""
