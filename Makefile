@@ -45,7 +45,7 @@ wheel: setup
 	@exec sh scripts/build_wheel.sh
 
 docs: setup
-	@$(BIN)/python scripts/methods_table.py && $(BIN)/python scripts/format_docs.py && $(BIN)/python scripts/benchmark_tables.py && $(BIN)/python scripts/papers_docs.py
+	@$(BIN)/python scripts/methods_table.py && $(BIN)/python scripts/format_docs.py && $(BIN)/python scripts/benchmark_tables.py && $(BIN)/python scripts/papers_docs.py && $(BIN)/python scripts/devices_docs.py
 
 notebooks: setup
 	@as_root=$$(test "$$(id -u)" -ne 0 || echo --allow-root); \

@@ -10,7 +10,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.support.emulated_accelerator import Traffic, emulate
+from tests.support.device_traffic import Traffic
+from tests.support.emulated_accelerator import emulate
 from xcwork.compute.device import DEVICES, has_float64, resolve_device
 from xcwork.errors import ConfigError
 
@@ -81,6 +82,10 @@ def test_products_count_their_operations_and_bytes(traffic: Traffic) -> None:
     spent = traffic.subtract(before)
     assert spent.operations == 2 * 5 * 7 * 3
     assert spent.moved_bytes == 4 * (5 * 7 + 7 * 3 + 5 * 3)
+    at = torch.tensor([1, 3]).to("emu")
+    before = traffic.copy()
+    a[at]
+    assert traffic.subtract(before).moved_bytes == 2 * 4 * (2 * 7) + 2 * 8  # two rows of five, read and written
 
 
 def test_page_locked_batches_are_copied_without_waiting(traffic: Traffic) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from tests.support.brief_training import Stopper
-from tests.support.emulated_accelerator import Traffic, emulate
+from tests.support.device_traffic import Traffic
+from tests.support.emulated_accelerator import emulate
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
 from xcwork.errors import Cancelled, ConfigError
@@ -219,13 +220,18 @@ def test_a_batch_that_does_not_fit_is_halved_and_said(
     caplog.clear()
     monkeypatch.setattr(device_memory, "choose_batch_size", lambda wanted, *_: wanted)  # a wrong estimate
     with emulate(memory=int(0.75 * needed)):
-        make(name, **big).fit(jumble.train).predict(jumble.test, k=5)
+        make(name, **big).fit(jumble.train)
     assert "EMU ran out of memory: the batch is halved" in caplog.text
 
 
 def test_a_model_that_never_fits_is_refused_with_what_to_do(checkerboard: Dataset) -> None:
-    with emulate(memory=2_000), pytest.raises(ConfigError, match="use device=cpu, a smaller width, or fewer labels"):
-        make("flat").fit(checkerboard.train)
+    with emulate() as traffic:
+        make("flat", batch_size=1, epochs=1).fit(checkerboard.train)
+    with (
+        emulate(memory=int(0.9 * traffic.peak_bytes)),
+        pytest.raises(ConfigError, match="even with one document per step; use device=cpu, a smaller width"),
+    ):
+        make("flat", batch_size=1, epochs=1).fit(checkerboard.train)
 
 
 def test_one_declaration_of_device_and_precision_serves_all_methods() -> None:

@@ -17,10 +17,8 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
 from threading import RLock
 from typing import Any
 from unittest import mock
@@ -28,8 +26,8 @@ from unittest import mock
 import torch
 from torch.utils import _pytree as pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
-from torch.utils.flop_counter import flop_registry
 
+from tests.support.device_traffic import Traffic, count_kernel, list_storages, measure_tensor
 from tests.support.emulated_autocast import register_autocast
 from xcwork.compute.device import Backend, offer_backend
 
@@ -48,7 +46,6 @@ _WAITS = {
     aten.bincount.default,
 }
 _COMPARED_MASKS = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default)
-_NO_KERNEL = {aten.detach.default, aten.alias.default, aten.is_coalesced.default, aten.lift_fresh.default}
 
 
 # Without kernels of their own they would make an empty tensor and give it its size later.
@@ -56,62 +53,6 @@ _FACTORIES = (
     *("arange", "arange.start", "arange.start_step", "eye", "eye.m", "linspace", "randperm", "randperm.generator"),
     *("tril_indices", "triu_indices"),
 )
-
-
-@dataclass
-class Traffic:
-    """What passed between host and device, and what the device did."""
-
-    to_device: int = 0  # copies
-    to_device_bytes: int = 0
-    to_device_asynchronous: int = 0  # from page-locked memory, without waiting; counted in `to_device` too
-    from_device: int = 0
-    from_device_bytes: int = 0
-    synchronisations: int = 0  # each copy from the device, .item(), bool(), nonzero, unique, a mask as index
-    kernels: int = 0
-    operations: int = 0  # additions and multiplications of products; one per element of everything else
-    moved_bytes: int = 0  # read and written by kernels
-    held_bytes: int = 0
-    peak_bytes: int = 0
-    places: Counter[str] = field(default_factory=Counter)  # who copied or waited: "to_device file.py:12"
-
-    @property
-    def transfers(self) -> int:
-        return self.to_device + self.from_device
-
-    def copy(self) -> Traffic:
-        return Traffic(**{f.name: getattr(self, f.name) for f in fields(self)} | {"places": Counter(self.places)})
-
-    def subtract(self, before: Traffic) -> Traffic:
-        """Return what came after `before`; memory is as it is now."""
-        kept = ("held_bytes", "peak_bytes")
-        return Traffic(
-            **{
-                f.name: getattr(self, f.name) if f.name in kept else getattr(self, f.name) - getattr(before, f.name)
-                for f in fields(self)
-            }
-        )
-
-    def count(self, kind: str, n_bytes: int = 0) -> None:
-        """Count a copy or a moment of waiting together with the line of xcwork that asked for it."""
-        setattr(self, kind, getattr(self, kind) + 1)
-        if n_bytes:
-            setattr(self, f"{kind}_bytes", getattr(self, f"{kind}_bytes") + n_bytes)
-        self.places[f"{kind} {_find_caller()}"] += 1
-
-
-def _find_caller() -> str:
-    frame = sys._getframe(2)
-    nearest = ""
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if name != __file__ and "/torch/" not in name and not name.endswith("/compute/transfer.py"):
-            line = f"{name.rpartition('/')[2]}:{frame.f_lineno}"
-            if "/xcwork/" in name:
-                return line
-            nearest = nearest or line
-        frame = frame.f_back
-    return nearest or "autograd"
 
 
 class _Device:
@@ -149,21 +90,6 @@ class _Allocation:
         self.traffic.held_bytes -= self.n_bytes
 
 
-def _list_storages(inner: torch.Tensor) -> list[torch.UntypedStorage]:
-    if inner.layout is torch.strided:
-        return [inner.untyped_storage()]
-    if inner.layout is torch.sparse_coo:
-        parts = (inner._indices(), inner._values())
-    else:
-        by_row = inner.layout in (torch.sparse_csr, torch.sparse_bsr)
-        parts = (
-            (inner.crow_indices(), inner.col_indices(), inner.values())
-            if by_row
-            else (inner.ccol_indices(), inner.row_indices(), inner.values())
-        )
-    return [part.untyped_storage() for part in parts]
-
-
 class EmulatedTensor(torch.Tensor):
     """A tensor of the device; `_inner` is its content on the CPU."""
 
@@ -188,7 +114,7 @@ class EmulatedTensor(torch.Tensor):
             made = torch.Tensor._make_wrapper_subclass(cls, inner.size(), dispatch_layout=True, **where)
         made._inner = inner
         with _device.lock:
-            storages = _list_storages(inner)
+            storages = list_storages(inner)
             key = storages[0]._cdata
             held = _device.allocations.get(key)
             if held is None:
@@ -222,14 +148,6 @@ def _is_elsewhere(value: Any) -> bool:
 
 def _unwrap(value: Any) -> Any:
     return value._inner if isinstance(value, EmulatedTensor) else value
-
-
-def _measure(tensor: torch.Tensor) -> int:
-    return (
-        sum(storage.nbytes() for storage in _list_storages(tensor))
-        if tensor.layout is not torch.strided
-        else (tensor.numel() * tensor.element_size())
-    )
 
 
 def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -272,7 +190,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return known[id(value)]
 
     result = pytree.tree_map(wrap, out)
-    _count_kernel(func, (inner_args, inner_kwargs), out)
+    count_kernel(traffic, func, (inner_args, inner_kwargs), out)
     return result
 
 
@@ -290,24 +208,6 @@ def _is_mask(index: Any) -> bool:
     return isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
 
 
-def _count_kernel(func: Any, given: Any, out: Any) -> None:
-    made = [value for value in pytree.tree_leaves(out) if isinstance(value, torch.Tensor)]
-    if func in _NO_KERNEL or func.is_view or not made:
-        return
-    read = [value for value in pytree.tree_leaves(given) if isinstance(value, torch.Tensor)]
-    traffic = _device.traffic
-    traffic.kernels += 1
-    traffic.moved_bytes += sum(map(_measure, read)) + sum(map(_measure, made))
-    dense = all(value.layout is torch.strided for value in (*read, *made))
-    if dense and func.overloadpacket in flop_registry:
-        traffic.operations += int(flop_registry[func.overloadpacket](*given[0], **given[1], out_val=out))
-    elif not dense and func.overloadpacket in (aten.mm, aten.addmm, aten._sparse_mm):
-        stored = next((value for value in read if value.layout is not torch.strided), None)
-        traffic.operations += 0 if stored is None else 2 * stored._nnz() * made[0].shape[-1]
-    else:
-        traffic.operations += max(value.numel() for value in made if value.layout is torch.strided) if dense else 0
-
-
 def _copy_elsewhere(source: EmulatedTensor, kwargs: dict[str, Any]) -> torch.Tensor:
     """Return a copy with another type or on another device."""
     device = kwargs.get("device")
@@ -316,9 +216,9 @@ def _copy_elsewhere(source: EmulatedTensor, kwargs: dict[str, Any]) -> torch.Ten
     copied = aten._to_copy.default(source._inner, **kwargs)
     if leaves:
         _device.traffic.count("synchronisations")
-        _device.traffic.count("from_device", _measure(copied))
+        _device.traffic.count("from_device", measure_tensor(copied))
         return copied
-    _count_kernel(aten._to_copy.default, ((source._inner,), {}), copied)
+    count_kernel(_device.traffic, aten._to_copy.default, ((source._inner,), {}), copied)
     return EmulatedTensor(copied)
 
 
@@ -327,14 +227,14 @@ def _copy_over(target: torch.Tensor, source: torch.Tensor, non_blocking: bool = 
     aten.copy_.default(_unwrap(target), _unwrap(source), False)
     traffic = _device.traffic
     if _is_elsewhere(source):
-        traffic.count("to_device", _measure(source))
+        traffic.count("to_device", measure_tensor(source))
         if non_blocking and hasattr(source, "is_pinned_for_emulation"):
             traffic.to_device_asynchronous += 1
     elif _is_elsewhere(target):
         traffic.count("synchronisations")
-        traffic.count("from_device", _measure(_unwrap(source)))
+        traffic.count("from_device", measure_tensor(_unwrap(source)))
     else:
-        _count_kernel(aten.copy_.default, ((_unwrap(source),), {}), _unwrap(target))
+        count_kernel(traffic, aten.copy_.default, ((_unwrap(source),), {}), _unwrap(target))
     return target
 
 

@@ -60,7 +60,10 @@ class FittingBatch:
             return step(piece)
         except torch.OutOfMemoryError:
             if not self._can_halve or len(piece) == 1:
-                raise
+                raise ConfigError(
+                    f"the model does not fit into the memory of {self._device.type}, even with one document per step; "
+                    "use device=cpu, a smaller width, or fewer labels"
+                ) from None
         # What the failed step held is free again here, outside of the handler.
         BACKENDS[self._device.type].release_memory()
         self.size = -(-len(piece) // 2)
@@ -89,11 +92,6 @@ def choose_batch_size(wanted: int, estimate: Callable[[int], int], device: torch
     size = wanted
     while size > 1 and estimate(size) > MAX_USED_SHARE * free:
         size = -(-size // 2)
-    if estimate(size) > free:
-        raise ConfigError(
-            f"{device.type} has {free / 2**20:,.0f} MB of memory free, and the model alone needs about "
-            f"{estimate(size) / 2**20:,.0f} MB; use device=cpu, a smaller width, or fewer labels"
-        )
     if size < wanted:
         log.warning("a batch of %d documents does not fit on the device; steps have %d", wanted, size)
     return size

@@ -7,7 +7,6 @@ while the host goes on. Losses come back once per epoch rather than once per ste
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -64,8 +63,3 @@ def read_numbers(values: Sequence[float | torch.Tensor]) -> list[float]:
 
     read = iter(torch.stack([value.detach().float() for value in on_device]).tolist())
     return [value if isinstance(value, float) else next(read) for value in values]
-
-
-def count_bytes(shape: Sequence[int], size: int = 4) -> int:
-    """Return the bytes of an array of this shape, whose numbers have `size` bytes each."""
-    return math.prod(shape) * size
