@@ -234,6 +234,18 @@ def test_a_model_that_never_fits_is_refused_with_what_to_do(checkerboard: Datase
         make("flat", batch_size=1, epochs=1).fit(checkerboard.train)
 
 
+def test_eagle_hands_its_device_to_the_learner(checkerboard: Dataset, traffic: Traffic) -> None:
+    params = "epochs=1, min_steps=0, width=8"
+    method = make("eagle", learner="flat", learner_params=params).fit(checkerboard.train)
+    assert method.model_.learner.device == "emu"
+    before = traffic.copy()
+    there = method.predict(checkerboard.test, k=5)
+    assert traffic.subtract(before).kernels > 0
+    before = traffic.copy()
+    assert_close(method.set_params(device="cpu").predict(checkerboard.test, k=5), there)
+    assert traffic.subtract(before).kernels == 0
+
+
 def test_one_declaration_of_device_and_precision_serves_all_methods() -> None:
     declared = {
         name: {parameter: find_method_class(name).parameters().get(parameter) for parameter in ("device", "precision")}
@@ -242,6 +254,10 @@ def test_one_declaration_of_device_and_precision_serves_all_methods() -> None:
     assert {name for name in METHODS if declared[name]["device"]} == set(ON_DEVICE)
     assert {name for name in METHODS if declared[name]["precision"]} == set(NEURAL)
     for parameter in ("device", "precision"):
-        assert len({repr(found[parameter]) for found in declared.values() if found[parameter]}) <= 1 + (
-            parameter == "device"
-        )
+        assert len({repr(found[parameter]) for found in declared.values() if found[parameter]}) == 1
+
+
+def test_what_runs_on_a_device_is_said() -> None:
+    for name in METHODS:
+        can = find_method_class(name).capabilities
+        assert bool(can.gpu) == bool(can.gpu_training or can.gpu_prediction), name

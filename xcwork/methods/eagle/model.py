@@ -50,7 +50,7 @@ class EagleModel(FittedModel):
     def _learned(self) -> FittedModel:
         """What the learner learned, on the device that is named now."""
         model = self.learner.model_
-        if self.params.device in ("auto", dict(model.params).get("device", "auto")):
+        if "device" not in model.params or model.params.device == self.params.device:
             return model
         return replace(model, params=model.params | {"device": self.params.device})
 
