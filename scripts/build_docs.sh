@@ -2,7 +2,7 @@
 # Write what README and docs take from declarations and stored results, then build the site. A warning is an error.
 set -eu
 python=.venv/bin/python
-for script in methods_table format_docs benchmark_tables papers_docs; do
+for script in methods_table format_docs benchmark_tables papers_docs devices_docs; do
     "$python" "scripts/$script.py"
 done
 # The notices about successors of mkdocs and its theme are not about these pages.

@@ -35,6 +35,13 @@ def test_the_methods_table_is_what_the_methods_declare(monkeypatch: pytest.Monke
     assert methods_table.with_table(README) == README, "run: python scripts/methods_table.py"
 
 
+def test_the_page_about_devices_is_what_methods_declare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import devices_docs
+
+    assert devices_docs.PAGE.read_text("utf-8") == devices_docs.render_page(), "run: python scripts/devices_docs.py"
+
+
 def test_every_command_that_texts_show_exists() -> None:
     from xcwork.cli import app
 

@@ -81,12 +81,13 @@ def _make_card(name: str, cls: type[Method]) -> dict[str, Any]:
 
 
 def _list_abilities(card: dict[str, Any]) -> str:
-    return ", ".join(ABILITY_NAMES[name] for name, able in card["capabilities"].items() if able)
+    return ", ".join(ABILITY_NAMES[name] for name in ABILITY_NAMES if card["capabilities"][name])
 
 
 def _make_parameter_record(declared: Parameter) -> dict[str, Any]:
-    fields = ("name", "optional", "default", "help", "low", "high", "choices", "advanced")
-    return {field: getattr(declared, field) for field in fields} | {"type": declared.type.__name__}
+    fields = ("name", "optional", "default", "help", "low", "high", "advanced")
+    choices = None if declared.choices is None else list(declared.choices)
+    return {field: getattr(declared, field) for field in fields} | {"choices": choices, "type": declared.type.__name__}
 
 
 def _make_preset_record(name: str, cls: type[Method]) -> dict[str, Any]:

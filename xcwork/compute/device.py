@@ -1,6 +1,7 @@
 """Where tensors live. Decided here and nowhere else, so that no method ever names a device.
 
-`auto` takes CUDA when there is one, then Apple's MPS, then the CPU.
+`auto` takes CUDA when there is one, then Apple's MPS, then the CPU. What differs between kinds of devices is said once,
+in `BACKENDS`; code asks `has_float64` or `measure_free_memory` rather than for a name.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from xcwork.errors import ConfigError
 from xcwork.extras import is_installed, require_package
@@ -20,8 +22,114 @@ from xcwork.extras import is_installed, require_package
 if TYPE_CHECKING:
     import torch
 
-DEVICES = ("auto", "cpu", "cuda", "mps")
 MAX_SINGLE_THREAD_DOCUMENTS = 16  # up to which one thread of torch is the fastest
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A kind of device, as PyTorch names it, and what code has to know about it."""
+
+    name: str
+    is_available: Callable[[], bool]
+    has_float64: bool = True
+    measure_free_memory: Callable[[], int] | None = None  # bytes; None where the device cannot tell
+    has_fast_bfloat16: Callable[[], bool] = lambda: False
+    release_memory: Callable[[], None] = lambda: None  # give back what torch keeps for later
+    pins_memory: bool = False  # copies from page-locked memory run beside the computation
+
+
+def _has_cuda() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _has_bfloat16_on_cuda() -> bool:
+    import torch
+
+    return torch.cuda.get_device_capability() >= (8, 0)  # older ones convert back and forth
+
+
+def _measure_free_cuda_memory() -> int:
+    import torch
+
+    held = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()  # kept by torch, yet unused
+    return int(torch.cuda.mem_get_info()[0] + held)
+
+
+def _release_cuda_memory() -> None:
+    import torch
+
+    torch.cuda.empty_cache()
+
+
+def _has_mps() -> bool:
+    import torch
+
+    return torch.backends.mps.is_available()
+
+
+def _measure_free_mps_memory() -> int:
+    import torch
+
+    return int(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
+
+
+def _release_mps_memory() -> None:
+    import torch
+
+    torch.mps.empty_cache()
+
+
+# In the order in which `auto` takes them.
+BACKENDS: dict[str, Backend] = {
+    "cuda": Backend(
+        "cuda",
+        _has_cuda,
+        measure_free_memory=_measure_free_cuda_memory,
+        has_fast_bfloat16=_has_bfloat16_on_cuda,
+        release_memory=_release_cuda_memory,
+        pins_memory=True,
+    ),
+    "mps": Backend(
+        "mps",
+        _has_mps,
+        has_float64=False,
+        measure_free_memory=_measure_free_mps_memory,
+        release_memory=_release_mps_memory,
+    ),
+    "cpu": Backend("cpu", lambda: True),
+}
+
+
+@contextmanager
+def offer_backend(backend: Backend) -> Iterator[None]:
+    """Let `device` name a further back end of PyTorch meanwhile; `auto` never takes it."""
+    BACKENDS[backend.name] = backend
+    try:
+        yield
+    finally:
+        del BACKENDS[backend.name]
+
+
+class DeviceNames(Sequence[str]):
+    """What the parameter `device` may be, at the moment of asking."""
+
+    def _list_names(self) -> tuple[str, ...]:
+        return ("auto", "cpu", *(name for name in BACKENDS if name != "cpu"))
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        return self._list_names()[at]
+
+    def __len__(self) -> int:
+        return len(self._list_names())
+
+
+DEVICES = DeviceNames()
 
 
 def resolve_device(name: str = "auto") -> torch.device:
@@ -29,21 +137,46 @@ def resolve_device(name: str = "auto") -> torch.device:
     require_package("torch", f"device {name!r}")
     import torch
 
-    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
-        name = next(device for device in ("cuda", "mps", "cpu") if available[device])
-    if name not in available:
+        name = next(backend.name for backend in BACKENDS.values() if backend.is_available())
+    if name not in BACKENDS:
         raise ConfigError(f"device must be one of {', '.join(DEVICES)}, got {name!r}")
-    if not available[name]:
+    if not BACKENDS[name].is_available():
         raise ConfigError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
     return torch.device(name)
 
 
 def resolve_device_kind(name: str = "auto") -> str:
-    """Return `cpu`, `cuda` or `mps`; without torch, which methods on the CPU can do without, it is the CPU."""
-    if name == "cpu" or (name == "auto" and not is_installed("torch")):
+    """Return `cpu`, `cuda` or `mps`; torch, without which a CPU can do, is loaded only where it may matter."""
+    if name == "cpu":
+        return "cpu"
+    if name == "auto" and "torch" not in sys.modules and not (is_installed("torch") and may_have_gpu()):
         return "cpu"
     return resolve_device(name).type
+
+
+def is_available(name: str) -> bool:
+    """Return whether `device` may be `name` on this machine."""
+    return name in ("auto", "cpu") or (is_installed("torch") and name in BACKENDS and BACKENDS[name].is_available())
+
+
+def may_have_gpu() -> bool:
+    """Return False where there is surely no GPU, which takes no time to find out."""
+    if platform.system() == "Windows":
+        return True
+    if platform.system() == "Darwin":
+        return platform.machine() == "arm64"
+    return any(Path(driver).exists() for driver in ("/proc/driver/nvidia", "/dev/kfd"))
+
+
+def has_float64(device: torch.device) -> bool:
+    """Return whether the device computes in double precision."""
+    return BACKENDS[device.type].has_float64
+
+
+def raise_precision(values: torch.Tensor) -> torch.Tensor:
+    """Return the values in double precision where their device has it."""
+    return values.double() if has_float64(values.device) else values
 
 
 def describe_device() -> str:
@@ -63,8 +196,7 @@ def describe_device_without_torch() -> str:
     """Return the line of `describe_device` without loading torch: another process is asked, if there may be a GPU."""
     from xcwork.compute.cores import count_cores
 
-    nvidia = Path("/proc/driver/nvidia").exists() or platform.system() == "Windows"
-    if not nvidia and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
+    if not may_have_gpu():
         return f"CPU, {count_cores()} threads"
     asked = "from xcwork.compute import device; print(device.describe_device())"
     answer = subprocess.run([sys.executable, "-P", "-c", asked], capture_output=True, text=True, check=False)

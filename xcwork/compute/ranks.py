@@ -139,19 +139,31 @@ def make_shard(n_rows: int) -> Shard | None:
     return None if group is None else Shard(group, n_rows)
 
 
+def take_own_gpu() -> str:
+    """Let this rank use the GPU of its local number, where there are GPUs; return what connects the ranks."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return "gloo"
+    number = int(os.environ["LOCAL_RANK"])
+    if number >= torch.cuda.device_count():
+        raise ConfigError(
+            f"there are {torch.cuda.device_count()} GPUs here, but rank {number + 1} of this machine needs one of its "
+            "own; use as many ranks as there are GPUs"
+        )
+    torch.cuda.set_device(number)
+    return "cpu:gloo,cuda:nccl"
+
+
 @contextmanager
 def join_ranks() -> Iterator[Group | None]:
     """Connect with the other ranks that torchrun started; without torchrun, or with one rank, nothing changes."""
     if count_torchrun_ranks() == 1:
         yield None
         return
-    import torch
     import torch.distributed as dist
 
-    cuda = torch.cuda.is_available()
-    if cuda:
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=timedelta(days=MAX_WAIT_DAYS))
+    dist.init_process_group(take_own_gpu(), timeout=timedelta(days=MAX_WAIT_DAYS))
     group = Group(dist.get_rank(), dist.get_world_size())
     token = _current.set(group)
     try:

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import limit_threads
+from xcwork.compute.device import is_available, limit_threads
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
@@ -57,7 +57,9 @@ class Capabilities:
     zero_shot: bool = False
     exact_explanations: bool = False
     aggregated_labels: bool = False
-    gpu: bool = False
+    gpu: bool = False  # some of it runs on a device; the next two say what, in a few words
+    gpu_training: str = ""
+    gpu_prediction: str = ""
     resumable: bool = False
     needs_label_text: bool = False
     ranks: bool = False  # several processes can share its labels, see `xcwork.compute.ranks`
@@ -356,6 +358,9 @@ class Method(Parametrised, ABC):
             raise DataError(refusal.problem, file=folder, remedy=refusal.remedy) from None
         if not isinstance(model, Method):
             raise DataError("this folder does not hold a model", file=folder)
+        if not is_available(getattr(model, "device", "auto")):
+            log.warning("there is no %s here, where the model was last used; device is auto now", model.device)
+            model.set_params(device="auto")
         try:
             model.set_calibration(read_calibration(folder))
         except XcworkError as damage:

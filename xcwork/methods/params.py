@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from xcwork.compute.device import DEVICES, DeviceNames
+from xcwork.compute.precision import PRECISIONS
 from xcwork.errors import ConfigError
 
 DEFAULT_PRESET = "default"
@@ -41,6 +43,27 @@ def param(
     """
     declared = {"help": help, "low": low, "high": high, "choices": choices, "advanced": advanced}
     return field(default=default, metadata=declared | {"at_prediction": at_prediction, "formerly": formerly})
+
+
+def device_param() -> Any:
+    """Declare `device`, which means the same in every method: where it trains and where it predicts."""
+    return param(
+        "auto",
+        "where training and prediction compute: auto takes a GPU if there is one, otherwise the CPU",
+        choices=DEVICES,
+        advanced=True,
+        at_prediction=True,
+    )
+
+
+def precision_param() -> Any:
+    """Declare `precision`, which means the same in every neural method."""
+    return param(
+        "auto",
+        "precision of matrix products in training; auto: bfloat16 on GPUs made for it, otherwise float32",
+        choices=PRECISIONS,
+        advanced=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -73,7 +96,7 @@ class Parameter:
     help: str
     low: float | None
     high: float | None
-    choices: tuple[Any, ...] | None
+    choices: Sequence[Any] | None
     advanced: bool
     at_prediction: bool = False
     formerly: str | None = None
@@ -88,7 +111,7 @@ class Parameter:
             type=kinds[0],
             optional=types.NoneType in typing.get_args(hint),
             default=declared.default,
-            **{**declared.metadata, "choices": None if choices is None else tuple(choices)},
+            **{**declared.metadata, "choices": choices if isinstance(choices, DeviceNames | None) else tuple(choices)},
         )
 
     @property

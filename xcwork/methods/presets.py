@@ -23,7 +23,7 @@ PRESET_TITLES = {DEFAULT_PRESET: "Default", QUICK_PRESET: "Quick look", PAPER_PR
 OWN_SETTINGS = ""  # the name of settings that are none of the presets
 _LABEL_COUNT_PARAMS = ("landmarks", "shortlist", "unseen_shortlist")
 # Two runs that differ in these alone have the same settings.
-_CIRCUMSTANCES = {"seed", "device"}
+_CIRCUMSTANCES = {"seed", "device", "precision"}
 
 
 def list_preset_names(method: str) -> list[str]:

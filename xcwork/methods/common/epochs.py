@@ -18,12 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from xcwork.compute.transfer import read_numbers
 from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.progress import report, track
+
+if TYPE_CHECKING:
+    import torch
 
 Curve = list[dict[str, float]]
 PATIENCE_HELP = (
@@ -39,8 +43,8 @@ class EpochTrainer(Protocol):
     def begin(self, epoch: int) -> None:
         """Draw what the epoch needs."""
 
-    def step(self, number: int) -> float:
-        """Take step `number` of the epoch and return its loss."""
+    def step(self, number: int) -> float | torch.Tensor:
+        """Take step `number` of the epoch and return its loss; a tensor of a device is not waited for."""
 
     def measure(self) -> dict[str, float]:
         """Return values on validation data, the one that counts first; empty without such data. Change nothing."""
@@ -71,7 +75,7 @@ def train_epochs(
     state = progress.get_state(name) or {"curve": [], "done": False}
     curve: Curve = list(state["curve"])
     first = len(curve)
-    losses: list[float] = []
+    losses: list[float | torch.Tensor] = []
     stopped = state["done"]
     if curve:
         trainer.set_weights(state["weights"])
@@ -94,7 +98,7 @@ def train_epochs(
         if step < trainer.steps - 1:
             continue
         values = trainer.measure()
-        curve.append({"loss": float(np.mean(losses)), **values})
+        curve.append({"loss": float(np.mean(read_numbers(losses))), **values})
         report(name, epoch=epoch + 1, **curve[-1])
         stopped = epoch == epochs - 1
         if best is not None:

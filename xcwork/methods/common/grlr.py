@@ -25,13 +25,13 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.cores import count_cores
-from xcwork.compute.device import resolve_device_kind
 from xcwork.compute.parallel import parallel_map
 from xcwork.data.groups import Groups
 from xcwork.errors import ConfigError
 from xcwork.kernels import grlr as kernel
 from xcwork.kernels.centred_sums import CentredDocuments, CentredSum, sum_members
 from xcwork.methods.common.grlr_problem import AssignmentProblem, gather_embeddings, measure_scale
+from xcwork.methods.common.sparse_torch import find_accelerator
 from xcwork.sparse import fill_with_ones, normalise_rows, to_rows
 
 ASSIGNMENTS = ("one", "top_c")
@@ -78,8 +78,7 @@ def assign_labels(
         keep=X.shape[1] if keep is None else keep,
         seed=seed,
     )
-    # MPS has neither double precision nor sparse products.
-    if device != "cpu" and resolve_device_kind(device) == "cuda":
+    if find_accelerator(device) is not None:
         from xcwork.methods.common.grlr_torch import solve_with_torch
 
         documents, embeddings = solve_with_torch(problem, device)

@@ -54,7 +54,8 @@ class RowAdam:
     def step_bags(self, bags: TokenBags, gradient: torch.Tensor, learning_rate: float) -> None:
         """Move the tokens of `bags` against what follows from the `gradient` (n_texts, dimension) of their sums."""
         if not self.compiled:
-            self.step(bags.sum_gradients(gradient), learning_rate, bags.tokens)
+            tokens, sums = bags.sum_gradients(gradient)
+            self.step(sums, learning_rate, tokens)
             return
         self.steps += 1
         with one_at_a_time:

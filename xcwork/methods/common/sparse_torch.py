@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import resolve_device
+from xcwork.compute.device import has_float64, resolve_device, resolve_device_kind
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.dense_products import multiply_sparse_by_dense
 
@@ -21,10 +21,13 @@ log = logging.getLogger(__name__)
 
 def find_accelerator(name: str) -> torch.device | None:
     """Return the accelerator that `name` stands for, or None when the CPU is to be used."""
+    if resolve_device_kind(name) == "cpu":
+        return None
     place = resolve_device(name)
-    if place.type == "mps":
-        log.info("MPS has neither double precision nor sparse products; the CPU is used")
-    return None if place.type in ("cpu", "mps") else place
+    if not has_float64(place):
+        log.info("%s has neither double precision nor sparse products; this part runs on the CPU", place.type.upper())
+        return None
+    return place
 
 
 class SparseProduct:

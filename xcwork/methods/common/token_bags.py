@@ -9,6 +9,8 @@ import torch
 from scipy import sparse
 from torch.nn import functional as F
 
+from xcwork.compute.transfer import send_arrays
+
 
 class TokenBags:
     """The rows of a sparse matrix (n_texts, n_tokens) as bags of tokens."""
@@ -21,33 +23,28 @@ class TokenBags:
         """Return Σ value * row of every bag, (n_texts, dimension)."""
         if self._X.nnz == 0:
             return table.new_zeros(self._X.shape[0], table.shape[1])
-        at, starts, values = self._make_tensors(self._X.indices, self._X.indptr, self._X.data)
+        at, starts, values = self._send(self._X.indices, self._X.indptr, self._X.data)
         return F.embedding_bag(at, table, starts, mode="sum", per_sample_weights=values, include_last_offset=True)
 
     @cached_property
     def _columns(self) -> sparse.csc_array:
         return sparse.csc_array(self._X)
 
-    @cached_property
-    def tokens(self) -> torch.Tensor:
-        """The tokens that occur, ascending."""
-        return self._make_tensors(np.flatnonzero(np.diff(self._columns.indptr)))[0]
-
     def group_by_token(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the tokens that occur, where the entries of each start, and texts and values of the entries."""
         columns = self._columns
-        tokens = self.tokens.cpu().numpy()
+        tokens = np.flatnonzero(np.diff(columns.indptr))  # ascending
         return tokens, np.append(columns.indptr[tokens], columns.nnz), columns.indices, columns.data
 
-    def sum_gradients(self, gradient: torch.Tensor) -> torch.Tensor:
-        """Return Σ value * gradient of the texts with each token that occurs, (n_tokens that occur, dimension)."""
+    def sum_gradients(self, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the tokens that occur, and Σ value * gradient of the texts with each, (n_occurring, dimension)."""
         tokens, starts, texts, values = self.group_by_token()
         places = np.repeat(np.arange(len(tokens)), np.diff(starts))
-        place, text, value = self._make_tensors(places, texts, values)
+        at, place, text, value = self._send(tokens, places, texts, values)
         sums = gradient.new_zeros(len(tokens), gradient.shape[1])
-        return sums.index_add_(0, place, value[:, None] * gradient[text])
+        return at, sums.index_add_(0, place, value[:, None] * gradient[text])
 
-    def _make_tensors(self, *arrays: np.ndarray) -> list[torch.Tensor]:
+    def _send(self, *arrays: np.ndarray) -> list[torch.Tensor]:
         """Return the arrays on the device, whole numbers with 64 bits."""
-        whole = [array if array.dtype.kind == "f" else array.astype(np.int64) for array in arrays]
-        return [torch.from_numpy(array).to(self._device) for array in whole]
+        whole = [array if array.dtype.kind == "f" else array.astype(np.int64, copy=False) for array in arrays]
+        return send_arrays(self._device, *whole)

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
 from xcwork.methods.base import Capabilities, Method, Preset, param
@@ -36,6 +35,7 @@ from xcwork.methods.deep_miml.model import DeepMIMLModel
 from xcwork.methods.deep_miml.network import POOLED, POOLINGS, TARGETS
 from xcwork.methods.deep_miml.training import train_on_bags
 from xcwork.methods.model import Params
+from xcwork.methods.params import device_param, precision_param
 
 
 @dataclass(kw_only=True, eq=False)
@@ -97,11 +97,19 @@ class DeepMIML(Method):
     embedding_learning_rate: float = param(
         0.1, "length of a step of the label embeddings", low=0.0, high=100.0, advanced=True
     )
-    device: str = param("auto", "device of the network", choices=DEVICES, advanced=True, at_prediction=True)
+    device: str = device_param()
+    precision: str = precision_param()
 
     title = "Deep-MIML with co-attention"
     paper = "Feng and Zhou, AAAI 2017; Shen et al., ICML 2020"
-    capabilities = Capabilities(exact_explanations=True, aggregated_labels=True, gpu=True, resumable=True)
+    capabilities = Capabilities(
+        exact_explanations=True,
+        aggregated_labels=True,
+        gpu=True,
+        gpu_training="network and label embeddings",
+        gpu_prediction="scores of sub-concepts",
+        resumable=True,
+    )
     model_type = DeepMIMLModel
     presets = (
         Preset("quick", {"epochs": 2}),

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.compute.device import resolve_device
+from xcwork.compute.device import has_float64, resolve_device
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.explanation import ANY_DOCUMENT, LABEL_RARITY, Explanation, Family, Part
 from xcwork.core.topk import TopK
 from xcwork.methods.deep_miml.network import MIMLWeights, compute_instance_logits
@@ -41,15 +42,15 @@ class DeepMIMLModel(FittedModel):
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         device = resolve_device(self.params.device)
         # In double precision a document gets the same score alone and in a batch.
-        dtype = torch.float32 if device.type == "mps" else torch.float64
+        dtype = torch.float64 if has_float64(device) else torch.float32
         parts = (self.hidden_bias, self.concepts, self.concepts_bias)
-        weights = MIMLWeights(torch.empty(0), *(torch.as_tensor(part).to(device, dtype) for part in parts))
+        weights = MIMLWeights(torch.empty(0), *(part.to(dtype) for part in send_arrays(device, *parts)))
         is_excluded = self.label_frequencies == 0  # without a training document nothing is known
         if among is not None:
             is_excluded |= ~np.isin(np.arange(self.n_labels), among)
         found = []
         for block in track_batches(X, max(1, BATCH_BYTES // (8 * self.concepts.shape[1])), "scoring"):
-            inputs = torch.as_tensor(block.astype(np.float32) @ self.hidden).to(device, dtype)
+            inputs = send_arrays(device, block.astype(np.float32) @ self.hidden)[0].to(dtype)
             with torch.no_grad():
                 scores = compute_instance_logits(weights, inputs, self.params.concepts).cpu().numpy().astype(np.float32)
             scores[:, is_excluded] = -np.inf

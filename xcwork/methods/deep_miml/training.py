@@ -13,6 +13,9 @@ import torch
 from scipy import sparse
 
 from xcwork.compute.device import resolve_device
+from xcwork.compute.device_memory import FittingBatch
+from xcwork.compute.precision import MixedPrecision, widen
+from xcwork.compute.transfer import read_numbers, send_arrays
 from xcwork.core.split import Split
 from xcwork.data.groups import Groups, collect_groups
 from xcwork.methods.common.checkpoints import TrainingProgress
@@ -104,6 +107,7 @@ class BagTrainingSettings:
     batch_size: int
     learning_rate: float
     loss: BagLoss
+    precision: str
     seed: int
 
     @classmethod
@@ -135,6 +139,7 @@ class BagTrainingSettings:
                 tau=0.0 if (pooling, targets) == ("mean", "counts") else params.tau,
                 masks_absent=params.mask == "all",
             ),
+            precision=params.precision,
             seed=params.seed,
         )
 
@@ -163,6 +168,8 @@ class BagTrainer:
         self.learned = MIMLWeights(*(part.to(device) for part in vars(weights).values()))
         self._adam = {name: RowAdam(table) for name, table in vars(self.learned).items()}
         self.steps = math.ceil(len(groups) / settings.batch_size)
+        self._precision = MixedPrecision(settings.precision, device)
+        self._batch = FittingBatch(settings.batch_size, self._estimate_bytes, device)
 
     @cached_property
     def _is_dense(self) -> bool:
@@ -172,21 +179,37 @@ class BagTrainer:
         self._order = np.random.default_rng((self._settings.seed, epoch)).permutation(len(self._groups))
         self._drop = torch.Generator().manual_seed(self._settings.seed * 1_000_003 + epoch)
 
-    def step(self, number: int) -> float:
+    def step(self, number: int) -> float | torch.Tensor:
+        size = self._settings.batch_size
+        return self._batch.run(self._order[number * size : (number + 1) * size], self._learn)
+
+    def _estimate_bytes(self, n_bags: int) -> int:
+        """Return about how many bytes a step with so many bags takes on a device."""
+        hidden, _, concepts, outputs = (part.numel() for part in vars(self.learned).values())
+        width, n_labels = self._hidden.shape[1], outputs // self._settings.K
+        n_documents = -(-self._groups.members.nnz * n_bags // max(1, len(self._groups)))
+        entries = -(-self._X.nnz * n_documents // max(1, self._X.shape[0]))
+        used = len(self._hidden) if self._is_dense else min(len(self._hidden), entries)
+        batch = n_documents * (6 * width + 3 * outputs + 8 * n_labels) + 5 * used * width + entries * (width + 8)
+        return 4 * (3 * hidden + 5 * concepts + batch)
+
+    def _learn(self, chosen: np.ndarray) -> torch.Tensor:
+        """Take a step on some bags; return its loss."""
         settings = self._settings
-        chosen = self._order[number * settings.batch_size : (number + 1) * settings.batch_size]
         members, bags = _list_members(self._groups, chosen)
         rows, multiply, used = self._prepare_inputs(members)
         parts = [part.detach().requires_grad_() for part in vars(self.learned).values() if part is not self._hidden]
         weights = MIMLWeights(rows, *parts)
         keep = torch.rand(len(members), rows.shape[1], generator=self._drop) >= settings.dropout
-        keep = keep.to(self._device, rows.dtype) / (1 - settings.dropout)
-        logits = compute_instance_logits(weights, multiply(rows), settings.K, keep, has_relu=settings.has_relu)
-        loss = self._compare(logits, self._groups, chosen, members, bags)
-        gradients = torch.autograd.grad(loss, [rows, *parts])
-        for (name, adam), gradient in zip(self._adam.items(), gradients, strict=True):
-            adam.step(gradient, settings.learning_rate, used if name == "hidden" else None)
-        return loss.item()
+        keep = send_arrays(self._device, keep.numpy())[0].to(rows.dtype) / (1 - settings.dropout)
+        with self._precision.lower():
+            logits = compute_instance_logits(weights, multiply(rows), settings.K, keep, has_relu=settings.has_relu)
+        loss = self._compare(widen(logits), self._groups, chosen, members, bags)
+        gradients = torch.autograd.grad(self._precision.scale(loss), [rows, *parts])
+        if self._precision.unscale(gradients):
+            for (name, adam), gradient in zip(self._adam.items(), gradients, strict=True):
+                adam.step(gradient, settings.learning_rate, used if name == "hidden" else None)
+        return loss.detach()
 
     @property
     def _hidden(self) -> torch.Tensor:
@@ -196,35 +219,34 @@ class BagTrainer:
         self, logits: torch.Tensor, groups: Groups, chosen: np.ndarray, members: np.ndarray, bags: np.ndarray
     ) -> torch.Tensor:
         """Return the mean loss of the chosen bags, whose instances have these logits."""
-        places = torch.as_tensor(bags, device=self._device)
-        counts = torch.as_tensor(groups.labels[chosen].toarray(), device=self._device, dtype=logits.dtype)
-        return self._settings.loss.compute(logits, places, self._measure_affinity(members), counts)
+        affinity = self._measure_affinity(members)
+        sent = (bags, groups.labels[chosen].toarray().astype(np.float32), *([] if affinity is None else [affinity]))
+        places, counts, *rest = send_arrays(self._device, *sent)
+        return self._settings.loss.compute(logits, places, rest[0] if rest else None, counts)
 
     def _prepare_inputs(self, members: np.ndarray) -> tuple[torch.Tensor, InputProduct, torch.Tensor | None]:
         """Return the rows of W that matter, a function that gives x W from them, and which rows they are."""
         X = self._X[members]
         if self._is_dense:
             dense = X.toarray() if self._mean is None else X.toarray() - self._mean
-            x = torch.as_tensor(dense, dtype=torch.float32, device=self._device)
+            (x,) = send_arrays(self._device, dense.astype(np.float32, copy=False))
             return self._hidden.detach().requires_grad_(), lambda rows: x @ rows, None
         features, inverse = np.unique(X.indices, return_inverse=True)
-        used, place, offsets = (
-            torch.as_tensor(part, dtype=torch.int64, device=self._device) for part in (features, inverse, X.indptr[:-1])
-        )
-        values = torch.as_tensor(X.data, device=self._device)
+        whole = (part.astype(np.int64, copy=False) for part in (features, inverse, X.indptr[:-1]))
+        used, place, offsets, values = send_arrays(self._device, *whole, X.data)
 
         def multiply(rows: torch.Tensor) -> torch.Tensor:
             return torch.nn.functional.embedding_bag(place, rows, offsets, mode="sum", per_sample_weights=values)
 
         return self._hidden[used].requires_grad_(), multiply, used
 
-    def _measure_affinity(self, members: np.ndarray) -> torch.Tensor | None:
+    def _measure_affinity(self, members: np.ndarray) -> np.ndarray | None:
         """Return the cosine of each document and each label's embedding, (n_documents, n_labels)."""
         if self._embedded is None:
             return None
         known = self._affinities
         affinity = compute_cosines(self._X[members], self._embedded) if known is None else known[members]
-        return torch.as_tensor(affinity, dtype=torch.float32, device=self._device)
+        return affinity.astype(np.float32, copy=False)
 
     @cached_property
     def _affinities(self) -> np.ndarray | None:
@@ -242,7 +264,8 @@ class BagTrainer:
         """Return the mean loss of the bags that are held out."""
         if self._held_out is None:
             return {}
-        total, size = 0.0, self._settings.batch_size
+        losses: list[torch.Tensor] = []
+        size = self._settings.batch_size
         for start in range(0, len(self._held_out), size):
             chosen = np.arange(start, min(start + size, len(self._held_out)))
             members, bags = _list_members(self._held_out, chosen)
@@ -251,8 +274,8 @@ class BagTrainer:
             logits = compute_instance_logits(
                 weights, multiply(rows), self._settings.K, has_relu=self._settings.has_relu
             )
-            total += len(chosen) * float(self._compare(logits, self._held_out, chosen, members, bags))
-        return {"validation loss": total / len(self._held_out)}
+            losses.append(len(chosen) * self._compare(logits, self._held_out, chosen, members, bags))
+        return {"validation loss": sum(read_numbers(losses)) / len(self._held_out)}
 
     def get_weights(self) -> dict[str, np.ndarray]:
         return {name: part.cpu().numpy().copy() for name, part in vars(self.learned).items()}

@@ -35,7 +35,6 @@ from dataclasses import dataclass, replace
 
 from scipy import sparse
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
 from xcwork.methods.base import Capabilities, Method, Preset, param
@@ -45,6 +44,7 @@ from xcwork.methods.eagle.assignment import GroupAssignment, assign_group_labels
 from xcwork.methods.eagle.model import EagleModel
 from xcwork.methods.inputs import Documents
 from xcwork.methods.model import Params
+from xcwork.methods.params import device_param
 from xcwork.methods.registry import METHODS, create, find_method_class
 from xcwork.options import parse_pairs
 
@@ -56,7 +56,9 @@ class LearnerCapabilities:
 
     def __get__(self, method: Eagle | None, owner: type[Eagle]) -> Capabilities:
         learner = owner.parameters()["learner"].default if method is None else method.learner
-        return replace(find_method_class(learner).capabilities, aggregated_labels=True, gpu=True)
+        inner = find_method_class(learner).capabilities
+        training = "label embeddings" + (f"; with this learner {inner.gpu_training}" if inner.gpu_training else "")
+        return replace(inner, aggregated_labels=True, gpu=True, gpu_training=training)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -91,7 +93,7 @@ class Eagle(Method):
     group_size: int = param(4, "number of members of a random group", low=1)
     depth: int = param(8, "number of times that clustering halves the training documents", low=0, high=30)
     noise: float = param(0.0, "noise that makes clusters less homogeneous", low=0.0, advanced=True)
-    device: str = param("auto", "device that embeds the labels", choices=DEVICES, advanced=True)
+    device: str = device_param()
 
     title = "EAGLE"
     paper = "Shen et al., Extreme multi-label classification from aggregated labels, ICML 2020"
@@ -117,7 +119,8 @@ class Eagle(Method):
         given = learner.rename_params(parse_pairs(items, "learner_params", example="seed=1, epochs=5"))
         known = learner.parameters()
         params = {name: known[name].parse(value.strip(" ,")) for name, value in given.items()}
-        return create(self.learner, **{"seed": self.seed} | params)
+        shared = {"seed": self.seed} | ({"device": self.device} if "device" in known else {})
+        return create(self.learner, **shared | params)
 
     def group_documents(self, train: Split) -> Split:
         """Return the training documents in the groups that the parameters ask for."""

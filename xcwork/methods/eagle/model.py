@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -40,10 +41,18 @@ class EagleModel(FittedModel):
             check_number("precision", self.precision)
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        return self.learner.model_.predict(X, k, among)
+        return self._learned.predict(X, k, among)
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        return self.learner.model_.explain(x, label)
+        return self._learned.explain(x, label)
+
+    @cached_property
+    def _learned(self) -> FittedModel:
+        """What the learner learned, on the device that is named now."""
+        model = self.learner.model_
+        if "device" not in model.params or model.params.device == self.params.device:
+            return model
+        return replace(model, params=model.params | {"device": self.params.device})
 
     def add_labels(self, labels: LabelSpace, Z: sparse.csr_array) -> Self:
         """Return a model whose learner knows the new labels too."""

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import resolve_device
+from xcwork.compute.device import has_float64, resolve_device
 from xcwork.errors import ConfigError
 from xcwork.methods.landmarks.affinity import Combination, fix_landmarks
 from xcwork.progress import report, track
@@ -107,7 +107,7 @@ def relate_labels_by_admm(
             "use solver=square_root_lasso, which gives the same answer"
         )
     place = resolve_device(device)
-    kind = torch.float32 if place.type == "mps" else torch.float64
+    kind = torch.float64 if has_float64(place) else torch.float32
     A = torch.as_tensor(Y[:, candidates].toarray(), dtype=kind, device=place)  # (n_documents, n_candidates)
     factor = torch.linalg.cholesky(A.T @ A + torch.eye(len(candidates), dtype=kind, device=place))
     width = max(1, ENTRIES_PER_BLOCK // max(n_documents, len(candidates)))
@@ -118,7 +118,7 @@ def relate_labels_by_admm(
         block = torch.as_tensor(Y[:, start : start + width].toarray(), dtype=kind, device=place)
         free = torch.ones(len(candidates), block.shape[1], dtype=kind, device=place)
         if landmarks is None:
-            free[torch.arange(start, start + block.shape[1]), torch.arange(block.shape[1])] = 0
+            free[start : start + block.shape[1]].fill_diagonal_(0)
         J, history = run_rounds(A, factor, block, free, alpha, settings or AdmmSettings())
         solutions.append(sparse.csc_array(J.cpu().numpy().astype(np.float64)))
         norms.append(torch.linalg.vector_norm(block - A @ J, dim=0).cpu().numpy().astype(np.float64))
@@ -155,9 +155,15 @@ def run_rounds(
         E = Q * (1 - alpha / (sigma * length)).clamp_min(0)
         multiplier_1 = sigma * (Q - E)
         multiplier_2 = sigma * (shifted - J)
-        primal = max(float((left - E).abs().max()), float((Z - J).abs().max()))
-        dual = sigma * float((Z - before).abs().max())
-        objective = float(J.abs().sum() + alpha * torch.linalg.vector_norm(Y - A @ J, dim=0).sum())
+        first, second, change, objective = torch.stack(
+            [
+                (left - E).abs().max(),
+                (Z - J).abs().max(),
+                (Z - before).abs().max(),
+                J.abs().sum() + alpha * torch.linalg.vector_norm(Y - A @ J, dim=0).sum(),
+            ]
+        ).tolist()  # read together
+        primal, dual = max(first, second), sigma * change
         history.add(objective, primal, dual, sigma)
         report("relating labels (ADMM)", objective=objective, primal=primal, dual=dual)
         # Without a ceiling the penalty freezes Z, so that its change says nothing.

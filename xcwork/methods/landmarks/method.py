@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint
@@ -42,6 +41,7 @@ from xcwork.methods.landmarks.model import LandmarksModel
 from xcwork.methods.landmarks.ridge import RIDGE_SOLVERS
 from xcwork.methods.landmarks.selection import STRATEGIES
 from xcwork.methods.landmarks.training import train_landmarks
+from xcwork.methods.params import device_param
 
 
 @dataclass(kw_only=True, eq=False)
@@ -79,11 +79,17 @@ class Landmarks(Method):
         formerly="weights",
     )
     one_vs_rest: bool = param(True, "whether what only the one-vs-rest row needs is trained, too", advanced=True)
-    device: str = param("auto", "device for dense linear algebra", choices=DEVICES, advanced=True, at_prediction=True)
+    device: str = device_param()
 
     title = "Landmark labels"
     paper = "Barezi et al., NAACL 2019"
-    capabilities = Capabilities(exact_explanations=True, gpu=True, resumable=True)
+    capabilities = Capabilities(
+        exact_explanations=True,
+        gpu=True,
+        gpu_training="ADMM and ridge regression",
+        gpu_prediction="scores",
+        resumable=True,
+    )
     model_type = LandmarksModel
     presets = (
         Preset("quick", {"landmarks": 30, "one_vs_rest": False, "selection": "most_frequent"}),

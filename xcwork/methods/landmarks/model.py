@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -56,7 +57,7 @@ class LandmarksModel(FittedModel):
         """Z: every label, also an outlier, as a combination of landmarks, (k, n_labels)."""
         return sparse.csr_array(self.decoder + self.outlier_decoder)
 
-    @property
+    @cached_property
     def scorer(self) -> LandmarkScorer:
         """The scores of the method: landmarks, decoded labels and outliers."""
         return LandmarkScorer(

@@ -2,18 +2,20 @@
 
     s(x, l) = Σ_s (x · direct_s) Z[s, l]      or, for an outlier,      s(x, l) = x · own_l
 
-On the CPU one kernel does this row by row over sparse weights. On an accelerator (when one is asked for by name) the
-same products run in torch. The blocks of documents are so small that a block of scores for all labels fits in memory.
+On the CPU one kernel does this row by row over sparse weights. On an accelerator the same products run in torch; its
+weights stay there. The blocks of documents are so small that a block of scores for all labels fits in memory.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
 from xcwork.kernels import use_cores_for
@@ -49,8 +51,7 @@ class LandmarkScorer:
         if among is not None:
             barred |= ~np.isin(np.arange(len(barred)), among)
         n_rows = int(np.clip(SCORES_PER_BLOCK // len(self.candidates), 1, MAX_DOCUMENTS_PER_BLOCK))
-        # A CPU needs no start-up and is fast on sparse rows, so `auto` stays there.
-        device = None if self.device in ("auto", "cpu") else find_accelerator(self.device)
+        device = find_accelerator(self.device)
         best = []
         for x in track_batches(X, n_rows, "scoring"):
             scores = self.score(x) if device is None else self.score_with_torch(x, device)  # (n_rows, n_labels)
@@ -68,16 +69,22 @@ class LandmarkScorer:
 
     def score_with_torch(self, X: sparse.csr_array, device: torch.device) -> np.ndarray:
         """Return the same scores, computed by torch on `device`."""
+        direct, decoder, own = self._weights_on_device
+        rows, at = send_arrays(device, X.toarray().astype(np.float32, copy=False), self.own_labels.astype(np.int64))
+        documents = rows.T.contiguous()  # (n_features + 1, n_rows)
+        scores = decoder @ (direct @ documents)  # (n_labels, n_rows)
+        if len(self.own_labels):
+            scores[at] = own @ documents
+        return scores.T.contiguous().cpu().numpy()
+
+    @cached_property
+    def _weights_on_device(self) -> list[SparseProduct]:
+        """The transposed weights of landmarks, decoder and outliers."""
         import torch
 
-        def transpose(matrix: sparse.csr_array) -> SparseProduct:
-            return SparseProduct(matrix.T, torch.float32, device, kernel=False)
-
-        documents = torch.as_tensor(X.T.toarray(), dtype=torch.float32, device=device)  # (n_features + 1, n_rows)
-        scores = transpose(self.decoder) @ (transpose(self.direct) @ documents)  # (n_labels, n_rows)
-        if len(self.own_labels):
-            scores[torch.as_tensor(self.own_labels, device=device)] = transpose(self.own) @ documents
-        return scores.T.contiguous().cpu().numpy()
+        device = find_accelerator(self.device) or torch.device("cpu")
+        parts = (self.direct, self.decoder, self.own)
+        return [SparseProduct(part.T, torch.float32, device, kernel=False) for part in parts]
 
     def measure(self, split: Split, X: sparse.csr_array, name: str) -> dict[str, float]:
         """Return P@k and nDCG@k on `split`, whose features with bias column are `X`; names start with `name`."""

@@ -24,6 +24,7 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.features import Features
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.multihead.row_table import RowBags, RowTable
@@ -60,7 +61,7 @@ class SeededDropout(nn.Module):
         if not self.training or self.share == 0:
             return values
         keep = torch.rand(values.shape, generator=self.generator) >= self.share
-        return values * (keep.to(values.device) / (1 - self.share))
+        return values * (send_arrays(values.device, keep.numpy())[0] / (1 - self.share))
 
 
 class Backbone(nn.Module):
@@ -77,7 +78,7 @@ class Backbone(nn.Module):
 
     def prepare(self, X: sparse.csr_array, device: torch.device) -> RowBags | torch.Tensor:
         """Return the rows as tensors on the device."""
-        return torch.from_numpy(X.toarray().astype(np.float32, copy=False)).to(device)
+        return send_arrays(device, X.toarray().astype(np.float32, copy=False))[0]
 
     def run_first_layer(self, inputs: RowBags | torch.Tensor) -> torch.Tensor:
         """Return the output of the first layer, before its ReLU, (n, width)."""
@@ -192,7 +193,7 @@ def attribute_to_entries(
     inputs = backbone.prepare(x, directions.device)
     is_bag = isinstance(inputs, RowBags)
     values = (inputs.values if isinstance(inputs, RowBags) else inputs).requires_grad_()
-    entries = values.detach().double().cpu().numpy() if is_bag else x.data  # of a bag as the backbone scales them
+    entries = values.detach().cpu().double().numpy() if is_bag else x.data  # of a bag as the backbone scales them
     outputs = directions @ backbone(inputs)[0]  # (n,)
     slopes = [
         torch.autograd.grad(output, values, retain_graph=True, allow_unused=True)[0] if output.requires_grad else None
@@ -201,6 +202,6 @@ def attribute_to_entries(
     parts = np.zeros((x.nnz, len(outputs)))
     for at, slope in enumerate(slopes):
         if slope is not None:
-            by_entry = slope if is_bag else slope[0, torch.from_numpy(x.indices.astype(np.int64)).to(slope.device)]
-            parts[:, at] = entries * by_entry.double().cpu().numpy()
-    return parts, outputs.detach().double().cpu().numpy() - parts.sum(axis=0)
+            by_entry = slope if is_bag else slope[0, send_arrays(slope.device, x.indices.astype(np.int64))[0]]
+            parts[:, at] = entries * by_entry.cpu().double().numpy()
+    return parts, outputs.detach().cpu().double().numpy() - parts.sum(axis=0)

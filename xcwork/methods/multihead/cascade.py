@@ -34,6 +34,7 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import MixedRadix
 from xcwork.methods.multihead.heads import (
@@ -97,9 +98,8 @@ class CascadeHeads(Heads):
         columns = pairs[:, 1]
         for stage in range(1, len(places)):
             most = int(np.bincount(pairs[:, 0], minlength=1).max())
-            boost = torch.zeros_like(logits).index_put_(
-                tuple(torch.from_numpy(part).to(logits.device) for part in (pairs[:, 0], columns)), torch.tensor(2.0)
-            )
+            at = tuple(send_arrays(logits.device, pairs[:, 0], columns))
+            boost = torch.zeros_like(logits).index_put_(at, logits.new_full((), 2.0))
             chosen = self._choose_columns(logits.detach().sigmoid() + boost, max(self.training_beam, most))
             parents = np.take_along_axis(candidates, chosen, 1)  # (n, training_beam)
             candidates = self._continue_prefixes(parents, stage)
@@ -125,13 +125,13 @@ class CascadeHeads(Heads):
         query = append_one(self.queries[stage - 1](features))
         in_use = candidates < self.radix.prefixes[stage]
         rows, place = np.unique(np.where(in_use, candidates, 0), return_inverse=True)
-        at = torch.from_numpy(place.reshape(candidates.shape)).to(features.device)
+        at, is_gap = send_arrays(features.device, place.reshape(candidates.shape), ~in_use)
         embeddings = self.tables[stage - 1].take_rows(rows)
         if len(rows) <= MAX_ROWS_PER_CANDIDATE * candidates.shape[1]:
             logits = (query @ embeddings.T).gather(1, at)
         else:
             logits = torch.einsum("nd,nmd->nm", query, F.embedding(at, embeddings))
-        return logits.masked_fill(~torch.from_numpy(in_use).to(logits.device), -torch.inf)
+        return logits.masked_fill(is_gap, -torch.inf)
 
     def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
         places = self.radix.places
@@ -141,12 +141,12 @@ class CascadeHeads(Heads):
             n_allowed = np.add.reduceat(allowed.astype(np.int64), np.arange(0, len(allowed), place))  # (n_prefixes,)
             is_open = n_allowed > 0
             usable = (candidates < len(is_open)) & is_open[np.minimum(candidates, len(is_open) - 1)]
-            scores = scores.masked_fill(~torch.from_numpy(usable).to(scores.device), -1.0)
+            scores = scores.masked_fill(send_arrays(scores.device, ~usable)[0], -1.0)
             if stage == len(places) - 1:
                 break
             chosen = self._choose_columns(scores, self._choose_beam(n_allowed[is_open], k))
             candidates = self._continue_prefixes(np.take_along_axis(candidates, chosen, 1), stage + 1)
-            before = scores.gather(1, torch.from_numpy(chosen).to(scores.device))
+            before = scores.gather(1, send_arrays(scores.device, chosen)[0])
             before = before.repeat_interleave(self.radix.lengths[stage + 1], dim=1)
             scores = before * self._compute_logits(features, candidates, stage + 1).sigmoid()
             scores = scores.masked_fill(before < 0, -1.0)

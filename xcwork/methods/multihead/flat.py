@@ -31,6 +31,8 @@ from scipy import sparse
 from scipy.special import expit
 from torch.nn import functional as F
 
+from xcwork.compute.precision import widen
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import Lengths
 from xcwork.methods.multihead.heads import (
@@ -76,8 +78,8 @@ class FlatHeads(Heads):
         if self.kind == "bce":
             return compute_binary_loss(logits, documents, columns)
         if len(documents) < len(logits):  # a document without a label teaches nothing here
-            logits = logits[torch.from_numpy(documents).to(logits.device)]
-        return F.cross_entropy(logits, torch.from_numpy(columns).to(logits.device))
+            logits = logits[send_arrays(logits.device, documents)[0]]
+        return F.cross_entropy(widen(logits), send_arrays(logits.device, columns)[0])
 
     def compute_log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
         """Return the log-probability of every code, (n, n_labels)."""
@@ -104,6 +106,13 @@ class FlatHeads(Heads):
     def read_embeddings(self) -> torch.Tensor:
         return self.labels.weight[:, :-1]
 
+    def count_training_floats(self, n_documents: int, n_pairs: int) -> int:
+        return self._count_step_floats(n_documents, n_pairs, self.n_labels)
+
+    def _count_step_floats(self, n_rows: int, n_pairs: int, n_labels: int) -> int:
+        """Count logits and their gradients, the gradients of the labels' weights, and the places of positives."""
+        return 4 * n_rows * n_labels + 3 * n_labels * self.labels.weight.shape[1] + 4 * n_pairs
+
     def count_floats_per_document(self) -> int:
         return 3 * self.n_labels
 
@@ -119,6 +128,11 @@ class SampledHeads(FlatHeads):
         self.sampled = sampled
         self.sampling = sampling
         self.margin = margin
+
+    def count_training_floats(self, n_documents: int, n_pairs: int) -> int:
+        by_pair = self.sampling == "document"
+        n_labels = min(self.n_labels, (n_pairs * (self.sampled if by_pair else 1) + self.sampled - 1) * self.length)
+        return self._count_step_floats(n_pairs if by_pair else n_documents, n_pairs, n_labels)
 
     def compute_logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         if self.margin == 0:
@@ -143,10 +157,9 @@ class SampledHeads(FlatHeads):
         candidates = (heads[:, :, None] * self.length + np.arange(self.length)).reshape(len(codes), -1)
         is_label = candidates < self.n_labels
         rows, place = np.unique(np.where(is_label, candidates, 0), return_inverse=True)
-        pairs = features[torch.from_numpy(documents).to(features.device)]
-        at = torch.from_numpy(place.reshape(candidates.shape)).to(features.device)
-        logits = self.compute_logits(pairs, self.labels.take_rows(rows)).gather(1, at)
-        logits = logits.masked_fill(~torch.from_numpy(is_label).to(features.device), -torch.inf)
+        pair_of, at, is_gap = send_arrays(features.device, documents, place.reshape(candidates.shape), ~is_label)
+        logits = self.compute_logits(features[pair_of], self.labels.take_rows(rows)).gather(1, at)
+        logits = logits.masked_fill(is_gap, -torch.inf)
         if self.kind == "ce":
             pair = np.arange(len(codes))
             column = codes % self.length
@@ -162,9 +175,10 @@ class SampledHeads(FlatHeads):
         """Return logits in which the angle of the right label has grown by the margin (ArcFace)."""
         if self.margin == 0:
             return logits
-        at = tuple(torch.from_numpy(part).to(logits.device) for part in (documents, columns))
+        at = tuple(send_arrays(logits.device, documents, columns))
         angle = torch.acos((logits[at] / ARC_SCALE).clamp(-1 + 1e-6, 1 - 1e-6))
-        return logits.index_put(at, ARC_SCALE * torch.cos((angle + self.margin).clamp(max=torch.pi)))
+        widened = ARC_SCALE * torch.cos((angle + self.margin).clamp(max=torch.pi))
+        return logits.index_put(at, widened.to(logits.dtype))
 
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         if self.margin == 0:

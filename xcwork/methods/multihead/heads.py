@@ -15,7 +15,9 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.compute.precision import widen
 from xcwork.compute.ranks import Shard
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING, TopK
 from xcwork.methods.multihead.row_table import RowTable
 
@@ -72,6 +74,10 @@ class Heads(nn.Module):
         """Return one row per code, (n_labels, …), or None."""
         return None
 
+    def count_training_floats(self, n_documents: int, n_pairs: int) -> int:
+        """Return about how many numbers a step with so many documents and (document, label) pairs needs at once."""
+        return n_documents * self.count_floats_per_document()
+
     def count_floats_per_document(self) -> int:
         """Return how many numbers ranking one document needs, which decides how many are ranked together."""
         raise NotImplementedError
@@ -98,8 +104,7 @@ class BinaryLoss(torch.autograd.Function):
 
 def compute_binary_loss(logits: torch.Tensor, rows: np.ndarray, columns: np.ndarray) -> torch.Tensor:
     """Return the binary cross-entropy per document of logits (n, m) whose positive entries are at (rows, columns)."""
-    at = (torch.from_numpy(part).to(logits.device) for part in (rows, columns))
-    return BinaryLoss.apply(logits, *at) / len(logits)
+    return BinaryLoss.apply(widen(logits), *send_arrays(logits.device, rows, columns)) / len(logits)
 
 
 def append_one(features: torch.Tensor) -> torch.Tensor:

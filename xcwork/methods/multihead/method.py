@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import DEVICES, resolve_device
+from xcwork.compute.device import resolve_device
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Method, Preset, param
@@ -49,6 +49,7 @@ from xcwork.methods.multihead.heads import LOSSES
 from xcwork.methods.multihead.label_order import ORDERS, order_labels
 from xcwork.methods.multihead.model import FlatModel, MHCModel, MHPModel, MHSModel, MultiHeadModel
 from xcwork.methods.multihead.training import train_network
+from xcwork.methods.params import device_param, precision_param
 
 HEADS_HELP = "lengths of the heads, such as 172,23; empty: chosen for the number of labels"
 PAPER_TRAINING = {"dropout": 0.5, "label_order": "given"}
@@ -101,10 +102,13 @@ class MultiHeadMethod(Method):
     encoder: str | None = param(
         None, "folder of a sentence encoder, for backbone sentence; empty: the installed one", advanced=True
     )
-    device: str = param("auto", "device of the network", choices=DEVICES, advanced=True, at_prediction=True)
+    device: str = device_param()
+    precision: str = precision_param()
 
     paper: ClassVar[str] = "Liang et al., Multi-head encoding, TPAMI 2025"
-    capabilities: ClassVar[Capabilities] = Capabilities(exact_explanations=True, gpu=True, resumable=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        exact_explanations=True, gpu=True, gpu_training="all", gpu_prediction="features and logits", resumable=True
+    )
     model_type: ClassVar[type[MultiHeadModel]]
     presets: ClassVar[tuple[Preset, ...]] = (Preset("quick", {"epochs": 2}),)
 

@@ -24,6 +24,9 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.compute.device import raise_precision
+from xcwork.compute.precision import widen
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING, TopK
 from xcwork.kernels import use_cores_for
 from xcwork.kernels.best_sums import find_grid_top_k
@@ -72,19 +75,19 @@ class ProductHeads(Heads):
 
     def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
-        logits = self.linear(features)[torch.from_numpy(documents).to(features.device)]
         digits = self.radix.split_codes(codes)  # (n, n_heads)
+        at, right = send_arrays(features.device, documents, digits)
+        logits = self.linear(features)[at]
         if self.kind == "bce":
             rows = np.repeat(np.arange(len(codes)), digits.shape[1])
             return compute_binary_loss(logits, rows, (digits + self.starts[:-1]).ravel())
-        right = torch.from_numpy(digits).to(logits.device)
         parts = zip(logits.split(self.radix.lengths, dim=1), right.T, strict=True)
-        return torch.stack([F.cross_entropy(part, digit) for part, digit in parts]).sum()
+        return torch.stack([F.cross_entropy(widen(part), digit) for part, digit in parts]).sum()
 
     def compute_log_probabilities(self, features: torch.Tensor) -> list[torch.Tensor]:
         """Return the log-probabilities of the codes of every head, (n, h) each."""
         parts = self.linear(features).split(self.radix.lengths, dim=1)
-        return [compute_head_log_probabilities(part.double(), self.kind) for part in parts]
+        return [compute_head_log_probabilities(raise_precision(part), self.kind) for part in parts]
 
     def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
         heads = [part.cpu().numpy() for part in self.compute_log_probabilities(features)]
@@ -164,12 +167,14 @@ class PowersetHeads(Heads):
             rows = np.repeat(np.arange(len(codes)), codes.shape[1])
             columns = (codes + np.arange(codes.shape[1]) * self.slices.length).ravel()
             return compute_binary_loss(self.linear(features), rows, columns)
-        right = torch.from_numpy(codes).to(features.device)
-        return F.cross_entropy(self.compute_logits(features).transpose(1, 2), right, reduction="sum") / len(codes)
+        right = send_arrays(features.device, codes)[0]
+        return F.cross_entropy(widen(self.compute_logits(features)).transpose(1, 2), right, reduction="sum") / len(
+            codes
+        )
 
     def compute_log_probabilities(self, features: torch.Tensor) -> torch.Tensor:
         """Return the log-probabilities of all codes, (n, n_heads, length)."""
-        return compute_head_log_probabilities(self.compute_logits(features).double(), self.kind)
+        return compute_head_log_probabilities(raise_precision(self.compute_logits(features)), self.kind)
 
     def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
         chances = self.slices.compute_marginals(self.compute_log_probabilities(features).exp().cpu().numpy())

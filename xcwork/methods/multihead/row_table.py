@@ -5,7 +5,7 @@ came from, and `descend` moves exactly those rows after the backward pass. Autog
 no gradient of the size of the table ever exists, and a step costs what the batch costs.
 
 On the CPU a compiled kernel forms and applies the gradients of rows in one pass; on other devices torch does the same
-with a scatter (`descend_torch`).
+with a scatter (`descend_torch`), to which one copy per use takes what it needs and from which nothing is read back.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.compute.transfer import send_arrays
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.row_sgd import EPSILON, descend_few_rows, descend_rows
 
@@ -33,17 +34,14 @@ class RowBags(NamedTuple):
     columns: torch.Tensor  # (n_entries,)
     starts: torch.Tensor  # (n_rows + 1,)
     values: torch.Tensor  # (n_entries,)
+    matrix: sparse.csr_array  # the same, on the CPU
 
     @classmethod
     def from_matrix(cls, X: sparse.csr_array, device: torch.device) -> RowBags:
         """Return the rows of `X` on the device."""
-        arrays = (X.indices.astype(np.int64), X.indptr.astype(np.int64), X.data.astype(np.float32))
-        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
-
-    def to_matrix(self, n_columns: int) -> sparse.csr_array:
-        """Return the bags as rows of a sparse matrix."""
-        parts = (part.detach().cpu().numpy() for part in (self.values, self.columns, self.starts))
-        return sparse.csr_array(tuple(parts), shape=(len(self.starts) - 1, n_columns))
+        columns, starts, values = X.indices.astype(np.int64), X.indptr.astype(np.int64), X.data.astype(np.float32)
+        matrix = sparse.csr_array((values, columns, starts), shape=X.shape)
+        return cls(*send_arrays(device, columns, starts, values), matrix)
 
 
 class HandedOut(NamedTuple):
@@ -52,6 +50,7 @@ class HandedOut(NamedTuple):
     values: torch.Tensor  # (n, width), a leaf whose gradient the backward pass fills
     weights: sparse.csr_array | None  # (n, n_rows); None: value i is row `rows[i]` itself
     rows: np.ndarray | None  # distinct; None: all rows in order
+    at: torch.Tensor | None = None  # `rows` on the device of the table
 
 
 class RowTable(nn.Module):
@@ -84,14 +83,15 @@ class RowTable(nn.Module):
         )
         if not self.training:
             return self._raise_precision(sums)
-        return self._hand_out(HandedOut(sums, bags.to_matrix(len(self.weight)), None))
+        return self._hand_out(HandedOut(sums, bags.matrix, None))
 
     def take_rows(self, rows: np.ndarray | None = None) -> torch.Tensor:
         """Return these rows, which must be distinct, or all of them."""
-        values = self.weight if rows is None else self.weight[torch.from_numpy(rows).to(self.weight.device)]
-        return (
-            self._hand_out(HandedOut(values.detach(), None, rows)) if self.training else self._raise_precision(values)
-        )
+        at = None if rows is None else send_arrays(self.weight.device, rows)[0]
+        values = self.weight if at is None else self.weight[at]
+        if not self.training:
+            return self._raise_precision(values)
+        return self._hand_out(HandedOut(values.detach(), None, rows, at))
 
     def _raise_precision(self, values: torch.Tensor) -> torch.Tensor:
         """Return values in double precision, where this is wanted and they are few."""
@@ -102,29 +102,53 @@ class RowTable(nn.Module):
         self._uses.append(use)
         return use.values.requires_grad_()
 
+    @property
+    def gradients(self) -> list[torch.Tensor]:
+        """The gradients of what was handed out since the last step."""
+        return [use.values.grad for use in self._uses if use.values.grad is not None]
+
+    def forget_uses(self) -> None:
+        """Forget what was handed out for a step that was never taken."""
+        self._uses.clear()
+
     def descend(self, rate: float) -> None:
         """Take a step on all rows handed out since the last one."""
         for use in self._uses:
             gradients = use.values.grad
-            if gradients is not None and len(gradients):
-                self._take_step(find_sources(use, len(self.weight)), gradients, rate)
+            if gradients is None or len(gradients) == 0:
+                continue
+            if self.weight.device.type == "cpu":
+                self._step_with_kernel(find_sources(use, len(self.weight)), gradients, rate)
+            else:
+                self._step_on_device(use, gradients, rate)
         self._uses.clear()
 
-    def _take_step(self, by_row: ByRow, gradients: torch.Tensor, rate: float) -> None:
+    def _step_with_kernel(self, by_row: ByRow, gradients: torch.Tensor, rate: float) -> None:
         """Move rows against the gradients of the values they took part in."""
-        step = descend_numba if self.weight.device.type == "cpu" else descend_torch
         if not self.has_common_scale:
-            step(self.weight, self.squares, *by_row, gradients, rate, 0.0)
+            descend_numba(self.weight, self.squares, *by_row, gradients, rate, 0.0)
             return
+        rows = torch.from_numpy(by_row[0])
         if self.usual == 0:  # a step of no length measures the first gradients
-            step(self.weight, self.squares, *by_row, gradients, 0.0, 1.0)
-            self.usual += self._measure_scale(by_row)
-        step(self.weight, self.squares, *by_row, gradients, rate, float(self.usual) + EPSILON)
-        self.usual += (1 - SHARED_SCALE_DECAY) * (self._measure_scale(by_row) - self.usual)
+            descend_numba(self.weight, self.squares, *by_row, gradients, 0.0, 1.0)
+            self.usual += self.squares[rows].mean()
+        descend_numba(self.weight, self.squares, *by_row, gradients, rate, float(self.usual) + EPSILON)
+        self.usual += (1 - SHARED_SCALE_DECAY) * (self.squares[rows].mean() - self.usual)
 
-    def _measure_scale(self, by_row: ByRow) -> torch.Tensor:
-        """Return the mean square of the latest gradients of the rows."""
-        return self.squares[torch.from_numpy(by_row[0]).to(self.squares.device)].mean()
+    @torch.no_grad()
+    def _step_on_device(self, use: HandedOut, gradients: torch.Tensor, rate: float) -> None:
+        """Do the same without waiting for the device."""
+        if use.weights is None:
+            rows, g = use.at, gradients
+        else:
+            rows, g = sum_row_gradients(find_sources(use, len(self.weight)), gradients)
+        if not self.has_common_scale:
+            move_rows(self.weight, self.squares, rows, g, rate, None)
+            return
+        measured = g.square().mean()
+        self.usual.copy_(torch.where(self.usual == 0, measured, self.usual))
+        move_rows(self.weight, self.squares, rows, g, rate, self.usual + EPSILON)
+        self.usual.lerp_(measured, 1 - SHARED_SCALE_DECAY)
 
 
 def find_sources(use: HandedOut, n_rows: int) -> ByRow:
@@ -172,11 +196,35 @@ def descend_torch(
     shared: float,
 ) -> None:
     """Take the same step on any device."""
-    where, at, scale = (torch.from_numpy(part).to(table.device) for part in (rows, sources, weights))
-    owner = torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(starts))).to(table.device)
-    g = torch.zeros(len(rows), table.shape[1], device=table.device)
-    g.index_add_(0, owner, scale[:, None] * gradients[at])
+    where, g = sum_row_gradients((rows, starts, sources, weights), gradients)
+    move_rows(table, squares, where, g, rate, g.new_tensor(shared) if shared > 0 else None)
+
+
+def sum_row_gradients(by_row: ByRow, gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return rows and the gradient of each, (n_rows, width), on the device of `gradients`."""
+    rows, starts, sources, weights = by_row
+    owners = np.repeat(np.arange(len(rows)), np.diff(starts))
+    where, owner, at, weight = send_arrays(gradients.device, rows, owners, sources, weights)
+    g = gradients.new_zeros(len(rows), gradients.shape[1])
+    return where, g.index_add_(0, owner, weight[:, None] * gradients[at])
+
+
+def move_rows(
+    table: torch.Tensor,
+    squares: torch.Tensor,
+    rows: torch.Tensor | None,
+    g: torch.Tensor,
+    rate: float,
+    shared: torch.Tensor | None,
+) -> None:
+    """Move `rows` (None: all) against their gradients `g`, over the root of `shared` or of the squares they met."""
     met = g.square().mean(1)
-    squares[where] = met if shared > 0 else squares[where] + met
-    scale = torch.full_like(met, shared) if shared > 0 else squares[where] + EPSILON
-    table.index_add_(0, where, g / scale.sqrt()[:, None], alpha=-rate)
+    if shared is None:
+        met = met + (squares if rows is None else squares[rows])
+    scaled = g / ((met + EPSILON)[:, None] if shared is None else shared).sqrt()
+    if rows is None:
+        squares.copy_(met)
+        table.sub_(scaled, alpha=rate)
+    else:
+        squares.index_copy_(0, rows, met)
+        table.index_add_(0, rows, scaled, alpha=-rate)

@@ -27,7 +27,9 @@ import torch
 from scipy import sparse
 from scipy.special import expit
 
+from xcwork.compute.precision import widen
 from xcwork.compute.ranks import Group, Shard
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError
 from xcwork.methods.multihead.flat import FlatHeads, choose_batch_heads
@@ -83,8 +85,8 @@ class ShardedHeads(FlatHeads):
         if self.kind == "bce":
             return SumOfParts.apply(self.shard.group, compute_binary_loss(logits, documents[mine], columns))
         # A document without a label teaches nothing here; the others have one each, in order.
-        logits = logits[torch.from_numpy(documents).to(logits.device)]
-        at = (torch.from_numpy(part).to(logits.device) for part in (np.flatnonzero(mine), columns))
+        chosen, *at = send_arrays(logits.device, documents, np.flatnonzero(mine), columns)
+        logits = widen(logits[chosen])
         return SharedCrossEntropy.apply(self.shard.group, logits, *at)
 
     def _find_rows_in_use(

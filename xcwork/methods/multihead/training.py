@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,6 +19,8 @@ import torch
 from scipy import sparse
 from torch import nn
 
+from xcwork.compute.device_memory import FittingBatch
+from xcwork.compute.precision import MixedPrecision
 from xcwork.compute.ranks import Shard
 from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.split import Split
@@ -48,6 +51,7 @@ class Schedule:
     label_learning_rate: float
     weight_decay: float
     swa: int  # epochs at the end that are averaged
+    precision: str
     seed: int
 
     @classmethod
@@ -63,6 +67,7 @@ class Schedule:
             label_learning_rate=params.label_learning_rate,
             weight_decay=params.weight_decay,
             swa=min(params.swa, epochs),
+            precision=params.precision,
             seed=params.seed,
         )
 
@@ -151,6 +156,10 @@ class NetworkTrainer:
         others = [p for p in network.parameters() if p.dim() < MATRIX_DIMENSIONS]
         groups = [{"params": matrices, "weight_decay": schedule.weight_decay}, {"params": others, "weight_decay": 0}]
         self.optimiser = torch.optim.AdamW(groups, lr=schedule.learning_rate)
+        self.precision = MixedPrecision(schedule.precision, network.device)
+        self.batch = FittingBatch(
+            schedule.batch_size, self._estimate_bytes, network.device, can_halve=network.heads.shard is None
+        )
 
     @property
     def parameters(self) -> list[nn.Parameter]:
@@ -170,24 +179,43 @@ class NetworkTrainer:
                 self.network.heads.shard.group.copy_from_first(value)
         self.network.train()
 
-    def step(self, number: int) -> float:
+    def step(self, number: int) -> float | torch.Tensor:
         size = self.schedule.batch_size
         rows = self.order[number * size : (number + 1) * size]
         left = 1 - (self.epoch * self.steps + number) / (self.schedule.epochs * self.steps)
         for group in self.optimiser.param_groups:
             group["lr"] = self.schedule.learning_rate * left
-        loss = self.network.compute_loss(self.X[rows], BatchTargets(self.Y[rows], self.rng))
-        release_pages(self.X)
-        self.optimiser.zero_grad()
-        loss.backward()
-        self.optimiser.step()
-        for table in self.network.tables:
-            is_words = table.has_common_scale
-            rate = self.schedule.word_learning_rate if is_words else self.schedule.label_learning_rate
-            table.descend(rate * left)
+        loss = self.batch.run(rows, partial(self._learn, left=left))
         if number == self.steps - 1 and self.epoch >= self.schedule.epochs - self.schedule.swa:
             self._update_average()
-        return float(loss.detach())
+        return loss
+
+    def _learn(self, rows: np.ndarray, left: float) -> torch.Tensor:
+        """Take a step on some documents, with this share of the learning rates; return its loss."""
+        self.optimiser.zero_grad()
+        for table in self.network.tables:
+            table.forget_uses()
+        with self.precision.lower():
+            loss = self.network.compute_loss(self.X[rows], BatchTargets(self.Y[rows], self.rng))
+        release_pages(self.X)
+        self.precision.scale(loss).backward()
+        gradients = [parameter.grad for parameter in self.parameters]
+        if self.precision.unscale([*gradients, *(g for table in self.network.tables for g in table.gradients)]):
+            self.optimiser.step()
+            for table in self.network.tables:
+                is_words = table.has_common_scale
+                rate = self.schedule.word_learning_rate if is_words else self.schedule.label_learning_rate
+                table.descend(rate * left)
+        return loss.detach()
+
+    def _estimate_bytes(self, n_documents: int) -> int:
+        """Return about how many bytes a step with so many documents takes on a device."""
+        entries, pairs = (-(-part.nnz * n_documents // max(1, part.shape[0])) for part in (self.X, self.Y))
+        learned = 4 * sum(parameter.numel() for parameter in self.parameters)  # with gradients and two moments
+        tables = sum(table.weight.numel() + len(table.weight) for table in self.network.tables)
+        features = n_documents * self.network.backbone.width * (6 + 4 * len(self.network.backbone.hidden))
+        words = entries * (3 * self.network.backbone.width + 8)
+        return 4 * (learned + tables + features + words + self.network.heads.count_training_floats(n_documents, pairs))
 
     def measure(self) -> dict[str, float]:
         if self.average is None:

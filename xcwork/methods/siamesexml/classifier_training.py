@@ -16,12 +16,16 @@ one dense matrix product is faster than many small gathers. A batch costs O(B DÂ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork.compute.device_memory import FittingBatch
+from xcwork.compute.precision import MixedPrecision, widen
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING
 from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.common.token_bags import TokenBags
@@ -91,28 +95,36 @@ class ClassifierTraining:
         if params.plus:
             trained["table"] = encoder.table
         self.optimisers = {name: RowAdam(tensor) for name, tensor in trained.items()}
+        self.precision = MixedPrecision(params.precision, encoder.device)
+        self.batch = FittingBatch(params.classifier_batch_size, self._estimate_bytes, encoder.device)
 
     def begin(self, epoch: int) -> None:
         self.rng = np.random.default_rng((self.seed, 4, epoch))
         self.order = self.rng.permutation(self.documents)
         self.steps_before = epoch * self.steps
 
-    def step(self, number: int) -> float:
+    def step(self, number: int) -> float | torch.Tensor:
         size = self.params.classifier_batch_size
         documents = self.order[number * size : (number + 1) * size]
-        if len(documents) == 0:  # no document has both words and labels
-            return 0.0
+        # There may be none with both words and labels.
+        return self.batch.run(documents, partial(self._learn, learning_rate=self._decay_learning_rate(number)))
+
+    def _learn(self, documents: np.ndarray, learning_rate: float) -> torch.Tensor:
+        """Take a step on some documents; return its loss."""
         device = self.encoder.device
-        labels, place, is_positive = (torch.from_numpy(part).to(device) for part in self._collect_pairs(documents))
+        labels, place, is_positive = send_arrays(device, *self._collect_pairs(documents))
         eta = self.classifiers.eta[labels].requires_grad_()
         residual = {name: p.clone().requires_grad_() for name, p in self.encoder.residual.parameters().items()}
         f, bags, sums = self._embed_documents(documents)
         self.encoder.residual.improve_spectrum()
         x = self.encoder.residual(f, residual, self._draw_dropout(f))
-        v = (x @ self.classifiers.compute(labels, eta).T).gather(1, place.clamp_min(0))
+        with self.precision.lower():
+            v = widen(x @ self.classifiers.compute(labels, eta).T).gather(1, place.clamp_min(0))
         loss = compute_classifier_loss(v, is_positive, place >= 0, self.likelihood, self.params.hardest)
-        loss.backward()
-        learning_rate = self._decay_learning_rate(number)
+        self.precision.scale(loss).backward()
+        leaves = [eta, *residual.values(), *([] if sums is None else [sums])]
+        if not self.precision.unscale([leaf.grad for leaf in leaves]):
+            return loss.detach()
         assert eta.grad is not None  # a leaf
         self.optimisers["eta"].step(eta.grad, learning_rate, labels)
         for name, parameter in residual.items():
@@ -122,7 +134,17 @@ class ClassifierTraining:
             assert sums is not None
             assert sums.grad is not None  # a leaf
             self.optimisers["table"].step_bags(bags, sums.grad, learning_rate * self.params.token_learning_rate)
-        return loss.item()
+        return loss.detach()
+
+    def _estimate_bytes(self, n_documents: int) -> int:
+        """Return about how many bytes a step with so many documents takes on a device."""
+        n_candidates = MAX_POSITIVES_PER_DOCUMENT + self.negatives.shape[1] + self.params.random_negatives
+        n_labels = min(len(self.classifiers.eta), n_documents * n_candidates)
+        width = self.classifiers.eta.shape[1]
+        entries = n_documents * -(-self.X.nnz // max(1, self.X.shape[0])) if self.params.plus else 0
+        learned = 4 * self.classifiers.eta.numel() + 4 * width**2 + 3 * self.encoder.table.numel()
+        batch = 8 * n_documents * width + 8 * n_labels * width + 2 * n_documents * n_labels + 3 * entries * width
+        return 4 * (learned + batch + 10 * n_documents * n_candidates)
 
     def _decay_learning_rate(self, number: int) -> float:
         """Return the step size, which falls to zero in a straight line."""
@@ -132,7 +154,7 @@ class ClassifierTraining:
     def _embed_documents(self, documents: np.ndarray) -> tuple[torch.Tensor, TokenBags | None, torch.Tensor | None]:
         """Return f of the documents; with `plus` also their bags and the sums of these, which receive a gradient."""
         if self.f is not None:
-            return torch.from_numpy(self.f[documents]).to(self.encoder.device), None, None
+            return send_arrays(self.encoder.device, self.f[documents])[0], None, None
         X = self.X[documents]
         if self.params.token_dropout:
             X = replace_values(X, X.data * (self.rng.random(X.nnz, np.float32) >= self.params.token_dropout))
@@ -175,7 +197,7 @@ class ClassifierTraining:
         if share == 0:
             return None
         kept = self.rng.random(tuple(f.shape), dtype=np.float32) >= share
-        return torch.from_numpy(kept).to(f) / (1 - share)
+        return send_arrays(f.device, kept)[0].to(f.dtype) / (1 - share)
 
     def get_weights(self) -> dict[str, Any]:
         learned = {"eta": self.classifiers.eta.cpu().numpy().copy(), "residual": self.encoder.residual.get_state()}

@@ -13,8 +13,8 @@ Autograd goes down to the sums of the bags and no further: the gradient of a tok
 texts it occurs in, so the optimiser (`common.row_adam`) needs rows for the tokens of a batch only and touches no
 others.
 
-Outside of training everything after the bag is computed in double precision and rounded once, so that a document has
-the same embedding alone and in a batch.
+Outside of training everything after the bag is computed in double precision, where the device has it, and rounded once,
+so that a document has the same embedding alone and in a batch.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ import torch
 from scipy import sparse
 from torch.nn import functional as F
 
+from xcwork.compute.device import raise_precision
+from xcwork.compute.transfer import send_arrays
 from xcwork.methods.common.token_bags import TokenBags
 
 Activation = Callable[[torch.Tensor], torch.Tensor]
@@ -83,6 +85,14 @@ class ResidualBlock:
         added = radius * ACTIVATIONS[self.activation](self.compute_branch(v, parameters))
         return normalise(v + (added if keep is None else added * keep), self.nu)
 
+    def copy_to_cpu(self) -> ResidualBlock:
+        """Return a block with the same numbers on the CPU; itself where it is there."""
+        if self.R.device.type == "cpu":
+            return self
+        copied = ResidualBlock(len(self.R), self.activation, self.nu, torch.device("cpu"))
+        copied.set_state(self.get_state())
+        return copied
+
     def get_state(self) -> dict[str, np.ndarray]:
         """Return everything as new arrays."""
         return {name: getattr(self, name).cpu().numpy().copy() for name in (*self.PARAMETER_NAMES, "left")}
@@ -126,24 +136,18 @@ class Encoder:
         done = np.empty((X.shape[0], self.dimension), np.float32)
         for start in range(0, X.shape[0], ROWS_PER_BLOCK):
             sums = TokenBags(X[start : start + ROWS_PER_BLOCK], self.device).sum_tokens(self.table)
-            done[start : start + ROWS_PER_BLOCK] = self.activate(self._raise_precision(sums)).cpu()
+            done[start : start + ROWS_PER_BLOCK] = self.activate(raise_precision(sums)).float().cpu()
         done[np.diff(X.indptr) == 0] = 0  # N_ν would give all of them one direction, in which nothing is known
         return done
 
     @torch.no_grad()
     def finish(self, f: np.ndarray) -> np.ndarray:
         """Return E of intermediate embeddings, (n, dimension) float32; N_ν adds a dimension."""
-        parts = [
-            self.residual(self._raise_precision(torch.from_numpy(f[start : start + ROWS_PER_BLOCK]).to(self.device)))
-            .float()
-            .cpu()
-            for start in range(0, len(f), ROWS_PER_BLOCK)
-        ]
+        blocks = (
+            send_arrays(self.device, f[start : start + ROWS_PER_BLOCK]) for start in range(0, len(f), ROWS_PER_BLOCK)
+        )
+        parts = [self.residual(raise_precision(block)).float().cpu() for (block,) in blocks]
         return torch.cat(parts).numpy() if parts else np.empty((0, self.dimension + (self.nu > 0)), np.float32)
-
-    def _raise_precision(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the values in double precision where the device has it."""
-        return values.double() if self.device.type == "cpu" else values
 
     def to_state(self) -> dict[str, Any]:
         """Return everything as arrays."""

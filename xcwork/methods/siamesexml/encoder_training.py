@@ -30,6 +30,9 @@ import torch
 from scipy import sparse
 from torch.nn import functional as F
 
+from xcwork.compute.device_memory import FittingBatch
+from xcwork.compute.precision import MixedPrecision, widen
+from xcwork.compute.transfer import send_arrays
 from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.encoder import Encoder
@@ -104,6 +107,8 @@ class EncoderTraining:
         self.draws = max(len(sampler.labels), X.shape[0])
         self.steps = -(-self.draws // params.batch_size)
         self.optimiser = RowAdam(encoder.table)
+        self.precision = MixedPrecision(params.precision, encoder.device)
+        self.batch = FittingBatch(params.batch_size, self._estimate_bytes, encoder.device)
         self.offline: np.ndarray | None = None  # (n_labels, OFFLINE_NEGATIVES_PER_LABEL), -1 where there are fewer
 
     def begin(self, epoch: int) -> None:
@@ -113,9 +118,13 @@ class EncoderTraining:
         if self.params.offline_negatives and (epoch % EPOCHS_PER_SEARCH == 0 or self.offline is None):
             self.offline = self._search_negatives()
 
-    def step(self, number: int) -> float:
+    def step(self, number: int) -> float | torch.Tensor:
         size = self.params.batch_size
-        batch = self.sampler.make_batch(self.drawn[number * size : (number + 1) * size])
+        return self.batch.run(self.drawn[number * size : (number + 1) * size], self._learn)
+
+    def _learn(self, drawn: np.ndarray) -> torch.Tensor:
+        """Take a step on some labels with their documents; return its loss."""
+        batch = self.sampler.make_batch(drawn)
         texts = [self.Z[batch.labels], self.X[batch.first], self.X[batch.second]]
         if self.offline is not None:
             negatives = self.offline[
@@ -124,30 +133,40 @@ class EncoderTraining:
             texts.append(self.X[np.maximum(negatives, 0)])
         bags, sums = self.encoder.sum_bags(sparse.csr_array(sparse.vstack(texts)))
         z, first, second, *others = self.encoder.activate(sums).split(len(batch.labels))
-        loss = self._compute_loss(z, first, second, batch)
+        with self.precision.lower():
+            loss = self._compute_loss(z, first, second, batch)
         if others:
-            present = torch.from_numpy(negatives >= 0).to(sums.device)
+            (present,) = send_arrays(sums.device, negatives >= 0)
             offline_loss = self.likelihood.compute_negative_loss((z * others[0]).sum(1))
             loss = loss + (offline_loss * present).mean()
-        loss.backward()
+        self.precision.scale(loss).backward()
         assert sums.grad is not None  # they are the leaves
-        self.optimiser.step_bags(bags, sums.grad, self.learning_rate)
-        return loss.item()
+        if self.precision.unscale([sums.grad]):
+            self.optimiser.step_bags(bags, sums.grad, self.learning_rate)
+        return loss.detach()
 
     def _compute_loss(
         self, z: torch.Tensor, first: torch.Tensor, second: torch.Tensor, batch: LabelBatch
     ) -> torch.Tensor:
         """Return 0.7 L(S¹) + 0.3 L(S²)."""
+        is_positive, is_ignored = send_arrays(z.device, batch.targets, batch.ignored)
         contrast = partial(
             compute_encoder_loss,
-            is_positive=torch.from_numpy(batch.targets).to(z.device),
-            is_ignored=torch.from_numpy(batch.ignored).to(z.device),
+            is_positive=is_positive,
+            is_ignored=is_ignored,
             hardest=self.params.hard_negatives - (self.offline is not None),
             likelihood=self.likelihood,
         )
-        by_text = contrast(z @ first.T)
-        by_centroid = contrast(F.normalize(first + second, dim=1) @ first.T)
+        by_text = contrast(widen(z @ first.T))
+        by_centroid = contrast(widen(F.normalize(first + second, dim=1) @ first.T))
         return TEXT_LOSS_SHARE * by_text + (1 - TEXT_LOSS_SHARE) * by_centroid
+
+    def _estimate_bytes(self, n_labels: int) -> int:
+        """Return about how many bytes a step with so many labels takes on a device."""
+        n_texts = (3 + self.params.offline_negatives) * n_labels
+        entries = n_texts * max(-(-part.nnz // max(1, part.shape[0])) for part in (self.X, self.Z))
+        width = self.encoder.table.shape[1]
+        return 4 * (3 * self.encoder.table.numel() + 8 * n_texts * width + 3 * entries * width + 16 * n_labels**2)
 
     def _search_negatives(self) -> np.ndarray:
         """Return near documents that do not have the label, for every label."""

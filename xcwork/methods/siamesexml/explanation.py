@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.explanation import ANY_DOCUMENT, LABEL_RARITY, TRAINING_DOCUMENT, Explanation, Family, Part
 from xcwork.core.features import Features
 from xcwork.core.topk import MISSING
@@ -51,18 +52,17 @@ def split_intermediate(encoder: Encoder, row: sparse.csr_array) -> EmbeddingPiec
     """Return the parts of f of one text (1, n_tokens); none where it has no tokens."""
     if row.nnz == 0:
         return EmbeddingPieces(row.indices, np.zeros((0, encoder.dimension)))
-    vectors = (
-        encoder.table[torch.from_numpy(row.indices.astype(np.int64))].double()
-        * torch.from_numpy(row.data.astype(np.float64)).to(encoder.device)[:, None]
-    )  # (n, dimension)
+    (at,) = send_arrays(encoder.device, row.indices.astype(np.int64))
+    values = torch.from_numpy(row.data.astype(np.float64))
+    vectors = encoder.table[at].cpu().double() * values[:, None]  # (n, dimension)
     vectors = vectors * GATES[encoder.activation](vectors.sum(0))
     return normalise_pieces(row.indices, vectors, encoder.nu)
 
 
 def split_final(encoder: Encoder, pieces: EmbeddingPieces) -> EmbeddingPieces:
     """Return the parts of E, given those of f."""
-    vectors = torch.from_numpy(pieces.vectors).to(encoder.device)
-    block = encoder.residual
+    vectors = torch.from_numpy(pieces.vectors)
+    block = encoder.residual.copy_to_cpu()  # one document needs no device, and not every device has double precision
     bias = block.bias.double()
     linear = block.compute_branch(vectors) - bias  # R̂ a_t: the bias belongs to no token
     factor = block.radius.double() * GATES[block.activation](linear.sum(0) + bias)
@@ -73,7 +73,7 @@ def split_final(encoder: Encoder, pieces: EmbeddingPieces) -> EmbeddingPieces:
 def normalise_pieces(tokens: np.ndarray, vectors: torch.Tensor, nu: float) -> EmbeddingPieces:
     """Return the vectors divided by the length of N(their sum); ν is a part of its own."""
     length = torch.sqrt((vectors.sum(0) ** 2).sum() + nu**2)
-    parts = (vectors / length.clamp_min(1e-12)).cpu().numpy()
+    parts = (vectors / length.clamp_min(1e-12)).numpy()
     if nu == 0:
         return EmbeddingPieces(np.asarray(tokens), parts)
     constant = np.zeros((1, parts.shape[1] + 1))

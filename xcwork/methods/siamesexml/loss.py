@@ -104,10 +104,12 @@ def compute_encoder_loss(
     # The hardest are found without derivatives; only what they and the positives cost is differentiated.
     rivals = v.detach().masked_fill(is_positive | is_ignored, -torch.inf)
     best, place = rivals.topk(min(hardest, v.shape[1]), dim=1)
-    negatives = v.gather(1, place)[torch.isfinite(best)]  # a row may have positives only
-    shares = (is_positive.to(v.dtype) / is_positive.sum(1, keepdim=True))[is_positive]
-    positive_loss = (likelihood.compute_positive_loss(v[is_positive]) * shares).sum()
-    return (positive_loss + likelihood.compute_negative_loss(negatives).sum()) / len(v)
+    negative_losses = likelihood.compute_negative_loss(v.gather(1, place))
+    # Weights instead of a choice by a mask: a device would have to be waited for to know how many are chosen.
+    negative_loss = torch.where(torch.isfinite(best), negative_losses, 0).sum()  # a row may have positives only
+    shares = is_positive.to(v.dtype) / is_positive.sum(1, keepdim=True).clamp_min(1)
+    positive_loss = (likelihood.compute_positive_loss(v) * shares).sum()
+    return (positive_loss + negative_loss) / len(v)
 
 
 def compute_classifier_loss(

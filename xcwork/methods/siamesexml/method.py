@@ -35,12 +35,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
 from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
+from xcwork.methods.params import device_param, precision_param
 from xcwork.methods.siamesexml.initial_embeddings import TABLE_SOURCES
 from xcwork.methods.siamesexml.model import SiameseXMLModel
 from xcwork.methods.siamesexml.neighbourhood import GRAPHS, read_graphs
@@ -131,12 +131,19 @@ class SiameseXML(Method):
     validation: float = param(
         0.05, "share of the documents that validate", low=0.0, high=0.5, advanced=True, formerly="held_out"
     )
-    device: str = param("auto", "device of the tensors", choices=DEVICES, advanced=True, at_prediction=True)
+    device: str = device_param()
+    precision: str = precision_param()
 
     title = "SiameseXML"
     paper = "Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021"
     capabilities = Capabilities(
-        zero_shot=True, exact_explanations=True, gpu=True, resumable=True, needs_label_text=True
+        zero_shot=True,
+        exact_explanations=True,
+        gpu=True,
+        gpu_training="encoder and classifiers",
+        gpu_prediction="embeddings of documents",
+        resumable=True,
+        needs_label_text=True,
     )
     model_type = SiameseXMLModel
     presets = (

@@ -35,12 +35,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled
 from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
+from xcwork.methods.params import device_param
 from xcwork.methods.zestxml.label_features import LabelFeatures, compute_idf
 from xcwork.methods.zestxml.model import ZestXMLModel
 from xcwork.methods.zestxml.training import Refinement, Roles, count_pairs
@@ -117,12 +117,17 @@ class ZestXML(Method):
         advanced=True,
         formerly="hidden",
     )
-    device: str = param("auto", "device on which XHTP counts", choices=DEVICES, advanced=True)
+    device: str = device_param()
 
     title = "ZestXML"
     paper = "Gupta et al., Generalized zero-shot extreme multi-label learning, KDD 2021"
     capabilities = Capabilities(
-        zero_shot=True, exact_explanations=True, gpu=True, resumable=True, needs_label_text=True
+        zero_shot=True,
+        exact_explanations=True,
+        gpu=True,
+        gpu_training="the counting of XHTP",
+        resumable=True,
+        needs_label_text=True,
     )
     model_type = ZestXMLModel
     presets = (

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import resolve_device_kind
 from xcwork.compute.parallel import map_row_blocks
 from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.split import Split
@@ -24,6 +23,7 @@ from xcwork.data.groups import find_groups_sharing_labels
 from xcwork.kernels.bilinear_training import LabelledPairs
 from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.pair_svm import PairSVM, PairSvmSettings
+from xcwork.methods.common.sparse_torch import find_accelerator
 from xcwork.methods.common.training_pairs import collect_training_pairs, find_pairs_without
 from xcwork.methods.model import Params
 from xcwork.methods.zestxml.borrow import find_borrowed_terms, find_typical_terms
@@ -75,7 +75,7 @@ def count_pairs(
     if params.variant == "tuned":
         label = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
         Z = keep_entries(Z, ~np.isin(label, roles.hidden) | (Z.indices < len(label_features.identities)))
-    device = resolve_device_kind(params.device)
+    accelerator = find_accelerator(params.device)
     return find_pairs(
         X,
         Y,
@@ -84,7 +84,7 @@ def count_pairs(
         blend=params.blend,
         epsilon=params.epsilon,
         plain=params.plain,
-        device=device,
+        device="cpu" if accelerator is None else accelerator.type,
     )
 
 

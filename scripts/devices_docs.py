@@ -1,0 +1,117 @@
+"""Write docs/devices.md from the methods' own declarations and the results: `python scripts/devices_docs.py [--check]`.
+
+`--check` changes nothing and fails if the text is not up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from xcwork.export.tables import render_markdown
+from xcwork.methods.registry import METHODS, find_method_class
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "devices.md"
+RESULTS = ROOT / "benchmarks" / "results" / "gpu.json"
+INTRODUCTION = """# Devices
+
+Written by `python scripts/devices_docs.py` from what methods declare and from `benchmarks/results/gpu.json`.
+
+**No figure on this page was measured on a GPU: none was at hand.** Correctness is checked on an emulated accelerator
+(`tests/support/emulated_accelerator.py`): it computes on the CPU, refuses tensors of the CPU as a GPU does, cannot be
+read by numpy, and counts copies, waiting, kernels and memory.
+
+## `device`
+
+`device` means the same in every method that has it: where training and prediction compute. `auto` takes CUDA if there
+is one, then Apple's MPS, then the CPU; `cpu`, `cuda` and `mps` take just that, and say so if it is missing. It can be
+changed in a trained model (`model.set_params(device="cpu")`). A model that was last used on a device that is not here
+is loaded with `auto`, and the log says so."""
+FURTHER = """What is not named runs on the CPU, with compiled kernels.
+
+**Apple's MPS** has neither double precision nor sparse products. What needs them (ADMM excepted, which then uses single
+precision) runs on the CPU, and the log says so: ridge regression and scores of `landmarks`, the counting of XHTP, label
+embeddings. Neural methods use single precision there.
+
+**Several GPUs**: `--ranks n` starts one process per GPU, each with the device of its local rank, connected by NCCL
+([cluster.md](cluster.md)).
+
+## `precision`
+
+Neural methods have `precision`: that of the matrix products in training. `auto` is `bfloat16` on GPUs that are made for
+it (NVIDIA's from Ampere on) and `float32` everywhere else; `float16` is for older ones and scales losses. Weights,
+moments, sums and losses always have 32 bits, and predictions are not affected. `torch.compile` is not used: without a
+GPU there is nothing to measure that would justify it.
+
+## Memory
+
+Before training, the log says what a step will take and what the device has free. A batch that does not fit is halved
+until it does. If memory runs out all the same, the step is repeated in halves, the log says so, and training goes on
+with them. Each half is a step of its own, with the same step size: the result is that of a smaller `batch_size`, and is
+not the same to the last bit on another device. Ranks that share their labels do not halve. While predicting, nothing is
+halved.
+
+## Copies
+
+All arrays of a batch travel together: one page-locked piece of memory, copied while the host goes on. Losses are read
+once per epoch."""
+
+
+def render_page() -> str:
+    """Return the text of the page."""
+    rows = []
+    for name in METHODS:
+        can = find_method_class(name).capabilities
+        if can.gpu:
+            rows.append((f"`{name}`", can.gpu_training or "–", can.gpu_prediction or "–"))
+    methods = "\n".join(
+        ["## What runs there", "", render_markdown(("method", "training", "prediction"), rows), "", FURTHER]
+    )
+    return "\n\n".join([INTRODUCTION, methods, *_render_results(json.loads(RESULTS.read_text("utf-8")))]) + "\n"
+
+
+def _render_results(results: dict[str, Any]) -> list[str]:
+    contract = [
+        (f"`{row['method']}`", str(row["checks"]), f"{row['passed']} of {row['tests']}", row["failed"] or "–")
+        for row in results["contract"]
+        if row["method"] != "all"
+    ]
+    sheet = results["a100"]
+    peaks = ", ".join(f"{value / 1e12:g} Tflop/s in {name}" for name, value in sheet["peaks"].items())
+    columns = list(results["steps"][0])
+    steps = [[_format(row[column]) for column in columns] for row in results["steps"]]
+    is_number = [not isinstance(results["steps"][0][column], str) for column in columns]
+    return [
+        "## The contract\n\n"
+        + render_markdown(("method", "checks", "tests passed", "failed"), contract, [False, True, True, False]),
+        "## The work of a training step\n\n"
+        "Counted on the emulation (`python -m benchmarks.gpu`): 50,000 features, 100 words and 5 labels per document, "
+        "defaults otherwise. **The last two columns are arithmetic**: what an A100 would need at the least, with "
+        f"{peaks} and {sheet['bytes_per_second'] / 1e12:g} TB/s of its data sheet, without launching kernels, copies "
+        "and the host's share.\n\n" + render_markdown(columns, steps, is_number),
+    ]
+
+
+def _format(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="only say whether the text is up to date")
+    options = parser.parse_args()
+    if not options.check:
+        PAGE.write_text(render_page(), "utf-8")
+        return 0
+    if PAGE.is_file() and PAGE.read_text("utf-8") == render_page():
+        return 0
+    print("docs/devices.md is not up to date; run python scripts/devices_docs.py", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

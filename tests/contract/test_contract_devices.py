@@ -1,0 +1,263 @@
+"""Methods on an accelerator: the same answers as on the CPU, few copies, models that move, memory that runs out.
+
+There is no GPU here: `tests.support.emulated_accelerator` refuses what one refuses and counts what one pays for.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.brief_training import Stopper
+from tests.support.device_traffic import Traffic
+from tests.support.emulated_accelerator import emulate
+from xcwork.core.dataset import Dataset
+from xcwork.core.topk import TopK
+from xcwork.errors import Cancelled, ConfigError
+from xcwork.methods.base import Method
+from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.landmarks.admm import relate_labels_by_admm
+from xcwork.methods.registry import METHODS, create, find_method_class
+
+ON_DEVICE = sorted(name for name in METHODS if find_method_class(name).capabilities.gpu)
+NETWORK = {"epochs": 2, "min_steps": 0, "width": 8, "batch_size": 8}
+SMALL: dict[str, dict[str, Any]] = {
+    "deep_miml": NETWORK,
+    "flat": NETWORK,
+    "landmarks": {"solver": "admm"},
+    "mhc": NETWORK | {"label_dimension": 8},
+    "mhp": NETWORK,
+    "mhs": NETWORK,
+    "siamesexml": {"epochs": 2, "classifier_epochs": 2, "dimension": 8, "batch_size": 8, "classifier_batch_size": 8},
+}
+# Copies to the device per step of training. Words and what moves them, labels and what moves them, a mask of dropout.
+COPIES_PER_STEP = {"deep_miml": 3, "flat": 4, "mhc": 9, "mhp": 4, "mhs": 5}
+# MHC chooses its groups on the CPU, after each head but the last; nobody else reads anything back in a step.
+READ_PER_STEP = {"mhc": 1}
+TRAINED_BY_EPOCHS = sorted(COPIES_PER_STEP)
+
+
+@pytest.fixture(params=ON_DEVICE)
+def method_name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def traffic() -> Iterator[Traffic]:
+    with emulate() as counted:
+        yield counted
+
+
+def make(name: str, device: str = "emu", **params: Any) -> Method:
+    return create(name, **SMALL.get(name, {}) | {"device": device} | params)
+
+
+@functools.cache
+def predict_on_cpu(name: str, dataset: Dataset) -> TopK:
+    return make(name, "cpu").fit(dataset.train).predict(dataset.test, k=5)
+
+
+def assert_close(found: TopK, expected: TopK, tolerance: float = 1e-4) -> None:
+    np.testing.assert_allclose(found.scores, expected.scores, atol=tolerance, rtol=tolerance)
+    scores = np.where(np.isfinite(expected.scores), expected.scores, -1e9)
+    apart = np.abs(np.diff(scores, axis=1)) > 10 * tolerance  # neighbours that rounding cannot swap
+    safe = np.pad(apart, ((0, 0), (1, 0)), constant_values=True) & np.pad(apart, ((0, 0), (0, 1)), constant_values=True)
+    np.testing.assert_array_equal(found.ids[safe], expected.ids[safe])
+
+
+@pytest.mark.parametrize("float64", [True, False], ids=["float64", "as on MPS"])
+def test_it_answers_and_explains_as_on_the_cpu(method_name: str, checkerboard: Dataset, float64: bool) -> None:
+    expected = predict_on_cpu(method_name, checkerboard)
+    with emulate(float64=float64) as traffic:
+        method = make(method_name).fit(checkerboard.train)
+        if float64:
+            assert traffic.kernels > 0, "nothing was computed on the device"
+        assert_close(method.predict(checkerboard.test, k=5), expected)
+        x = checkerboard.test.X[[0]]
+        explained = method.explain(x, int(expected.ids[0, 0]))
+        assert abs(explained.score - make_explained_score(method_name, checkerboard)) < 1e-3
+
+
+@functools.cache
+def make_explained_score(name: str, dataset: Dataset) -> float:
+    method = make(name, "cpu").fit(dataset.train)
+    return method.explain(dataset.test.X[[0]], int(predict_on_cpu(name, dataset).ids[0, 0])).score
+
+
+def count_training(traffic: Traffic, method: Method, dataset: Dataset) -> Traffic:
+    before = traffic.copy()
+    method.fit(dataset.train)
+    return traffic.subtract(before)
+
+
+@pytest.mark.parametrize("name", TRAINED_BY_EPOCHS)
+def test_a_step_of_training_copies_no_more_than_it_says(name: str, checkerboard: Dataset, traffic: Traffic) -> None:
+    few, more = (count_training(traffic, make(name, epochs=epochs), checkerboard) for epochs in (2, 4))
+    curve = make(name, epochs=4).fit(checkerboard.train).model_.curve
+    assert len(curve) == 4
+    steps = 2 * -(-len(checkerboard.train) // 8)  # of the two epochs more
+    assert more.to_device - few.to_device <= COPIES_PER_STEP[name] * steps, more.places
+    assert more.from_device - few.from_device <= READ_PER_STEP.get(name, 0) * steps + 2, more.places  # losses, by epoch
+    assert more.synchronisations - few.synchronisations == more.from_device - few.from_device
+    # All of them are packed, page-locked and waited for by nobody.
+    assert more.to_device_asynchronous - few.to_device_asynchronous == more.to_device - few.to_device
+
+
+@pytest.mark.parametrize(("stage", "copies"), [("epochs", 3), ("classifier_epochs", 4)])
+def test_a_step_of_siamesexml_copies_no_more_than_it_says(
+    stage: str, copies: int, checkerboard: Dataset, traffic: Traffic
+) -> None:
+    params = {"validation": 0.0, "patience": 100}
+    few, more = (count_training(traffic, make("siamesexml", **params | {stage: n}), checkerboard) for n in (2, 4))
+    steps = 2 * 3  # 24 documents have words and labels
+    assert more.to_device - few.to_device <= copies * steps, more.places
+    assert more.from_device - few.from_device <= 2, more.places
+    assert more.synchronisations - few.synchronisations <= 2, more.places
+
+
+@pytest.mark.parametrize("name", ["eagle", "landmarks", "zestxml"])
+def test_what_is_trained_at_once_copies_a_fixed_number_of_times(
+    name: str, checkerboard: Dataset, traffic: Traffic
+) -> None:
+    most = {"eagle": 40, "landmarks": 30, "zestxml": 24}
+    params = {"solver": "square_root_lasso"} if name == "landmarks" else {}
+    assert count_training(traffic, make(name, **params), checkerboard).transfers <= most[name], traffic.places
+
+
+def test_a_round_of_admm_reads_once(checkerboard: Dataset, traffic: Traffic) -> None:
+    _, history = relate_labels_by_admm(checkerboard.train.Y, 1.0, device="emu")
+    assert len(history.sigma) > 2
+    assert traffic.from_device == len(history.sigma) + 2  # and twice at the end
+    assert traffic.to_device == 2
+
+
+def test_a_saved_model_moves_to_the_cpu_and_back(method_name: str, checkerboard: Dataset, tmp_path: Any) -> None:
+    with emulate():
+        make(method_name).fit(checkerboard.train).save(tmp_path / "there")
+        loaded = Method.load(tmp_path / "there")
+        assert loaded.device == "emu"
+        expected = loaded.predict(checkerboard.test, k=5)
+        loaded.set_params(device="cpu").save(tmp_path / "here")
+    here = Method.load(tmp_path / "here")
+    assert_close(here.predict(checkerboard.test, k=5), expected)
+    with emulate():
+        assert_close(here.set_params(device="emu").predict(checkerboard.test, k=5), expected)
+
+
+def test_a_model_from_a_machine_with_another_device_uses_what_is_here(
+    checkerboard: Dataset, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    method = make("flat", "cpu").fit(checkerboard.train)
+    method.set_params(device="cuda").save(tmp_path / "model")
+    with pytest.raises(ConfigError, match="'cuda' is not available"):
+        method.predict(checkerboard.test)
+    loaded = Method.load(tmp_path / "model")
+    assert loaded.device == "auto"
+    assert "there is no cuda here" in caplog.text
+    assert_close(loaded.predict(checkerboard.test, k=5), predict_on_cpu("flat", checkerboard))
+
+
+def test_a_training_is_cancelled_and_resumed(
+    method_name: str, checkerboard: Dataset, tmp_path: Any, traffic: Traffic
+) -> None:
+    counter = Stopper()
+    expected = make(method_name).fit(checkerboard.train, callbacks=[counter]).predict(checkerboard.test, k=5)
+    checkpoint = Checkpoint(tmp_path)
+    with pytest.raises(Cancelled):
+        make(method_name).fit(checkerboard.train, callbacks=[Stopper(counter.steps * 2 // 3)], checkpoint=checkpoint)
+    resumed = make(method_name).fit(checkerboard.train, checkpoint=checkpoint)
+    assert_close(resumed.predict(checkerboard.test, k=5), expected, 1e-6)
+
+
+NEURAL = ["deep_miml", "flat", "mhc", "mhp", "mhs", "siamesexml"]
+
+
+@pytest.mark.parametrize("name", NEURAL)
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_lower_precision_learns_nearly_the_same(
+    name: str, precision: str, checkerboard: Dataset, traffic: Traffic
+) -> None:
+    low = make(name, precision=precision).fit(checkerboard.train).predict(checkerboard.test, k=5)
+    expected = predict_on_cpu(name, checkerboard)
+    assert np.abs(low.scores - expected.scores)[np.isfinite(expected.scores)].max() < 0.1
+    assert np.abs(low.scores - expected.scores)[np.isfinite(expected.scores)].max() > 0  # it was really lower
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_the_estimate_of_memory_is_near_what_training_takes(
+    name: str, jumble: Dataset, caplog: pytest.LogCaptureFixture
+) -> None:
+    with emulate() as traffic, caplog.at_level(logging.INFO, "xcwork.compute.device_memory"):
+        make(name, validation=0.0).fit(jumble.train)
+    estimates = [record.args for record in caplog.records if "takes about" in record.message]
+    assert estimates
+    largest = max(args[1] for args in estimates) * 2**20
+    assert 0.9 * traffic.peak_bytes < largest < 4 * traffic.peak_bytes, (largest, traffic.peak_bytes)
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_a_batch_that_does_not_fit_is_halved_and_said(
+    name: str, jumble: Dataset, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from xcwork.compute import device_memory
+
+    big = {"batch_size": 64} | ({"classifier_batch_size": 64} if name == "siamesexml" else {})
+    with emulate() as traffic:
+        make(name, **big).fit(jumble.train)
+        needed = traffic.peak_bytes
+    with emulate(memory=int(0.75 * needed)) as traffic:
+        make(name, **big).fit(jumble.train)
+        assert traffic.peak_bytes <= 0.75 * needed
+    assert "does not fit on the device; steps have" in caplog.text
+    caplog.clear()
+    monkeypatch.setattr(device_memory, "choose_batch_size", lambda wanted, *_: wanted)  # a wrong estimate
+    with emulate(memory=int(0.75 * needed)):
+        make(name, **big).fit(jumble.train)
+    assert "EMU ran out of memory: the batch is halved" in caplog.text
+
+
+def test_a_model_that_never_fits_is_refused_with_what_to_do(checkerboard: Dataset) -> None:
+    with emulate() as traffic:
+        make("flat", batch_size=1, epochs=1).fit(checkerboard.train)
+    with (
+        emulate(memory=int(0.9 * traffic.peak_bytes)),
+        pytest.raises(ConfigError, match="even with one document per step; use device=cpu, a smaller width"),
+    ):
+        make("flat", batch_size=1, epochs=1).fit(checkerboard.train)
+
+
+def test_eagle_hands_its_device_to_the_learner(checkerboard: Dataset, traffic: Traffic) -> None:
+    params = "epochs=1, min_steps=0, width=8"
+    method = make("eagle", learner="flat", learner_params=params).fit(checkerboard.train)
+    assert method.model_.learner.device == "emu"
+    before = traffic.copy()
+    there = method.predict(checkerboard.test, k=5)
+    assert traffic.subtract(before).kernels > 0
+    before = traffic.copy()
+    assert_close(method.set_params(device="cpu").predict(checkerboard.test, k=5), there)
+    assert traffic.subtract(before).kernels == 0
+
+
+def test_one_declaration_of_device_and_precision_serves_all_methods() -> None:
+    declared = {
+        name: {parameter: find_method_class(name).parameters().get(parameter) for parameter in ("device", "precision")}
+        for name in METHODS
+    }
+    assert {name for name in METHODS if declared[name]["device"]} == set(ON_DEVICE)
+    assert {name for name in METHODS if declared[name]["precision"]} == set(NEURAL)
+    for parameter in ("device", "precision"):
+        assert len({repr(found[parameter]) for found in declared.values() if found[parameter]}) == 1
+
+
+def test_what_runs_on_a_device_is_said() -> None:
+    for name in METHODS:
+        can = find_method_class(name).capabilities
+        assert bool(can.gpu) == bool(can.gpu_training or can.gpu_prediction), name

@@ -1,0 +1,97 @@
+"""Batches that fit on a device: an estimate before training, and half the batch where memory runs out all the same.
+
+Every neural method says how many bytes a step with a batch of n documents takes (`estimate`). The batch is halved until
+that fits into the free memory of the device. If a step still runs out of memory, it is repeated in halves, and the
+training goes on with them. Each half is a step of its own: the step size stays, and a document meets fewer others where
+a method contrasts the documents of a batch. So such a training is one with a smaller `batch_size`; the log says so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xcwork.compute.device import BACKENDS
+from xcwork.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_USED_SHARE = 0.9  # of the free memory: allocators leave gaps
+
+log = logging.getLogger(__name__)
+
+
+class FittingBatch:
+    """The number of documents per step, and how a step is taken with as many as fit."""
+
+    def __init__(
+        self, wanted: int, estimate: Callable[[int], int], device: torch.device, *, can_halve: bool = True
+    ) -> None:
+        self._device = device
+        self._can_halve = can_halve  # ranks that share a step have to take it together
+        self.size = choose_batch_size(wanted, estimate, device) if can_halve else wanted
+
+    def run(self, rows: np.ndarray, step: Callable[[np.ndarray], torch.Tensor]) -> float | torch.Tensor:
+        """Call `step` with `rows`, in pieces of the size that fits; return the mean loss of its documents."""
+        losses: list[tuple[int, torch.Tensor]] = []
+        start = 0
+        while start < len(rows):
+            piece = rows[start : start + self.size]
+            loss = self._try(piece, step)
+            if loss is not None:
+                losses.append((len(piece), loss))
+                start += len(piece)
+        if len(losses) <= 1:
+            return losses[0][1] if losses else 0.0
+        total = losses[0][0] * losses[0][1]
+        for n, loss in losses[1:]:
+            total = total + n * loss
+        return total / len(rows)
+
+    def _try(self, piece: np.ndarray, step: Callable[[np.ndarray], torch.Tensor]) -> torch.Tensor | None:
+        """Return the loss of a step, or None after halving the batch because there was no memory for it."""
+        import torch
+
+        try:
+            return step(piece)
+        except torch.OutOfMemoryError:
+            if not self._can_halve or len(piece) == 1:
+                raise ConfigError(
+                    f"the model does not fit into the memory of {self._device.type}, even with one document per step; "
+                    "use device=cpu, a smaller width, or fewer labels"
+                ) from None
+        # What the failed step held is free again here, outside of the handler.
+        BACKENDS[self._device.type].release_memory()
+        self.size = -(-len(piece) // 2)
+        log.warning(
+            "%s ran out of memory: the batch is halved, from %d to %d documents per step",
+            self._device.type.upper(),
+            len(piece),
+            self.size,
+        )
+        return None
+
+
+def choose_batch_size(wanted: int, estimate: Callable[[int], int], device: torch.device) -> int:
+    """Return the largest of `wanted`, a half of it, a quarter, … for which a step fits into the device's memory."""
+    measure = BACKENDS[device.type].measure_free_memory
+    if measure is None:
+        return wanted
+    free = measure()
+    log.info(
+        "a step with %d documents takes about %.0f MB of memory; %s has %.0f MB free",
+        wanted,
+        estimate(wanted) / 2**20,
+        device.type.upper(),
+        free / 2**20,
+    )
+    size = wanted
+    while size > 1 and estimate(size) > MAX_USED_SHARE * free:
+        size = -(-size // 2)
+    if size < wanted:
+        log.warning("a batch of %d documents does not fit on the device; steps have %d", wanted, size)
+    return size
