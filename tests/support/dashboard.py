@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.paths import PLUGIN
-from tests.support.server import serving
+from tests.support.server import Server, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -19,10 +19,17 @@ TICK_BOX = 14  # pixels from the left edge of a table
 
 
 @contextmanager
-def dashboard_over(folder: Path) -> Iterator[str]:
-    """Serve a dashboard over the home `folder` and yield its address."""
+def dashboard_server_over(folder: Path) -> Iterator[Server]:
+    """Serve a dashboard over the home `folder`, which knows the method of the tests."""
     python_path = os.pathsep.join(filter(None, (str(PLUGIN), os.environ.get("PYTHONPATH"))))
     with serving(folder, {"XCWORK_HOME": "", "PYTHONPATH": python_path}, folder / "server.log") as server:
+        yield server
+
+
+@contextmanager
+def dashboard_over(folder: Path) -> Iterator[str]:
+    """Serve a dashboard over the home `folder` and yield its address."""
+    with dashboard_server_over(folder) as server:
         yield server.address
 
 
