@@ -86,8 +86,11 @@ def runs(home: Path) -> dict[str, Run]:
 
 @pytest.fixture(scope="session")
 def server(home: Path) -> Iterator[Server]:
-    """One dashboard for all tests that do not need an empty home."""
-    with dashboard_server_over(home) as started:
+    """One dashboard for all tests that do not need a home of their own.
+
+    Where it is started the user's settings ask for exports of tables, which may carry formulas: they are not heeded.
+    """
+    with dashboard_server_over(home, {"STREAMLIT_CLIENT_DISABLE_DATA_EXPORT": "false"}) as started:
         yield started
 
 
@@ -137,3 +140,12 @@ def context(window: Window) -> Iterator[BrowserContext]:
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
+
+
+@pytest.fixture
+def other_page(browser: Browser) -> Iterator[Page]:
+    """A page in the browser of somebody else, who knows nothing but an address."""
+    somebody = browser.new_context(reduced_motion="reduce")
+    somebody.set_default_timeout(1000 * PATIENCE_SECONDS)
+    yield somebody.new_page()
+    somebody.close()

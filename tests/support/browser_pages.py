@@ -52,6 +52,16 @@ def click_until(target: Locator, shows: Callable[[], None], *, force: bool = Fal
                 raise
 
 
+def open_menu(page: Page, name: str, action: str) -> None:
+    """Choose an action in the menu of a row."""
+    from playwright.sync_api import expect
+
+    wanted = page.get_by_role("menuitem", name=action).and_(page.locator(":visible"))
+    opener = page.get_by_role("button", name=f"More about {name}", exact=True)
+    click_until(opener, lambda: expect(wanted).to_be_visible(timeout=1000))
+    wanted.click()
+
+
 def get_box(element: Locator) -> FloatRect:
     """Return where an element is; one that is not drawn is a failed assertion."""
     box = element.bounding_box(timeout=1000 * CLICK_PATIENCE_SECONDS)
