@@ -51,7 +51,7 @@ def open_page() -> Open:
     """A page as a link with these parameters opens it. Nothing may raise."""
 
     def opened(name: str = "home", **query: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60)
+        app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=300)
         app.query_params.update(query)
         app.switch_page(f"app_pages/{name}.py").run()
         assert not app.exception

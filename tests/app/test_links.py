@@ -324,7 +324,7 @@ def script_with_bound_widgets() -> None:
 
 
 def open_script(**address: object) -> AppTest:
-    page = AppTest.from_function(script_with_bound_widgets, default_timeout=60)
+    page = AppTest.from_function(script_with_bound_widgets, default_timeout=300)
     page.query_params.update(address)
     page.run()
     assert not page.exception
@@ -382,7 +382,7 @@ def press(page: AppTest, *labels: str) -> AppTest:
 
 
 def test_a_widget_of_another_page_opens_with_what_it_is_given_or_as_it_was_left() -> None:
-    page = press(AppTest.from_function(script_of_two_pages, default_timeout=60).run(), "five")
+    page = press(AppTest.from_function(script_of_two_pages, default_timeout=300).run(), "five")
     assert page.number_input(key="labs.size").value == 5
     assert page.query_params["labs.size"] in ("5", ["5"])
     page.query_params["labs.size"] = "7"  # the browser does that

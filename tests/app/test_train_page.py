@@ -15,6 +15,7 @@ from xcwork_app.sources import Source
 from xcwork_app.views import training_plan
 
 from tests.support.pages import read_component, send_event
+from tests.support.waiting import PATIENCE_SECONDS
 from xcwork.advice import pilot_job, storing
 from xcwork.advice.recommendation import BY_PILOT, Expectation, Recommendation, Suggestion
 from xcwork.advice.rules import FOR_THE_BEST, TO_BEGIN, TO_UNDERSTAND
@@ -298,11 +299,11 @@ def test_train_cancel_resume(open_page, corpus: Path, tmp_path: Path, until) -> 
 
     page.button(key=f"train.cancel.{run.id}").click().run()
     (gate / "open").touch()
-    jobs.wait(run, timeout=60)
+    jobs.wait(run, timeout=PATIENCE_SECONDS)
     page.run()
     assert "cancelled" in said(page)
     page.button(key=f"train.resume.{run.id}").click().run()
-    jobs.wait(run, timeout=60)
+    jobs.wait(run, timeout=PATIENCE_SECONDS)
     page.run()
     assert "finished" in said(page)
     assert run.status.attempt == 2

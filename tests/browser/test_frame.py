@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from xcwork_app.navigation import Place, list_places
 
-from tests.support.browser_pages import SMALL, eventually, get_box, settle
+from tests.support.browser_pages import SMALL, eventually, get_box, press_until, settle
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ def test_the_lesson_lies_over_the_page_and_leaves_its_width(page: Page, dashboar
     drawer.get_by_text("Lecture size").click()
     page.wait_for_url(re.compile("lecture=1"))
     expect(page.locator("html")).to_have_css("font-size", "18px")
-    page.keyboard.press("Escape")
-    expect(drawer).to_be_hidden()
+    press_until(page, "Escape", lambda: expect(drawer).to_be_hidden(timeout=1000))
     page.wait_for_url(lambda url: "lesson" not in url and "lecture=1" in url)
     page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
 

@@ -39,12 +39,21 @@ def settle(page: Page) -> None:
 
 def click_until(target: Locator, shows: Callable[[], None], *, force: bool = False) -> None:
     """Click until the assertions of `shows` hold: a click on what is just being redrawn is lost, as for a person."""
+    _act_until(target.page, lambda: target.click(force=force), shows)
+
+
+def press_until(page: Page, key: str, shows: Callable[[], None]) -> None:
+    """Press a key until the assertions of `shows` hold."""
+    _act_until(page, lambda: page.keyboard.press(key), shows)
+
+
+def _act_until(page: Page, act: Callable[[], None], shows: Callable[[], None]) -> None:
     from playwright.sync_api import Error
 
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
-        settle(target.page)
-        target.click(force=force)
+        settle(page)
+        act()
         try:
             return eventually(shows, CLICK_PATIENCE_SECONDS)
         except (AssertionError, Error):
