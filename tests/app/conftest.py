@@ -82,3 +82,15 @@ def train(workshop: Path) -> Train:
 def finished(corpus: Path, train: Train) -> Run:
     """A finished run on the corpus."""
     return train("gated", {"steps": 3}, corpus, "done <b>")
+
+
+@pytest.fixture
+def matched(corpus: Path, train: Train) -> Run:
+    """A finished run of a zero-shot method."""
+    return train("tfidf", {}, corpus, "by words")
+
+
+@pytest.fixture
+def popular(corpus: Path, train: Train) -> Run:
+    """A finished run of a method that knows labels from documents alone."""
+    return train("popularity", {}, corpus, "by counts")
