@@ -19,12 +19,18 @@ def test_every_page_begins_at_the_top_with_one_row(page: Page, dashboard: str, r
     from playwright.sync_api import expect
 
     page.set_viewport_size(SMALL)
+    page.goto(f"{dashboard}/?data=fruit.csv&run={runs['tfidf'].id}")
     for place in list_places():
-        path = "" if place.name == "home" else place.name
-        page.goto(f"{dashboard}/{path}?data=fruit.csv&run={runs['tfidf'].id}")
+        settle(page)
+        page.get_by_test_id("stSidebar").get_by_role("link", name=match_title(place)).click()
         expect(page.get_by_role("heading", name=place.title, level=1, exact=True)).to_be_visible()
         expect(page.get_by_role("button", name="Copy link")).to_be_visible()
         eventually(lambda place=place: check_header(page, place))
+
+
+def match_title(place: Place) -> re.Pattern[str]:
+    """Match its link in the side bar, where the number of items that wait may follow the title."""
+    return re.compile(rf"^{place.title}( \d+)?$")
 
 
 def check_header(page: Page, place: Place) -> None:
@@ -54,9 +60,7 @@ def test_the_side_bar_shows_all_of_itself(page: Page, dashboard: str, runs: dict
 
 def check_side_bar(bar: Locator) -> None:
     assert round(get_box(bar)["width"]) in (212, 213)
-    # A number of items that wait may follow the title.
-    titles = [re.compile(rf"^{place.title}( \d+)?$") for place in list_places()]
-    places = [get_box(bar.get_by_role("link", name=title))["y"] for title in titles]
+    places = [get_box(bar.get_by_role("link", name=match_title(place)))["y"] for place in list_places()]
     assert places == sorted(places)
     foot = [bar.get_by_text(text, exact=True) for text in ("Dataset", "Run", "Lesson for this page")]
     heights = [get_box(each)["y"] for each in foot]

@@ -66,7 +66,7 @@ def choose_file(dialog: Locator, name: str, content: bytes) -> None:
         {"name": name, "mimeType": "application/octet-stream", "buffer": content}
     )
     if content:  # otherwise nothing was taken
-        expect(dialog.get_by_test_id("stFileUploaderFileName").get_by_text(name)).to_be_visible()
+        expect(dialog.get_by_test_id("stFileChipName").get_by_text(name)).to_be_visible()
     settle(dialog.page)
 
 

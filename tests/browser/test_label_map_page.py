@@ -85,7 +85,7 @@ def test_a_search_flies_to_the_label(page: Page, dashboard: str, runs: dict[str,
 
     def check_centre() -> None:
         box = get_box(chart)
-        at = chart.evaluate("map => map.xcmap.at(map.xcmap.received.label)")
+        at = chart.evaluate("map => map.xcmap.at(Number(map.xcmap.received.label))")
         assert math.hypot(at["x"] - box["x"] - box["width"] / 2, at["y"] - box["y"] - box["height"] / 2) < 8
 
     eventually(check_centre)
