@@ -3,12 +3,12 @@ python=.venv/bin/python
 begin=$(date +%s)
 
 step() {
-    name=$1
+    step_name=$1
     shift
-    echo "── $name"
+    echo "── $step_name"
     start=$(date +%s)
-    "$@" || { echo "── $name failed after $(($(date +%s) - start)) s" >&2; exit 1; }
-    echo "── $name: $(($(date +%s) - start)) s"
+    "$@" || { echo "── $step_name failed after $(($(date +%s) - start)) s" >&2; return 1; }
+    echo "── $step_name: $(($(date +%s) - start)) s"
 }
 
 style() {

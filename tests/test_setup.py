@@ -1,4 +1,4 @@
-"""`make setup` and `make test` on machines that lack something: one line that says what, and nothing installed."""
+"""`make setup` on machines that lack something: one line that says what, and nothing installed."""
 
 from __future__ import annotations
 
@@ -120,105 +120,6 @@ def test_set_up_is_done_again_only_when_requirements_change(checkout: Path) -> N
     later = stamp.stat().st_mtime + 10
     os.utime(checkout / "pyproject.toml", (later, later))
     assert make(checkout, "-q", "setup").returncode == 1
-
-
-# Stands in for the interpreter of the virtual environment: writes down what it is asked, fails on $FAILS.
-RECORDER = """#!/bin/sh
-echo "$*" >> calls
-case "$*" in *"${FAILS:-nothing at all}"*) exit 1;; esac
-"""
-
-
-@pytest.fixture
-def suites(checkout: Path) -> Path:
-    (checkout / ".venv/bin").mkdir(parents=True)
-    script(checkout / ".venv/bin/python", RECORDER)
-    for name in ("contract", "app", "browser"):
-        (checkout / "tests" / name).mkdir(parents=True)
-        (checkout / "tests" / name / "test_one.py").touch()
-    return checkout
-
-
-def run_tests(folder: Path, tools: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    for name in ("date", "find", "id", "mkdir", "mktemp", "rm", "dirname", "ln"):
-        if not (tools / name).exists():
-            (tools / name).symlink_to(shutil.which(name) or name)
-    environment = {"PATH": str(tools)} | variables
-    return subprocess.run([SHELL, "scripts/run_tests.sh"], cwd=folder, env=environment, capture_output=True, text=True)
-
-
-def calls(folder: Path) -> list[str]:
-    return (folder / "calls").read_text().splitlines()
-
-
-def name_suite(call: str) -> str:
-    if call.startswith("-m mypy"):
-        return "types"
-    return "engine" if "--ignore=tests/contract" in call else call.split()[-1].removeprefix("tests/")
-
-
-def test_every_suite_runs_once_and_a_skip_has_a_reason(suites: Path, tools: Path) -> None:
-    script(tools / "chromium", "#!/bin/sh\n")
-    done = run_tests(suites, tools)
-    assert done.returncode == 0, done.stderr
-    asked = calls(suites)
-    assert [line.split()[1] for line in asked[:2]] == ["ruff", "ruff"]
-    assert sorted(map(name_suite, asked[2:])) == ["app", "browser", "contract", "engine", "types"]
-    assert "--ignore=tests/browser" in next(line for line in asked if "--ignore=tests/contract" in line)
-    assert "notebooks: skipped, there is no test in tests/notebooks" in done.stdout
-    for name in ("style", "types", "engine", "contract", "app", "browser", "all"):
-        assert re.search(rf"^── {name}: \d+ s$", done.stdout, flags=re.MULTILINE), name
-
-
-@pytest.mark.parametrize(("step", "fails"), [("contract", "-q tests/contract"), ("engine", "--ignore=tests/browser")])
-def test_a_failure_fails_the_whole_and_the_other_lane_goes_on(suites: Path, tools: Path, step: str, fails: str) -> None:
-    script(tools / "chromium", "#!/bin/sh\n")
-    done = run_tests(suites, tools, FAILS=fails)
-    assert done.returncode == 1
-    assert f"{step} failed" in done.stderr
-    assert sorted(map(name_suite, calls(suites)[2:])) == ["app", "browser", "contract", "engine", "types"]
-    assert "── all" not in done.stdout
-
-
-def test_after_a_failure_in_both_lanes_the_rest_is_named(suites: Path, tools: Path) -> None:
-    script(tools / "chromium", "#!/bin/sh\n")
-    done = run_tests(suites, tools, FAILS="-m pytest")
-    assert done.returncode == 1
-    assert len(calls(suites)[2:]) == 2
-    assert "── app: not run, because both lanes had stopped" in done.stderr
-
-
-def test_without_a_browser_the_skip_says_so(suites: Path, tools: Path) -> None:
-    done = run_tests(suites, tools)
-    assert done.returncode == 0
-    assert "browser: skipped, there is no chromium" in done.stdout
-    assert not any(line.endswith(" tests/browser") for line in calls(suites))
-
-
-def test_on_ci_a_missing_browser_is_installed(suites: Path, tools: Path) -> None:
-    script(tools / "sudo", '#!/bin/sh\nexec "$@"\n')
-    (tools / "env").symlink_to(shutil.which("env") or "env")
-    (tools / "ln").symlink_to(shutil.which("ln") or "ln")  # which the stand-in for apt-get calls
-    script(tools / "apt-get", f'#!/bin/sh\n[ "$1" = update ] || ln -s {tools}/sh {tools}/chromium\n')
-    done = run_tests(suites, tools, CI="true")
-    assert done.returncode == 0, done.stderr
-    assert any(line.endswith(" tests/browser") for line in calls(suites))
-
-
-def test_the_check_is_style_types_and_the_fast_tests(suites: Path, tools: Path) -> None:
-    run_tests(suites, tools)  # which puts the tools that scripts call on the path
-    (suites / "calls").unlink()
-    environment = {"PATH": str(tools)}
-    command = [SHELL, "scripts/run_check.sh"]
-    done = subprocess.run(command, cwd=suites, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    asked = calls(suites)
-    assert asked[:2] == ["-m ruff check .", "-m ruff format --check ."]
-    assert sorted(asked[2:]) == ["-m mypy -p xcwork -p xcwork_app", "-m pytest -q -m not slow tests"]
-    failing = environment | {"FAILS": "-m mypy"}
-    done = subprocess.run(command, cwd=suites, env=failing, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "types failed" in done.stderr
 
 
 def test_the_workflow_calls_targets_of_the_makefile() -> None:

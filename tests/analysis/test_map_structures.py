@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.support.brief_training import BRIEF
 from xcwork.analysis import map_structures
 from xcwork.analysis.head_grid import place_in_grid
 from xcwork.analysis.map_colours import colour_by_frequency
@@ -210,7 +211,7 @@ def test_landmarks_colour_the_labels_that_they_weigh_on_most(split):
 def test_heads_colour_rows_of_the_grid_and_few_have_a_colour(split, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setattr(map_structures, "MAX_CLASSES", 2)
-    method = registry.create("mhc", epochs=1, width=8).fit(split)
+    method = registry.create("mhc", **BRIEF["mhc"]).fit(split)
     model = method.model_
     ids = np.arange(model.n_labels)
     colours = colour_by_structure(method, ids)

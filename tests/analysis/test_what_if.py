@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.support.brief_training import BRIEF
 from xcwork.analysis.what_if import EditedText, compare_edit, compare_ranks, explain_no_new_labels, try_label
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
@@ -17,12 +18,10 @@ pytestmark = pytest.mark.slow
 
 ZERO_SHOT = [name for name in registry.METHODS if registry.find_method_class(name).capabilities.zero_shot]
 OTHERS = [name for name in registry.METHODS if name not in ZERO_SHOT]
-QUICK = {"siamesexml": {"epochs": 1}}
 
 
 def fitted(name, dataset):
-    known = registry.find_method_class(name).parameters()
-    return registry.create(name, **{p: v for p, v in QUICK.get(name, {}).items() if p in known}).fit(dataset.train)
+    return registry.create(name, **BRIEF.get(name, {})).fit(dataset.train)
 
 
 def stored(model, folder):

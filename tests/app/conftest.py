@@ -51,7 +51,7 @@ def open_page() -> Open:
     """A page as a link with these parameters opens it. Nothing may raise."""
 
     def opened(name: str = "home", **query: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60)
+        app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=300)
         app.query_params.update(query)
         app.switch_page(f"app_pages/{name}.py").run()
         assert not app.exception
@@ -82,3 +82,15 @@ def train(workshop: Path) -> Train:
 def finished(corpus: Path, train: Train) -> Run:
     """A finished run on the corpus."""
     return train("gated", {"steps": 3}, corpus, "done <b>")
+
+
+@pytest.fixture
+def matched(corpus: Path, train: Train) -> Run:
+    """A finished run of a zero-shot method."""
+    return train("tfidf", {}, corpus, "by words")
+
+
+@pytest.fixture
+def popular(corpus: Path, train: Train) -> Run:
+    """A finished run of a method that knows labels from documents alone."""
+    return train("popularity", {}, corpus, "by counts")

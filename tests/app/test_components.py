@@ -25,7 +25,7 @@ PAGE = ROOT / "tests" / "support" / "component_page.py"
 
 @pytest.fixture
 def page() -> AppTest:
-    opened = AppTest.from_file(str(PAGE), default_timeout=60).run()
+    opened = AppTest.from_file(str(PAGE), default_timeout=300).run()
     assert not opened.exception
     return opened
 
@@ -74,7 +74,7 @@ def script_with_many_rows() -> None:
 
 
 def test_long_lists_are_cut_for_the_browser_and_say_so() -> None:
-    page = AppTest.from_function(script_with_many_rows, default_timeout=60).run()
+    page = AppTest.from_function(script_with_many_rows, default_timeout=300).run()
     assert not page.exception
     given = read_component(page, "l")
     assert [len(group["rows"]) for group in given["groups"]] == [600, 400]

@@ -39,7 +39,7 @@ def test_what_is_no_event_is_an_error(sent: dict[str, Any]) -> None:
 
 
 def test_a_page_shows_the_map_and_goes_on() -> None:
-    page = AppTest.from_file(str(ROOT / "tests" / "support" / "map_demo.py"), default_timeout=60).run()
+    page = AppTest.from_file(str(ROOT / "tests" / "support" / "map_demo.py"), default_timeout=300).run()
     assert not page.exception
     assert [line.value for line in page.text] == ["run 1"]
     page.toggle[0].set_value(True).run()

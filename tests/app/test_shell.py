@@ -165,7 +165,7 @@ def script_of_a_later_page() -> None:
 
 
 def test_a_page_gets_its_run_and_model(finished: Run) -> None:
-    page = AppTest.from_function(script_of_a_later_page, default_timeout=60)
+    page = AppTest.from_function(script_of_a_later_page, default_timeout=300)
     page.query_params["data"] = "fruit.csv"
     page.run()
     assert not page.exception
@@ -174,7 +174,7 @@ def test_a_page_gets_its_run_and_model(finished: Run) -> None:
 
 @pytest.mark.parametrize("state", ["none", "queued"])
 def test_a_page_without_a_finished_run_says_what_to_do(corpus: Path, state: str) -> None:
-    page = AppTest.from_function(script_of_a_later_page, default_timeout=60)
+    page = AppTest.from_function(script_of_a_later_page, default_timeout=300)
     page.query_params["data"] = "fruit.csv"
     if state == "queued":
         page.query_params["run"] = RunStore().create("gated", None, corpus).id
@@ -192,7 +192,7 @@ def test_pages_need_no_torch(corpus: Path) -> None:
     script = (
         "import sys\n"
         "from streamlit.testing.v1 import AppTest\n"
-        f"app = AppTest.from_file({str(Path(navigation.__file__).with_name('main.py'))!r}, default_timeout=60)\n"
+        f"app = AppTest.from_file({str(Path(navigation.__file__).with_name('main.py'))!r}, default_timeout=300)\n"
         "app.query_params.update(data='fruit.csv', method='popularity')\n"
         "for page in ('home', 'data', 'train'):\n"
         "    app.switch_page(f'app_pages/{page}.py').run()\n"

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.dashboard import dashboard_over
+from tests.support.browser_pages import PATIENCE_SECONDS
+from tests.support.dashboard import dashboard_server_over
 from tests.support.fruit import write_fruit
+from tests.support.server import Server
 from xcwork.runs import Run, RunStore, worker
 
 if TYPE_CHECKING:
@@ -21,6 +24,34 @@ if TYPE_CHECKING:
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # A page opened by its own address first asks for the server below that address, and then at the root.
 ASKS_TWICE = re.compile(r"/\w+/_stcore/(health|host-config)$")
+# One process for all pages, so that the scripts of Streamlit, some megabytes, are compiled once and not for every page.
+OPTIONS = ["--no-sandbox", "--use-gl=swiftshader", "--process-per-site", "--renderer-process-limit=1"]
+TEST_SECONDS = 900  # a busy machine takes its time
+
+
+@dataclass
+class Window:
+    """The browser window of all tests, and what its pages have said and asked for since the test began."""
+
+    context: BrowserContext
+    complaints: list[str] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+
+    def listen(self, page: Page) -> None:
+        page.on("request", lambda request: self.asked.add(urlsplit(request.url).hostname or ""))
+        page.on("pageerror", lambda failure: self.complaints.append(str(failure)))
+        page.on(
+            "console",
+            lambda line: (
+                self.complaints.append(f"{line.text} {line.location}")
+                if line.type == "error" and not ASKS_TWICE.search(line.location["url"])
+                else None
+            ),
+        )
+
+    def forget(self) -> None:
+        self.complaints.clear()
+        self.asked.clear()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,6 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS))
             if CHROMIUM is None:
                 item.add_marker(missing)
 
@@ -53,50 +85,67 @@ def runs(home: Path) -> dict[str, Run]:
 
 
 @pytest.fixture(scope="session")
-def dashboard(home: Path) -> Iterator[str]:
-    """One dashboard for all tests that do not need an empty home."""
-    with dashboard_over(home) as address:
-        yield address
+def server(home: Path) -> Iterator[Server]:
+    """One dashboard for all tests that do not need a home of their own.
+
+    Where it is started the user's settings ask for exports of tables, which may carry formulas: they are not heeded.
+    """
+    with dashboard_server_over(home, {"STREAMLIT_CLIENT_DISABLE_DATA_EXPORT": "false"}) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def dashboard(server: Server) -> str:
+    """Its address."""
+    return server.address
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=1000 * PATIENCE_SECONDS)
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--use-gl=swiftshader"])
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         yield opened
         opened.close()
 
 
+@pytest.fixture(scope="session")
+def window(browser: Browser) -> Window:
+    """One window for all tests: a new one would load and compile every script again."""
+    made = browser.new_context(viewport={"width": 1360, "height": 900}, reduced_motion="reduce")
+    made.set_default_timeout(1000 * PATIENCE_SECONDS)
+    made.new_page()  # stays open, so that the process of the pages does
+    opened = Window(made)
+    made.on("page", opened.listen)
+    return opened
+
+
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A window of its own. At the end: nothing in the console, and nobody but this machine was asked for anything."""
-    made = browser.new_context(viewport={"width": 1360, "height": 900})
-    made.set_default_timeout(60_000)
-    complaints: list[str] = []
-    asked: set[str] = set()
-
-    def listen(page: Page) -> None:
-        page.on("request", lambda request: asked.add(urlsplit(request.url).hostname or ""))
-        page.on("pageerror", lambda failure: complaints.append(str(failure)))
-        page.on(
-            "console",
-            lambda line: (
-                complaints.append(f"{line.text} {line.location}")
-                if line.type == "error" and not ASKS_TWICE.search(line.location["url"])
-                else None
-            ),
-        )
-
-    made.on("page", listen)
-    yield made
-    made.close()
-    assert complaints == []
-    assert asked <= {"127.0.0.1", ""}
+def context(window: Window) -> Iterator[BrowserContext]:
+    """The window. At the end: nothing in the console, and nobody but this machine was asked for anything."""
+    shared, kept = window.context, list(window.context.pages)
+    window.forget()
+    yield shared
+    for opened in shared.pages:
+        if opened not in kept:
+            opened.close()
+    shared.set_offline(False)
+    shared.clear_permissions()
+    assert window.complaints == []
+    assert window.asked <= {"127.0.0.1", ""}
 
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
+
+
+@pytest.fixture
+def other_page(browser: Browser) -> Iterator[Page]:
+    """A page in the browser of somebody else, who knows nothing but an address."""
+    somebody = browser.new_context(reduced_motion="reduce")
+    somebody.set_default_timeout(1000 * PATIENCE_SECONDS)
+    yield somebody.new_page()
+    somebody.close()

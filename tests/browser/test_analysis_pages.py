@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import pytest
-
+from tests.support.browser_pages import SMALL, click_until, eventually, expect_above, expect_no_scrolling, settle
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-
-SMALL = {"width": 1280, "height": 720}
 
 
 def test_a_part_filters_and_why_not_opens_the_document(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
@@ -29,67 +25,78 @@ def test_a_part_filters_and_why_not_opens_the_document(page: Page, dashboard: st
     page.locator(".st-key-errors_all_outranked button").first.click()
     page.wait_for_url(re.compile("outcome=outranked"))
     expect(page.locator(".st-key-errors_chip_outcome button").first).to_be_visible()
+    settle(page)
     rows.get_by_role("option").nth(1).click()
     page.wait_for_url(re.compile("label="))
+    settle(page)
     listed = page.url
     page.get_by_role("button", name="Why not?").first.click()
     expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
-    assert "label=" in page.url
+    page.wait_for_url(re.compile("label="))
     page.go_back()
     expect(page.get_by_role("heading", name="Errors", level=1)).to_be_visible()
     page.wait_for_url(listed)
 
 
-@pytest.mark.parametrize("section", ["labels", "documents", "pairs", "suspicious"])
-def test_list_and_detail_end_above_the_lower_edge(
-    page: Page, dashboard: str, runs: dict[str, Run], section: str
+def test_list_and_detail_end_above_the_lower_edge(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
+    from playwright.sync_api import expect
+
+    page.set_viewport_size(SMALL)
+    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1")
+    for section in ("Labels", "Documents", "Pairs", "Suspicious"):
+        settle(page)
+        page.get_by_role("radio", name=section, exact=True).click()
+        if section != "Labels":
+            page.wait_for_url(re.compile(f"section={section.lower()}"))
+        settle(page)
+        expect(page.get_by_role("listbox").first).to_be_visible()
+        names = ("errors_detail", "errors_list", "errors_ways")
+        expect_above(SMALL["height"], *(page.locator(f".st-key-{name}").first for name in names))
+        expect_no_scrolling(page, across=False)
+
+
+def test_compare_fits_sorts_exports_and_opens_a_document(
+    page: Page, dashboard: str, runs: dict[str, Run], tmp_path: Path
 ) -> None:
     from playwright.sync_api import expect
 
     page.set_viewport_size(SMALL)
-    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1&section={section}")
-    ways = page.locator(".st-key-errors_ways").first
-    expect(ways).to_be_visible()
-    expect(page.get_by_role("listbox").first).to_be_visible()
-    for name in ("errors_detail", "errors_list", "errors_ways"):
-        box = page.locator(f".st-key-{name}").first.bounding_box()
-        assert box["y"] + box["height"] <= SMALL["height"], name
-    main = page.get_by_test_id("stMain")
-    assert main.evaluate("element => element.scrollHeight <= element.clientHeight + 1")
-
-
-def test_compare_fits_sorts_and_opens_a_document(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
-    from playwright.sync_api import expect
-
-    page.set_viewport_size(SMALL)
-    page.goto(f"{dashboard}/compare?data=fruit.csv&k=1&reference={runs['popularity'].id}")
+    page.goto(f"{dashboard}/compare?data=fruit.csv&k=1&run={runs['tfidf'].id}&reference={runs['popularity'].id}")
     table = page.get_by_role("listbox", name="Runs")
     expect(table.get_by_role("option")).to_have_count(3)
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
-    main = page.get_by_test_id("stMain")
     expect(page.locator(".st-key-compare_foot").first).to_be_in_viewport()
-    assert main.evaluate("element => element.scrollHeight <= element.clientHeight + 1")
-    assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
+    expect_no_scrolling(page)
+
+    def check_colour() -> None:
+        row = table.get_by_role("option").filter(has_text="tfidf").first
+        mark = page.get_by_test_id("stSidebar").locator("[data-mark]").first
+        colour = "element => getComputedStyle(element).borderTopColor"
+        assert row.locator(".mark").first.evaluate(colour) == mark.evaluate(colour)
+
+    eventually(check_colour)
+    click_until(
+        page.get_by_role("button", name="CSV, LaTeX, Markdown").first,
+        lambda: expect(page.locator(".st-key-compare-export-csv button").first).to_be_visible(timeout=1000),
+    )
+    for suffix, sign in (("csv", "run,method"), ("md", "| run |"), ("tex", r"\toprule")):
+        with page.expect_download() as download:
+            page.locator(f".st-key-compare-export-{suffix} button").first.click()
+        file = tmp_path / download.value.suggested_filename
+        download.value.save_as(file)
+        assert sign in file.read_text()
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-compare-export-csv button")).to_have_count(0)
+    settle(page)
     page.get_by_role("button", name="ms per").first.click()
     page.wait_for_url(re.compile("sort=ms"))
-    documents = page.get_by_role("listbox", name="Documents")
-    documents.get_by_role("option").first.click()
+    settle(page)
+    page.get_by_role("listbox", name="Documents").get_by_role("option").first.click()
     expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
+    settle(page)
     page.locator(".st-key-page_header").get_by_role("button", name="Compare").first.click()
     expect(page.get_by_role("heading", name="Compare", level=1)).to_be_visible()
     page.wait_for_url(re.compile("sort=ms"))
-
-
-def test_a_run_has_one_colour_in_table_and_side_bar(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
-    from playwright.sync_api import expect
-
-    page.goto(f"{dashboard}/compare?data=fruit.csv&run={runs['tfidf'].id}")
-    row = page.get_by_role("listbox", name="Runs").get_by_role("option").filter(has_text="tfidf").first
-    expect(row).to_be_visible()
-    mark = page.get_by_test_id("stSidebar").locator("[data-mark]").first
-    expect(mark).to_be_visible()
-    colour = "element => getComputedStyle(element).borderTopColor"
-    assert row.locator(".mark").first.evaluate(colour) == mark.evaluate(colour)
 
 
 def test_a_report_downloads_and_opens_offline(page: Page, dashboard: str, runs: dict[str, Run], tmp_path: Path) -> None:
@@ -110,17 +117,6 @@ def test_a_report_downloads_and_opens_offline(page: Page, dashboard: str, runs: 
         assert page.evaluate("document.scripts.length") == 0
         assert page.evaluate("window.hit") is None
         page.context.set_offline(False)
-
-
-def test_tables_export_as_markdown_and_latex(page: Page, dashboard: str, runs: dict[str, Run], tmp_path: Path) -> None:
-    page.goto(f"{dashboard}/compare?data=fruit.csv")
-    page.get_by_role("button", name="CSV, LaTeX, Markdown").first.click()
-    for suffix, sign in (("csv", "run,method"), ("md", "| run |"), ("tex", r"\toprule")):
-        with page.expect_download() as download:
-            page.locator(f".st-key-compare-export-{suffix} button").first.click()
-        file = tmp_path / download.value.suggested_filename
-        download.value.save_as(file)
-        assert sign in file.read_text()
 
 
 def test_hostile_labels_stay_text(page: Page, dashboard: str, runs: dict[str, Run]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.server import serving
+from tests.support.server import Server
 from xcwork.runs import Run, RunStore
 
 if TYPE_CHECKING:
@@ -18,20 +18,23 @@ if TYPE_CHECKING:
 
 
 def test_every_change_of_a_page_has_an_end(
-    page: Page, home: Path, runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Page,
+    server: Server,
+    home: Path,
+    runs: dict[str, Run],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     benchmark = importlib.import_module("benchmarks.app")
-    asked = ("home", "predict", "compare")
+    asked = ("home", "compare")
     monkeypatch.setattr(benchmark, "MEASURED", asked)
     monkeypatch.setattr(benchmark, "WARM_UP", 1)
     monkeypatch.setenv("XCWORK_HOME", str(home))
-    options = argparse.Namespace(changes=3, reruns=2)
-    with serving(home, {"XCWORK_HOME": ""}, home / "benchmark.log") as server:
-        rows = benchmark.measure(page, server, runs["one_vs_all"], options)
+    rows = benchmark.measure(page, server, runs["one_vs_all"], argparse.Namespace(changes=2, reruns=2))
     assert [row["page"] for row in rows] == list(asked)
     for row in rows:
-        assert 0 < row["change, median s"] <= row["change, largest s"] < 60
-        assert 0 < row["rerun, median s"] <= row["rerun, largest s"] < 60
+        assert 0 < row["change, median s"] <= row["change, largest s"]
+        assert 0 < row["rerun, median s"] <= row["rerun, largest s"]
     assert "fruit.csv, compare" in capsys.readouterr().err
 
 

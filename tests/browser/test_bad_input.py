@@ -7,12 +7,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.support.browser_pages import settle
+
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
 CUT = gzip.compress(b"text,labels\n" + b"some words,a\n" * 5000)[:60]
 FAST = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-SLOW = FAST | {"uploadThroughput": 200_000}  # bytes a second
+SLOW = FAST | {"uploadThroughput": 20_000}  # bytes a second: minutes for the large file
+HALFWAY_MS = 500
 
 
 def test_a_damaged_upload_is_a_sentence(page: Page, dashboard: str, home: Path) -> None:
@@ -34,6 +37,7 @@ def test_hostile_labels_stay_text(page: Page, dashboard: str, tmp_path: Path) ->
     search.fill("cmd()")
     search.press("Enter")
     expect(page.get_by_text(re.compile(r"Documents 1 to (\d) of \1\."))).to_be_visible()
+    settle(page)
     assert page.evaluate("window.hit") is None
     with page.expect_download() as download:
         page.get_by_role("button", name=re.compile(r"\bCSV$")).last.click()
@@ -69,8 +73,8 @@ def test_an_interrupted_upload_leaves_nothing_behind(context: BrowserContext, da
 
     before, page, finished = datasets(), context.new_page(), []
     page.on("requestfinished", lambda request: finished.append("upload_file" in request.url))
-    choose(page, 200_000)
-    page.wait_for_timeout(1500)
+    choose(page, 100_000)
+    page.wait_for_timeout(HALFWAY_MS)
     page.close()
     assert not any(finished)
     assert datasets() == before

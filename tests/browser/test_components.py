@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.browser_pages import eventually, get_bottom, get_box, settle
 from tests.support.paths import ROOT
 from tests.support.server import serving_script
 
@@ -29,6 +30,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def press_tab_until(page: Page, script: str) -> None:
     """Press Tab until what has the focus, inside shadow roots too, satisfies `script`, a test of `element`."""
+    settle(page)
     for _ in range(30):
         page.keyboard.press("Tab")
         if page.evaluate(
@@ -50,8 +52,9 @@ def test_a_click_anywhere_on_a_row_chooses_it(page: Page, gallery: str) -> None:
     expect(rows).to_have_count(4)
     for number, (x, row) in enumerate([(4, "a"), (200, "b"), (4, "d")]):
         target = rows.nth("abcd".index(row))
+        settle(page)
         target.scroll_into_view_if_needed()
-        height = target.bounding_box()["height"]
+        height = get_box(target)["height"]
         target.click(position={"x": x, "y": height - 3 if number % 2 else 3})
         expect(page.get_by_text(f"labels: {row}", exact=True)).to_be_visible()
         expect(target).to_have_attribute("aria-selected", "true")
@@ -113,6 +116,7 @@ def test_words_are_chosen_with_mouse_and_keyboard(page: Page, gallery: str) -> N
     from playwright.sync_api import expect
 
     page.goto(gallery)
+    settle(page)
     page.get_by_role("button", name="search").click()
     expect(page.get_by_text("text: search", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="search")).to_have_attribute("aria-pressed", "true")
@@ -137,7 +141,7 @@ def test_text_from_outside_stays_text(page: Page, gallery: str) -> None:
     text = page.get_by_role("group", name="Text")
     expect(text).to_contain_text(f"😀 depth first search {SCRIPT} 深さ of the graph")
     assert page.evaluate("window.hit") is None
-    assert page.locator("[role=listbox] script, [role=listbox] img, [aria-label=Text] img").count() == 0
+    expect(page.locator("[role=listbox] script, [role=listbox] img, [aria-label=Text] img")).to_have_count(0)
 
 
 def test_a_label_of_300_characters_has_three_lines_and_then_more(page: Page, gallery: str) -> None:
@@ -147,24 +151,32 @@ def test_a_label_of_300_characters_has_three_lines_and_then_more(page: Page, gal
     row = page.get_by_role("listbox", name="Labels").get_by_role("option").nth(2)
     name = row.locator(".name")
     expect(name).to_have_text(LONG)
-    shown = name.evaluate("element => element.clientHeight / parseFloat(getComputedStyle(element).lineHeight)")
-    assert round(shown) == 3
-    assert name.evaluate("element => element.scrollWidth <= element.clientWidth")
+    lines = "element => element.clientHeight / parseFloat(getComputedStyle(element).lineHeight)"
+
+    def check_short() -> None:
+        assert round(name.evaluate(lines)) == 3
+        assert name.evaluate("element => element.scrollWidth <= element.clientWidth")
+
+    def check_long() -> None:
+        assert name.evaluate("element => element.scrollHeight <= element.clientHeight + 1")
+        assert name.evaluate(lines) > 5
+        boxes = [get_box(each) for each in page.get_by_role("listbox", name="Labels").get_by_role("option").all()]
+        assert all(one["y"] + one["height"] <= other["y"] + 1 for one, other in itertools.pairwise(boxes))
+
+    eventually(check_short)
     row.get_by_text("more", exact=True).click()
+    eventually(check_long)
     expect(page.get_by_text("labels:", exact=True)).to_be_visible()  # it does not choose the row
-    assert name.evaluate("element => element.scrollHeight <= element.clientHeight + 1")
-    assert name.evaluate("element => element.clientHeight / parseFloat(getComputedStyle(element).lineHeight)") > 5
-    boxes = [each.bounding_box() for each in page.get_by_role("listbox", name="Labels").get_by_role("option").all()]
-    assert all(one["y"] + one["height"] <= other["y"] + 1 for one, other in itertools.pairwise(boxes))
 
 
-@pytest.mark.parametrize(("scheme", "colour"), [("light", "rgb(255, 210, 74)"), ("dark", "rgb(122, 93, 12)")])
-def test_colours_follow_the_theme(page: Page, gallery: str, scheme: str, colour: str) -> None:
+def test_colours_follow_the_theme(page: Page, gallery: str) -> None:
     from playwright.sync_api import expect
 
-    page.emulate_media(color_scheme=scheme)
     page.goto(gallery)
-    expect(page.get_by_role("button", name="depth")).to_have_css("background-color", colour)
+    page.emulate_media(color_scheme="light")
+    expect(page.get_by_role("button", name="depth")).to_have_css("background-color", "rgb(255, 210, 74)")
+    page.emulate_media(color_scheme="dark")
+    expect(page.get_by_role("button", name="depth")).to_have_css("background-color", "rgb(122, 93, 12)")
 
 
 def test_the_link_is_copied(page: Page, gallery: str) -> None:
@@ -174,7 +186,7 @@ def test_the_link_is_copied(page: Page, gallery: str) -> None:
     page.goto(f"{gallery}/?run=1&label=a%20b")
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    page.wait_for_function("navigator.clipboard.readText().then(text => text === location.href)")
 
 
 def test_a_list_and_a_text_can_end_where_the_window_does(page: Page, gallery: str) -> None:
@@ -185,9 +197,10 @@ def test_a_list_and_a_text_can_end_where_the_window_does(page: Page, gallery: st
     expect(frames).to_have_count(2)
     for height in (720, 900):
         page.set_viewport_size({"width": 1280, "height": height})
-        for frame in frames.all():
-            page.wait_for_function(
-                "([frame, height]) => Math.abs(frame.getBoundingClientRect().bottom - (height - 14)) < 2",
-                arg=[frame.element_handle(), height],
-            )
+
+        def check(height: int = height) -> None:
+            for number in range(2):
+                assert abs(get_bottom(frames.nth(number)) - (height - 14)) < 2
+
+        eventually(check)
     assert page.get_by_role("group", name="Text").evaluate("element => element.scrollHeight > element.clientHeight")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.server import serving
+from tests.support.browser_pages import get_box, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -21,16 +20,12 @@ ROW = 35  # pixels: the height of a row of a table
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A dashboard over documents with formulas for labels, started where the user's settings ask for exports."""
-    home = tmp_path_factory.mktemp("formulas")
-    (home / "data").mkdir()
+def address(home: Path, dashboard: str) -> str:
+    """The dashboard, which has documents with formulas for labels."""
     rows = [(f"number {i} of {at}", label) for i in range(10) for at, label in enumerate(FORMULAS)]
     with (home / "data" / "formulas.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("text", "labels"), *rows])
-    settings = {"XCWORK_HOME": "", "STREAMLIT_CLIENT_DISABLE_DATA_EXPORT": "false"}
-    with serving(home, settings, home / "server.log") as server:
-        yield server.address
+    return dashboard
 
 
 def open_documents(page: Page, address: str) -> Locator:
@@ -40,24 +35,22 @@ def open_documents(page: Page, address: str) -> Locator:
     page.goto(f"{address}/data?data=formulas.csv&data.view=Documents")
     expect(page.get_by_text("The export holds all of them.")).to_be_visible()
     table = page.get_by_test_id("stDataFrame").filter(has=page.get_by_label("documents with their labels")).first
+    settle(page)
     table.scroll_into_view_if_needed()
     return table
 
 
-def test_no_table_offers_a_download_of_its_own(page: Page, address: str) -> None:
+def test_no_table_offers_a_download_of_its_own_or_a_formula_to_the_clipboard(page: Page, address: str) -> None:
     from playwright.sync_api import expect
 
-    open_documents(page, address).hover()
+    table = open_documents(page, address)
+    table.hover()
     tools = page.get_by_test_id("stElementToolbarButton").get_by_role("button")
     expect(tools.and_(page.get_by_label(re.compile("^Search.*documents with their labels")))).to_be_visible()
     expect(tools.and_(page.get_by_label(re.compile("download", re.IGNORECASE)))).to_have_count(0)
-
-
-def test_the_clipboard_takes_no_formula_from_a_table(page: Page, address: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    table = open_documents(page, address)
     page.evaluate("navigator.clipboard.writeText('untouched')")
-    table.click(position={"x": table.bounding_box()["width"] - 40, "y": ROW * 1.5})
+    table.click(position={"x": get_box(table)["width"] - 40, "y": ROW * 1.5})
     page.keyboard.press("ControlOrMeta+c")
     assert page.evaluate("navigator.clipboard.readText()") == "untouched"
 

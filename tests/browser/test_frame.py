@@ -6,45 +6,46 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-from xcwork_app.navigation import list_places
+from xcwork_app.navigation import Place, list_places
 
+from tests.support.browser_pages import SMALL, eventually, get_box, press_until, settle
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import FloatRect, Locator, Page
-
-SMALL = {"width": 1280, "height": 720}
-
-
-def get_box(locator: Locator) -> FloatRect:
-    box = locator.bounding_box()
-    assert box is not None
-    return box
+    from playwright.sync_api import Locator, Page
 
 
 def test_every_page_begins_at_the_top_with_one_row(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
     page.set_viewport_size(SMALL)
+    page.goto(f"{dashboard}/?data=fruit.csv&run={runs['tfidf'].id}")
     for place in list_places():
-        path = "" if place.name == "home" else place.name
-        page.goto(f"{dashboard}/{path}?data=fruit.csv&run={runs['tfidf'].id}")
-        title = page.get_by_role("heading", name=place.title, level=1, exact=True)
-        expect(title).to_be_visible()
+        settle(page)
+        page.get_by_test_id("stSidebar").get_by_role("link", name=match_title(place)).click()
+        expect(page.get_by_role("heading", name=place.title, level=1, exact=True)).to_be_visible()
         expect(page.get_by_role("button", name="Copy link")).to_be_visible()
-        header = get_box(page.locator(".st-key-page_header"))
-        assert 8 <= header["y"] <= 16, place.name
-        assert header["height"] <= 40, place.name
-        for inside in (
-            title,
-            page.get_by_text(place.question, exact=True),
-            page.get_by_role("button", name="Copy link"),
-        ):
-            box = get_box(inside.first)
-            assert header["y"] - 2 <= box["y"], place.name
-            assert box["y"] + box["height"] <= header["y"] + header["height"] + 2, place.name
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), place.name
+        eventually(lambda place=place: check_header(page, place))
+
+
+def match_title(place: Place) -> re.Pattern[str]:
+    """Match its link in the side bar, where the number of items that wait may follow the title."""
+    return re.compile(rf"^{place.title}( \d+)?$")
+
+
+def check_header(page: Page, place: Place) -> None:
+    header = get_box(page.locator(".st-key-page_header"))
+    assert 8 <= header["y"] <= 16, place.name
+    assert header["height"] <= 40, place.name
+    for inside in (
+        page.get_by_role("heading", name=place.title, level=1, exact=True),
+        page.get_by_text(place.question, exact=True),
+        page.get_by_role("button", name="Copy link"),
+    ):
+        box = get_box(inside.first)
+        assert header["y"] - 2 <= box["y"], place.name
+        assert box["y"] + box["height"] <= header["y"] + header["height"] + 2, place.name
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), place.name
 
 
 def test_the_side_bar_shows_all_of_itself(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
@@ -54,10 +55,12 @@ def test_the_side_bar_shows_all_of_itself(page: Page, dashboard: str, runs: dict
     page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}")
     bar = page.get_by_test_id("stSidebar")
     expect(bar.get_by_role("link", name="Labs", exact=True)).to_be_visible()
+    eventually(lambda: check_side_bar(bar))
+
+
+def check_side_bar(bar: Locator) -> None:
     assert round(get_box(bar)["width"]) in (212, 213)
-    # A number of items that wait may follow the title.
-    titles = [re.compile(rf"^{place.title}( \d+)?$") for place in list_places()]
-    places = [get_box(bar.get_by_role("link", name=title))["y"] for title in titles]
+    places = [get_box(bar.get_by_role("link", name=match_title(place)))["y"] for place in list_places()]
     assert places == sorted(places)
     foot = [bar.get_by_text(text, exact=True) for text in ("Dataset", "Run", "Lesson for this page")]
     heights = [get_box(each)["y"] for each in foot]
@@ -71,8 +74,9 @@ def test_the_side_bar_shows_all_of_itself(page: Page, dashboard: str, runs: dict
 def test_the_command_can_be_copied(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
-    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['tfidf'].id}")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['tfidf'].id}")
+    settle(page)
     page.get_by_role("button", name="Command").click()
     shown = page.get_by_test_id("stCode").filter(has_text="xcwork report")
     expect(shown).to_be_visible()
@@ -87,11 +91,14 @@ def test_the_way_back_returns_to_the_list(page: Page, dashboard: str, runs: dict
     page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1&outcome=missed")
     rows = page.get_by_role("listbox", name="Labels").get_by_role("option")
     expect(rows.nth(1)).to_be_visible()
+    settle(page)
     rows.nth(1).click()
     page.wait_for_url(re.compile("label="))
+    settle(page)
     before = page.url
     page.get_by_role("button", name="Why not?").first.click()
     expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
+    settle(page)
     page.locator(".st-key-page_header").get_by_role("button", name="Errors").first.click()
     expect(rows.nth(1)).to_have_attribute("aria-selected", "true")
     page.wait_for_url(lambda url: parse_qs(urlsplit(url).query) == parse_qs(urlsplit(before).query))
@@ -105,30 +112,31 @@ def test_the_lesson_lies_over_the_page_and_leaves_its_width(page: Page, dashboar
     page.set_viewport_size(SMALL)
     page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}")
     expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
+    settle(page)
     width = get_box(page.get_by_test_id("stMainBlockContainer"))["width"]
     page.get_by_role("button", name="Lesson for this page").click()
     drawer = page.get_by_role("dialog")
     expect(drawer.get_by_text("Check yourself")).to_be_visible()
     page.wait_for_url(re.compile("lesson=1"))
+    settle(page)
     assert get_box(page.get_by_test_id("stMainBlockContainer"))["width"] == width
-    for formula in drawer.locator(".katex-display").all():
-        assert formula.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
+    formulas = "all => all.every(element => element.scrollWidth <= element.clientWidth + 1)"
+    assert drawer.locator(".katex-display").evaluate_all(formulas)
     drawer.get_by_text("Lecture size").click()
     page.wait_for_url(re.compile("lecture=1"))
     expect(page.locator("html")).to_have_css("font-size", "18px")
-    page.keyboard.press("Escape")
-    expect(drawer).to_be_hidden()
+    press_until(page, "Escape", lambda: expect(drawer).to_be_hidden(timeout=1000))
     page.wait_for_url(lambda url: "lesson" not in url and "lecture=1" in url)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_captions_can_be_read(page: Page, dashboard: str, runs: dict[str, Run], scheme: str) -> None:
+def test_captions_can_be_read(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
-    page.emulate_media(color_scheme=scheme)
     page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['tfidf'].id}&lesson=1")
-    muted = {"light": "rgb(86, 98, 110)", "dark": "rgb(163, 177, 191)"}[scheme]
-    expect(page.get_by_role("dialog").get_by_text("The same as a notebook")).to_have_css("color", muted)
-    expect(page.locator(".st-key-page_question p")).to_have_css("color", muted)
-    expect(page.get_by_text("Understand", exact=True)).to_have_css("color", muted)
+    page.emulate_media(color_scheme="light")
+    for muted in ("rgb(86, 98, 110)", "rgb(163, 177, 191)"):
+        expect(page.get_by_role("dialog").get_by_text("The same as a notebook")).to_have_css("color", muted)
+        expect(page.locator(".st-key-page_question p")).to_have_css("color", muted)
+        expect(page.get_by_text("Understand", exact=True)).to_have_css("color", muted)
+        page.emulate_media(color_scheme="dark")  # and once more

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
+from tests.support.browser_pages import settle
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Locator, Page
 
 
 def address(page: Page) -> dict[str, str]:
@@ -28,6 +29,7 @@ def chosen(page: Page, name: str) -> Locator:
 
 
 def press(page: Page, name: str) -> None:
+    settle(page)
     page.get_by_role("radio", name=name, exact=True).click()
 
 
@@ -37,6 +39,7 @@ def box(page: Page, label: str) -> Locator:
 
 
 def select(page: Page, label: str, option: str) -> None:
+    settle(page)
     box(page, label).click()
     page.get_by_role("option", name=re.compile(re.escape(option))).click()
 
@@ -53,10 +56,10 @@ def test_back_and_forward_follow_every_choice(page: Page, dashboard: str, runs: 
     page.go_back()
     expect(chosen(page, "Documents")).to_be_visible()
     expect(page.get_by_role("listbox", name="Documents").first).to_be_visible()
-    assert address(page)["section"] == "documents"
+    wait_for(page, section="documents")
     page.go_back()
     expect(chosen(page, "Labels")).to_be_visible()
-    assert "section" not in address(page)
+    page.wait_for_url(lambda url: "section" not in url)
     page.go_forward()
     expect(chosen(page, "Documents")).to_be_visible()
     page.go_forward()
@@ -109,8 +112,8 @@ def test_back_and_forward_lead_across_pages(page: Page, dashboard: str, runs: di
     expect(page.get_by_role("heading", name="Errors")).to_be_visible()
     for _ in range(3):
         page.go_forward()
+    page.wait_for_url(lambda url: urlsplit(url).path == "/errors")
     expect(chosen(page, "Documents")).to_be_visible()
-    assert urlsplit(page.url).path == "/errors"
 
 
 def test_back_and_forward_follow_widgets_that_are_bound_to_the_address(page: Page, dashboard: str) -> None:
@@ -120,22 +123,25 @@ def test_back_and_forward_follow_widgets_that_are_bound_to_the_address(page: Pag
     units = page.get_by_role("slider", name="Units of the layer")
     expect(units).to_have_value("2")
     page.wait_for_function("window.xcworkWatchesHistory")
+    settle(page)
     before = page.evaluate("history.length")
     units.press("ArrowRight")
     wait_for(page, **{"labs.units": "3"})
     sentence = page.locator(".st-key-lab_sentence")
     expect(sentence).to_contain_text("3 units with a bias")
+    settle(page)
     page.get_by_text("With a bias", exact=True).click()
     wait_for(page, **{"labs.units": "3", "labs.bias": "false"})
     expect(sentence).to_contain_text("3 units without a bias")
-    assert page.evaluate("history.length") == before + 2, "one step for each choice"
+    page.wait_for_function("steps => history.length === steps", arg=before + 2)  # one step for each choice
     page.get_by_role("link", name="Train", exact=True).click()
     expect(page.get_by_role("heading", name="Train")).to_be_visible()
-    assert not any(name.startswith("labs.") for name in address(page))
+    page.wait_for_url(lambda url: "labs." not in url)
+    settle(page)
     page.get_by_role("link", name="Labs", exact=True).click()
     expect(units).to_have_value("3")
     wait_for(page, **{"labs.units": "3", "labs.bias": "false"})
-    assert page.evaluate("history.length") == before + 4
+    page.wait_for_function("steps => history.length === steps", arg=before + 4)
     page.go_back()
     expect(page.get_by_role("heading", name="Train")).to_be_visible()
     page.go_back()
@@ -144,7 +150,7 @@ def test_back_and_forward_follow_widgets_that_are_bound_to_the_address(page: Pag
     expect(page.get_by_role("switch", name="With a bias")).to_be_checked()
     page.go_back()
     expect(units).to_have_value("2")
-    assert not any(name.startswith("labs.") for name in address(page)), "what is usual needs no place in the address"
+    page.wait_for_url(lambda url: "labs." not in url)  # what is usual needs no place in the address
     page.go_forward()
     expect(units).to_have_value("3")
 
@@ -157,13 +163,16 @@ def test_back_from_a_document_returns_to_the_list_it_was_chosen_in(
     page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['popularity'].id}&k=1&outcome=outranked")
     rows = page.get_by_role("listbox", name="Labels").get_by_role("option")
     expect(rows.first).to_be_visible()
+    settle(page)
     rows.filter(has_text="plum").or_(rows.filter(has_text="pear")).first.click()
     wait_for(page, outcome="outranked")
     page.wait_for_url(re.compile("label="))
+    settle(page)
     listed = address(page)
     page.get_by_role("button", name="Why not?").first.click()
     expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
     wait_for(page, label=listed["label"])
+    settle(page)
     opened = address(page)
     page.go_back()
     expect(rows.first).to_be_visible()
@@ -183,11 +192,11 @@ def test_the_address_names_the_run_that_is_shown_by_default(page: Page, dashboar
     expect(box(page, "Run")).to_have_value(shown.name)
     page.reload()
     expect(box(page, "Run")).to_have_value(shown.name)
-    assert address(page)["run"] == shown.id
+    wait_for(page, run=shown.id)
 
 
 def test_a_link_to_better_and_worse_documents_opens_them(
-    page: Page, browser: Browser, dashboard: str, runs: dict[str, Run]
+    page: Page, other_page: Page, dashboard: str, runs: dict[str, Run]
 ) -> None:
     from playwright.sync_api import expect
 
@@ -197,24 +206,24 @@ def test_a_link_to_better_and_worse_documents_opens_them(
     wait_for(page, section="curves")
     select(page, "Reference", "popularity")
     wait_for(page, reference=runs["popularity"].id)
+    settle(page)
     page.get_by_role("listbox", name="Runs").get_by_role("option").filter(has_text="one_vs_all").first.click()
     wait_for(page, against=runs["one_vs_all"].id)
+    settle(page)
     page.locator(".st-key-compare_change_worse button").first.click()
     wait_for(page, change="worse")
     counts = page.locator(".compare-counts").first
     expect(counts).to_be_visible()
+    settle(page)
     shown, link = counts.inner_text(), page.url
     assert set(address(page)["runs"].split(",")) == {run.id for run in runs.values()}
     page.reload()
     expect(page.locator(".compare-counts").first).to_have_text(shown.replace("\n", ""))
-    assert page.url == link
-    somebody_else = browser.new_context()
-    other = somebody_else.new_page()
-    other.goto(link)
-    expect(other.locator(".compare-counts").first).to_have_text(shown.replace("\n", ""))
-    expect(box(other, "Against")).to_have_value(re.compile("one_vs_all"))
-    assert other.url == link
-    somebody_else.close()
+    page.wait_for_url(link)
+    other_page.goto(link)
+    expect(other_page.locator(".compare-counts").first).to_have_text(shown.replace("\n", ""))
+    expect(box(other_page, "Against")).to_have_value(re.compile("one_vs_all"))
+    other_page.wait_for_url(link)
 
 
 def test_quick_choices_are_not_undone_by_an_address_that_is_still_on_its_way(

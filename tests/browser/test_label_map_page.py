@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from tests.support.browser_pages import eventually, expect_above, get_box, settle
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
@@ -17,13 +19,14 @@ SETTLED = ".st-key-label_map .xc-map[data-ready=true][data-still=true]"
 def open_map(page: Page, dashboard: str, run: Run, more: str = "") -> Locator:
     page.goto(f"{dashboard}/label_map?data=fruit.csv&run={run.id}&k=1{more}")
     page.wait_for_selector(SETTLED)
+    settle(page)
+    page.wait_for_selector(SETTLED)
     return page.locator(".st-key-label_map .xc-map")
 
 
 def drag_around(page: Page, chart: Locator) -> None:
     """A lasso around everything on the map."""
-    box = chart.bounding_box()
-    assert box is not None
+    box = get_box(chart)
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     radius = box["width"] / 2 - 4, box["height"] / 2 - 4
     corners = [
@@ -50,13 +53,20 @@ def test_a_lasso_fills_the_drawer_beside_the_map(page: Page, dashboard: str, run
 
     page.set_viewport_size({"width": 1280, "height": 720})
     chart = open_map(page, dashboard, runs["one_vs_all"])
-    assert chart.get_attribute("data-drawn") == chart.get_attribute("data-labels") == "5"
+    expect(chart).to_have_attribute("data-drawn", "5")
+    expect(chart).to_have_attribute("data-labels", "5")
     drag_around(page, chart)
     expect(page.get_by_text("5 labels in your selection")).to_be_in_viewport()
-    drawer, map_box = page.locator(".st-key-map_drawer").bounding_box(), chart.bounding_box()
-    assert drawer["x"] >= map_box["x"] + map_box["width"], "beside the map, never below it"
-    assert max(each["y"] + each["height"] for each in (drawer, map_box)) <= 720
-    assert "lasso=" in page.url
+    drawer = page.locator(".st-key-map_drawer")
+
+    def check_places() -> None:
+        map_box = get_box(chart)
+        assert get_box(drawer)["x"] >= map_box["x"] + map_box["width"], "beside the map, never below it"
+
+    eventually(check_places)
+    expect_above(720, drawer, chart)
+    page.wait_for_url(re.compile("lasso="))
+    settle(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", name="Regions")).to_be_visible()
 
@@ -64,22 +74,21 @@ def test_a_lasso_fills_the_drawer_beside_the_map(page: Page, dashboard: str, run
 def test_a_search_flies_to_the_label(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
+    page.emulate_media(reduced_motion="no-preference")
     chart = open_map(page, dashboard, runs["one_vs_all"])
     page.get_by_role("combobox", name="Find a label").fill("plu")
     page.get_by_role("option", name="plum").click()
     expect(page.get_by_role("heading", name="plum")).to_be_visible()
     page.wait_for_selector(SETTLED)
     expect(page.get_by_role("listbox", name="Nearest labels")).to_be_visible()
-    assert "label=plum" in page.url
-    box = chart.bounding_box()
-    label = int(page.evaluate("() => document.querySelector('.xc-map').xcmap.received.label"))
-    page.wait_for_function(
-        """([label, x, y]) => {
-            const at = document.querySelector('.xc-map').xcmap.at(label);
-            return Math.hypot(at.x - x, at.y - y) < 8;
-        }""",
-        arg=[label, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2],
-    )
+    page.wait_for_url(re.compile("label=plum"))
+
+    def check_centre() -> None:
+        box = get_box(chart)
+        at = chart.evaluate("map => map.xcmap.at(Number(map.xcmap.received.label))")
+        assert math.hypot(at["x"] - box["x"] - box["width"] / 2, at["y"] - box["y"] - box["height"] / 2) < 8
+
+    eventually(check_centre)
 
 
 def test_a_document_opens_and_leads_back(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
@@ -88,6 +97,7 @@ def test_a_document_opens_and_leads_back(page: Page, dashboard: str, runs: dict[
     open_map(page, dashboard, runs["popularity"], "&lasso=-2,-2;2,-2;2,2;-2,2")
     page.get_by_role("listbox", name="Documents that miss them").get_by_role("option").first.click()
     expect(page.get_by_role("heading", name="Predict")).to_be_visible()
+    settle(page)
     page.get_by_role("button", name="Label map").click()
     expect(page.get_by_text("5 labels in your selection")).to_be_visible()
 

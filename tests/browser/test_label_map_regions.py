@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
-from tests.support.dashboard import dashboard_over
+from tests.support.browser_pages import click_until, eventually, get_bottom, get_box, settle
 from tests.support.map_browser import READ_STATE, SETTLED, circle, drag, photograph
 from tests.support.seealso import PACKAGES, write_seealso
 from xcwork.analysis.polygon import find_inside
@@ -41,19 +40,19 @@ class MappedRun:
         page.emulate_media(reduced_motion="reduce")
         page.goto(f"{self.address}/label_map?data=seealso.csv&run={self.run.id}{more}")
         page.wait_for_selector(SETTLED)
+        settle(page)
+        page.wait_for_selector(SETTLED)
         return page.locator(".st-key-label_map .xc-map").first
 
 
 @pytest.fixture(scope="module")
-def mapped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MappedRun]:
-    home = tmp_path_factory.mktemp("seealso")
+def mapped(home: Path, dashboard: str) -> MappedRun:
     file = write_seealso(home / "data" / "seealso.csv")
     run = RunStore(home).create("label_tree", {"leaf_size": 20}, file, name="tree")
     assert worker.main(run.folder) == 0
     stored = read_map(run)
     assert stored is not None
-    with dashboard_over(home) as address:
-        yield MappedRun(address, run, stored, list(load_dataset(file).labels.names))
+    return MappedRun(dashboard, run, stored, list(load_dataset(file).labels.names))
 
 
 def locate_labels(shown: Locator, ids: np.ndarray) -> np.ndarray:
@@ -69,10 +68,12 @@ def assert_apart(boxes: list[dict[str, Any]]) -> None:
 
 
 def test_every_label_with_a_vector_is_drawn_where_the_layout_says(page: Page, mapped: MappedRun) -> None:
+    from playwright.sync_api import expect
+
     layout = mapped.map.layout
     shown = mapped.open(page)
-    assert int(shown.get_attribute("data-drawn") or 0) == len(layout.ids)
-    assert int(shown.get_attribute("data-labels") or 0) == len(mapped.names)
+    expect(shown).to_have_attribute("data-drawn", str(len(layout.ids)))
+    expect(shown).to_have_attribute("data-labels", str(len(mapped.names)))
     places = locate_labels(shown, layout.ids)
     # One scale for both directions, y upwards.
     scale, left = np.polyfit(layout.positions[:, 0], places[:, 0], 1)
@@ -88,8 +89,7 @@ def compare_pixels(page: Page, shown: Locator, mapped: MappedRun, centre: int) -
     ids = mapped.map.layout.ids
     shown.evaluate("(map, place) => map.xcmap.flyToPlace(place)", centre)
     page.wait_for_selector(SETTLED)
-    places, picture, outer = locate_labels(shown, ids), photograph(page), shown.bounding_box()
-    assert outer is not None
+    places, picture, outer = locate_labels(shown, ids), photograph(page), get_box(shown)
     facts = shown.evaluate(
         "(map, ids) => ({corner: map.xcmap.corner, boxes: [...map.xcmap.controls.boxes, ...map.xcmap.regionNames.boxes,"
         "...map.xcmap.written], colours: ids.map(id => map.xcmap.colourOf(map.xcmap.labels.placeOf(id)))})",
@@ -121,18 +121,22 @@ def test_a_searched_label_is_centred_and_named(page: Page, mapped: MappedRun) ->
     page.get_by_role("combobox", name="Find a label").fill(name)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=name.rpartition(".")[2], exact=True).first).to_be_visible()
-    page.wait_for_selector(SETTLED)
-    box = shown.bounding_box()
-    (place,) = locate_labels(shown, np.array([label]))
-    assert np.abs(place - (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)).max() < 2
-    assert name in [each["name"] for each in shown.evaluate(READ_STATE)["shown"]["labels"]]
+
+    def check() -> None:
+        page.wait_for_selector(SETTLED)
+        box = get_box(shown)
+        (place,) = locate_labels(shown, np.array([label]))
+        assert np.abs(place - (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)).max() < 2
+        assert name in [each["name"] for each in shown.evaluate(READ_STATE)["shown"]["labels"]]
+
+    eventually(check)
 
 
 def test_a_lasso_holds_exactly_the_labels_inside(page: Page, mapped: MappedRun) -> None:
     from playwright.sync_api import expect
 
     shown = mapped.open(page)
-    box = shown.bounding_box()
+    box, places = get_box(shown), locate_labels(shown, mapped.map.layout.ids)
     path = circle(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 110)
     drag(page, path)
     page.wait_for_url(re.compile("lasso="))
@@ -147,7 +151,7 @@ def test_a_lasso_holds_exactly_the_labels_inside(page: Page, mapped: MappedRun) 
         "ids => document.querySelector('.xc-map').xcmap.received.selection === JSON.stringify(ids)",
         arg=sorted(inside.tolist()),
     )
-    drawn = set(find_inside(locate_labels(shown, layout.ids), path).tolist())
+    drawn = set(find_inside(places, path).tolist())
     assert len(drawn ^ set(np.flatnonzero(np.isin(layout.ids, inside)).tolist())) <= 0.03 * len(inside) + 2
 
 
@@ -172,6 +176,7 @@ def test_a_click_on_a_region_fills_the_drawer(page: Page, mapped: MappedRun) -> 
 
     shown = mapped.open(page)
     largest = max((each for each in mapped.map.regions.regions if each.level == 0), key=lambda each: each.n_labels)
+    page.wait_for_function("document.querySelector('.xc-map').xcmap.shownNames.regions.length > 0")
     box = next(each for each in shown.evaluate(READ_STATE)["shown"]["regions"] if each["name"].startswith(largest.name))
     corner = shown.evaluate("map => map.xcmap.corner")
     page.mouse.click(
@@ -195,15 +200,19 @@ def test_nothing_in_the_drawer_overlaps_or_leaves_it(page: Page, mapped: MappedR
     drawer = page.locator(".st-key-map_drawer").first
     line = drawer.get_by_text("one label" if choice == "label" else "labels in your selection").first
     expect(line).to_be_visible()
-    above, below = drawer.get_by_role("heading").first.bounding_box(), line.bounding_box()
-    assert above["y"] + above["height"] <= below["y"] + 1, "the heading ends above the line below it"
     expect(drawer.get_by_role("button", name="Review").first).to_be_visible()
-    foot = drawer.locator(".st-key-map_drawer_foot").first.bounding_box()
-    buttons = [each for each in drawer.locator(".st-key-map_drawer_foot button").all() if each.is_visible()]
-    assert len(buttons) >= (4 if choice == "lasso" else 2)
-    for button in buttons:
-        box = button.bounding_box()
-        assert box["x"] + box["width"] <= foot["x"] + foot["width"] + 1, button.text_content()
+
+    def check() -> None:
+        heading = drawer.get_by_role("heading").first
+        assert get_bottom(heading) <= get_box(line)["y"] + 1, "the heading ends above the line below it"
+        foot = get_box(drawer.locator(".st-key-map_drawer_foot").first)
+        buttons = drawer.locator(".st-key-map_drawer_foot button").filter(visible=True).all()
+        assert len(buttons) >= (4 if choice == "lasso" else 2)
+        for button in buttons:
+            box = get_box(button)
+            assert box["x"] + box["width"] <= foot["x"] + foot["width"] + 1, button.text_content()
+
+    eventually(check)
 
 
 def test_the_tree_is_a_layer_that_leaves_the_map_in_place(page: Page, mapped: MappedRun, tmp_path: Path) -> None:
@@ -215,14 +224,16 @@ def test_the_tree_is_a_layer_that_leaves_the_map_in_place(page: Page, mapped: Ma
     before = locate_labels(shown, mapped.map.layout.ids[:5])
     page.get_by_text("Label tree").first.click()
     page.wait_for_function("document.querySelector('.xc-map').xcmap.shownNames.hulls.length > 0")
+    settle(page)
     assert np.allclose(locate_labels(shown, mapped.map.layout.ids[:5]), before), "who looks at a part keeps it"
     page.wait_for_selector(SETTLED)
     assert_apart(shown.evaluate(READ_STATE)["shown"]["hulls"])
     page.get_by_text("Tree node").first.click()
     expect(page.locator(".xc-map-legend").first).to_contain_text("Tree node")
-    page.locator(".st-key-label_map_menu button").first.click()
+    save = page.locator(".st-key-label_map-png button, [class*=st-key-label_map_png] button").first
+    click_until(page.locator(".st-key-label_map_menu button").first, lambda: expect(save).to_be_visible(timeout=1000))
     with page.expect_download() as started:
-        page.locator(".st-key-label_map-png button, [class*=st-key-label_map_png] button").first.click()
+        save.click()
     assert started.value.suggested_filename == "label-map.png"
     page.get_by_text("Label tree").first.click()
     page.wait_for_function("document.querySelector('.xc-map').xcmap.regionNames.boxes.length > 0")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.support.browser_pages import PATIENCE_SECONDS, eventually, get_box
 from tests.support.map_browser import (
     ENTRIES,
     READ_STATE,
@@ -40,8 +41,7 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
 def assert_points_are_in_place(page: Page, data: MapData, theme: str, ratio: float = 1) -> int:
     """Compare the pixel at every label in view with its colour; return how many were compared."""
     picture = photograph(page)
-    box = page.locator(".xc-map").bounding_box()
-    tools = page.locator(".xc-map-tools").bounding_box()
+    box, tools = get_box(page.locator(".xc-map")), get_box(page.locator(".xc-map-tools"))
     compared = 0
     for label, (x, y) in enumerate(locate_all(page, data.n_placed)):
         is_inside = box["x"] + 5 < x < tools["x"] - 5 and box["y"] + 5 < y < box["y"] + box["height"] - 50
@@ -64,6 +64,7 @@ def test_points_are_where_the_data_says(browser: Browser, tmp_path: Path, way: s
         color_scheme=theme,  # type: ignore[arg-type]
         reduced_motion="reduce",
     )
+    context.set_default_timeout(1000 * PATIENCE_SECONDS)
     page = context.new_page()
     if way == "canvas":
         page.add_init_script(WITHOUT_WEBGL)
@@ -116,9 +117,13 @@ def test_maps_of_hardly_any_labels(page: Page, tmp_path: Path, n: int) -> None:
     assert len(shown.evaluate(READ_STATE)["shown"]["labels"]) == n
     shown.focus()
     page.keyboard.press("Enter")
-    box = shown.bounding_box()
+    box = get_box(shown)
     drag(page, circle(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 200))
-    assert page.evaluate("events.at(-1).n_labels") == (1 if n == 1 else 0)
+
+    def check() -> None:
+        assert page.evaluate("events.at(-1).n_labels") == (1 if n == 1 else 0)
+
+    eventually(check)
 
 
 def test_names_never_overlap_and_refine(page: Page, tmp_path: Path) -> None:
@@ -134,7 +139,7 @@ def test_names_never_overlap_and_refine(page: Page, tmp_path: Path) -> None:
             "all => all.map(each => each.getBoundingClientRect().toJSON())"
         )
         facts = shown.evaluate(READ_STATE)
-        outer = shown.bounding_box()
+        outer = get_box(shown)
         for each in facts["shown"]["labels"]:
             boxes.append(
                 {
@@ -154,10 +159,12 @@ def test_names_never_overlap_and_refine(page: Page, tmp_path: Path) -> None:
 
 
 def test_without_webgl_a_sample_says_so(page: Page, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     page.add_init_script(WITHOUT_WEBGL)
     shown = show(page, tmp_path, make_map(60_000))
-    assert shown.get_attribute("data-drawn") == "50000"
-    assert page.get_by_text("a sample of 50,000 of 60,000 labels is drawn").is_visible()
+    expect(shown).to_have_attribute("data-drawn", "50000")
+    expect(page.get_by_text("a sample of 50,000 of 60,000 labels is drawn")).to_be_visible()
 
 
 def test_points_come_back_after_the_graphics_were_lost(page: Page, tmp_path: Path) -> None:
@@ -204,14 +211,16 @@ def photograph_after(page: Page, folder: Path, data: MapData, state: MapState) -
 
 
 def test_hostile_names_stay_text(page: Page, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     hostile = '<img src=x onerror="window.hit=1"></script><script>window.hit=1</script>'
     data = scatter(names=[hostile] * 60, regions=(MapRegion(0, hostile, 0, 0, 1),), caption=hostile)
     shown = show(page, tmp_path, data, search=True)
     page.mouse.move(*locate(page, 3))
     page.get_by_role("combobox").fill("img")
-    assert page.locator(".xc-map-suggestion").first.text_content() == hostile
+    expect(page.locator(".xc-map-suggestion").first).to_have_text(hostile)
     page.keyboard.press("Enter")
-    assert shown.get_attribute("aria-label") == hostile
+    expect(shown).to_have_attribute("aria-label", hostile)
     assert page.evaluate("window.hit") is None
 
 
@@ -235,6 +244,8 @@ def measure_change(one: np.ndarray, other: np.ndarray, x: int, y: int) -> int:
 
 
 def test_hulls_of_a_tree_are_nested_and_refine_with_the_zoom(page: Page, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     hulls = [MapHull(f"level {level}", HULL * (1 - 0.3 * level), "tree", level, "#D55E00") for level in range(3)]
     data = scatter(
         names=[""] * 60, hulls=tuple(hulls), regions=(MapRegion(0, "a region", 0.0, 0.2, 30),), sizes=np.ones(60, int)
@@ -242,10 +253,10 @@ def test_hulls_of_a_tree_are_nested_and_refine_with_the_zoom(page: Page, tmp_pat
     page.set_viewport_size({"width": 720, "height": 640})
     page.emulate_media(reduced_motion="reduce")
     plain = photograph_after(page, tmp_path, data, MapState())
-    assert page.get_by_role("button", name="a region").is_visible()
+    expect(page.get_by_role("button", name="a region")).to_be_visible()
     shown = show(page, tmp_path, data, state=MapState(layers=["tree"]))
     assert [each["name"] for each in shown.evaluate(READ_STATE)["shown"]["hulls"]] == ["level 0"]
-    assert page.get_by_role("button", name="a region").count() == 0, "one kind of names at a time"
+    expect(page.get_by_role("button", name="a region")).to_have_count(0)  # one kind of names at a time
     drawn = photograph(page)
     for level, is_drawn in ((0, True), (1, True), (2, False)):
         sides = [find_screen_place(shown, -0.9 * (1 - 0.3 * level), y) for y in np.linspace(-0.2, 0.2, 9)]
@@ -286,10 +297,10 @@ def test_a_picture_is_what_is_seen_in_twice_as_many_pixels(page: Page, tmp_path:
             assert np.abs(picture[down, across] - expected).max() < 30, label
     seen = photograph(page)[int(box[3]) :, int(box[2]) :][: box[1], : box[0]]
     halved = picture.reshape(box[1], 2, box[0], 2, 3).mean(axis=(1, 3))
-    tools = page.locator(".xc-map-tools").bounding_box()
+    tools = get_box(page.locator(".xc-map-tools"))
     seen, halved = (each[:, : int(tools["x"] - box[2]) - 8] for each in (seen, halved))
     ink = [np.abs(each - 255).sum(axis=2) > 60 for each in (seen, halved)]
     assert (ink[0] != ink[1]).mean() < 0.02, "names, points and legend stand where they are seen"
-    legend = page.locator(".xc-map-legend").bounding_box()
+    legend = get_box(page.locator(".xc-map-legend"))
     rows = slice(int(legend["y"] - box[3]), int(legend["y"] + legend["height"] - box[3]))
     assert ink[1][rows].sum() > 0.6 * ink[0][rows].sum() > 50, "the legend is in the picture"

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.support.browser_pages import eventually, get_box, settle
 from tests.support.map_browser import (
     ENTRIES,
     READ_STATE,
     circle,
     drag,
+    expect_last_event,
     locate,
     locate_all,
     photograph,
@@ -31,19 +33,22 @@ from xcwork.analysis.polygon import find_inside
 from xcwork.viz.map_data import CategoryColours, MapRegion, MapState
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Locator, Page
 
 
 def test_a_searched_label_is_centred_ringed_and_named(page: Page, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     data = make_map(3400)
     page.emulate_media(reduced_motion="reduce")
     shown = show(page, tmp_path, data, search=True)
     wanted = 1234
     page.get_by_role("combobox", name="Find a label").fill(data.names[wanted].upper())
-    assert page.locator(".xc-map-suggestion").first.text_content() == data.names[wanted]
+    expect(page.locator(".xc-map-suggestion").first).to_have_text(data.names[wanted])
     page.keyboard.press("Enter")
+    expect_last_event(page, {"kind": "label", "label": wanted})
     wait(page)
-    box = shown.bounding_box()
+    box = get_box(shown)
     x, y = locate(page, wanted)
     assert abs(x - box["x"] - box["width"] / 2) < 2
     assert abs(y - box["y"] - box["height"] / 2) < 2
@@ -52,7 +57,7 @@ def test_a_searched_label_is_centred_ringed_and_named(page: Page, tmp_path: Path
     assert page.evaluate("events") == [{"kind": "label", "label": wanted}]
     assert np.abs(photograph(page)[int(y), int(x) + 11] - read_colour("#1F4E79")).max() < 60
     page.get_by_role("combobox", name="Find a label").fill("no such label")
-    assert page.get_by_text("No label has this in its name.").is_visible()
+    expect(page.get_by_text("No label has this in its name.")).to_be_visible()
 
 
 def test_polygons_hold_the_same_labels_as_in_python(page: Page, tmp_path: Path) -> None:
@@ -80,10 +85,11 @@ def test_polygons_hold_the_same_labels_as_in_python(page: Page, tmp_path: Path) 
 def test_a_lasso_names_the_labels_inside(page: Page, tmp_path: Path, tool: str) -> None:
     data = make_map(3400)
     shown = show(page, tmp_path, data, state=MapState(tool=tool))
-    box = shown.bounding_box()
+    box = get_box(shown)
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     path = circle(*middle, 120) if tool == "lasso" else [middle, (middle[0] + 150, middle[1] + 90)]
     drag(page, path)
+    page.wait_for_function("events.length > 0")
     (event,) = page.evaluate("events")
     assert event["kind"] == "lasso"
     assert 3 < len(event["polygon"]) <= 40
@@ -96,7 +102,7 @@ def test_a_lasso_names_the_labels_inside(page: Page, tmp_path: Path, tool: str) 
         assert len(expected ^ set(inside)) <= 0.03 * len(inside) + 2
     shown.focus()
     page.keyboard.press("Escape")
-    assert page.evaluate("events.at(-1)") == {"kind": "clear"}
+    expect_last_event(page, {"kind": "clear"})
 
 
 def test_search_finds_the_short_name_among_many(page: Page, tmp_path: Path) -> None:
@@ -111,46 +117,64 @@ def test_search_finds_the_short_name_among_many(page: Page, tmp_path: Path) -> N
 
 
 def test_a_click_chooses_a_label_or_a_region(page: Page, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     data = scatter(
         regions=(MapRegion(0, "left · part", -0.35, 0.33, 30, 0.4, True), MapRegion(0, "right", 0.6, 0.3, 30))
     )
     shown = show(page, tmp_path, data)
-    assert page.get_by_role("button", name="left · part 40 %").is_visible()
-    place = page.get_by_role("button", name="left · part 40 %").bounding_box()
+    expect(page.get_by_role("button", name="left · part 40 %")).to_be_visible()
+    place = get_box(page.get_by_role("button", name="left · part 40 %"))
     page.mouse.click(place["x"] + place["width"] / 2, place["y"] + 9)
+    expect_last_event(page, {"kind": "region", "region": 0})
     page.mouse.click(*locate(page, 7))
-    assert page.evaluate("events") == [{"kind": "region", "region": 0}, {"kind": "label", "label": 7}]
+    expect_last_event(page, {"kind": "label", "label": 7})
+    assert len(page.evaluate("events")) == 2
     page.mouse.move(*locate(page, 11))
-    assert page.locator(".xc-map-card").text_content().startswith("package.module.label_11")
-    assert "training documents" in page.locator(".xc-map-card").text_content()
+    expect(page.locator(".xc-map-card")).to_contain_text(re.compile("^package.module.label_11.*training documents"))
     shown.evaluate("map => map.xcmap.setTool('move')")
     before = locate(page, 7)
     drag(page, [(before[0], before[1]), (before[0] + 30, before[1] + 10), (before[0] + 60, before[1] + 20)])
-    assert locate(page, 7) == pytest.approx((before[0] + 60, before[1] + 20))
+    expect_place(page, 7, (before[0] + 60, before[1] + 20))
+
+
+def expect_place(page: Page, label: int, place: tuple[float, float]) -> None:
+    def check() -> None:
+        assert locate(page, label) == pytest.approx(place)
+
+    eventually(check)
 
 
 def test_keys_move_zoom_choose_and_clear(page: Page, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
     data = scatter()
     page.emulate_media(reduced_motion="reduce")
     shown = show(page, tmp_path, data)
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "xc-map"
+    expect(shown).to_be_focused()
     before = locate(page, 5)
     page.keyboard.press("ArrowLeft")
-    assert locate(page, 5) == pytest.approx((before[0] + 60, before[1]))
+    expect_place(page, 5, (before[0] + 60, before[1]))
     page.keyboard.press("+")
-    assert shown.evaluate(READ_STATE)["view"]["zoom"] == pytest.approx(1.6)
+    expect_zoom(shown, 1.6)
     shown.evaluate(
         "map => Object.assign(map.xcmap.camera, {x: map.xcmap.labels.positions[10], y: map.xcmap.labels.positions[11]})"
     )
     page.keyboard.press("Enter")
-    assert page.evaluate("events.at(-1)") == {"kind": "label", "label": 5}
-    assert "label_5" in page.locator("[aria-live]").text_content()
+    expect_last_event(page, {"kind": "label", "label": 5})
+    expect(page.locator("[aria-live]")).to_contain_text("label_5")
     page.keyboard.press("Escape")
-    assert page.evaluate("events.at(-1)") == {"kind": "clear"}
+    expect_last_event(page, {"kind": "clear"})
     page.keyboard.press("0")
-    wait(page)
-    assert shown.evaluate(READ_STATE)["view"]["zoom"] == 1
+    expect_zoom(shown, 1)
+
+
+def expect_zoom(shown: Locator, zoom: float) -> None:
+    def check() -> None:
+        assert shown.evaluate(READ_STATE)["view"]["zoom"] == pytest.approx(zoom)
+
+    eventually(check)
 
 
 @pytest.fixture(scope="module")
@@ -173,15 +197,18 @@ def test_the_dashboard_hears_what_was_done_and_sends_data_once(context: BrowserC
     data = make_map(41_218)
     parts = sum(len(part.content) for part in (data.points_part, data.names_part, data.colour_parts[0]))
     assert sum(received) > parts > 500_000
-    box = page.locator(".xc-map").bounding_box()
+    settle(page)
+    box = get_box(page.locator(".xc-map"))
     received.clear()
     drag(page, circle(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 90))
     expect(page.get_by_text(re.compile("^found "))).to_be_visible()
+    settle(page)
     said = page.get_by_text("lasso label=").text_content()
     found = page.get_by_text(re.compile("^found ")).text_content()
     assert int(said.rpartition("=")[2]) == int(found.removeprefix("found ")) > 100
     page.get_by_text("Light up a document").click()
     expect(page.get_by_text("run 3")).to_be_visible()
+    settle(page)
     assert sum(received) < 60_000
     received.clear()
     page.get_by_text("Frequency", exact=True).first.click()

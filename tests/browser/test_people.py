@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.support.browser_pages import SMALL, expect_no_scrolling, open_menu, settle
 from tests.support.dashboard import dashboard_over
 from tests.support.orchard import WORDS
+from tests.support.waiting import until
 from xcwork.runs import Run, RunStore
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
-SMALL = {"width": 1280, "height": 720}
 N_QUESTIONS = 400
 
 
@@ -64,8 +65,10 @@ def test_a_librarian_brings_a_file_and_decides_what_needs_no_person(
     page.get_by_role("button", name="Train on it").click()
 
     expect(page.get_by_role("heading", name="Train", level=1)).to_be_visible()
+    settle(page)
     page.get_by_role("option", name=re.compile("One-vs-all")).click()
     page.wait_for_url(re.compile("method=one_vs_all"))
+    settle(page)
     page.get_by_role("button", name="Train", exact=True).first.click()
     expect(page.get_by_text("P@5, at most").first).to_be_visible()
     (run,) = RunStore(library).list()
@@ -77,31 +80,31 @@ def test_a_librarian_brings_a_file_and_decides_what_needs_no_person(
     labels = page.get_by_role("listbox", name="Labels").get_by_role("option")
     expect(labels.first).to_contain_text("plum")
     expect(labels.first).to_contain_text("%")
+    settle(page)
     labels.first.click()
     expect(page.get_by_role("heading", name="Why plum?")).to_be_visible()
 
     page.goto(f"{library_address}/decisions?data=questions.csv&run={run.id}&assign=90")
+    settle(page)
     page.get_by_role("button", name="Use these thresholds").click()
     expect(page.get_by_text("Stored with")).to_be_visible()
     page.get_by_role("link", name="Predict", exact=True).click()
     expect(page.get_by_text("assign from 90 %", exact=False).first).to_be_visible()
 
     page.get_by_role("link", name="Data", exact=True).click()
-    page.get_by_role("button", name="More about questions.csv", exact=True).click()
-    page.get_by_role("menuitem", name="Rename").and_(page.locator(":visible")).click()
+    open_menu(page, "questions.csv", "Rename")
     page.get_by_label("New name").fill("kitchen")
     page.get_by_role("button", name="Rename", exact=True).click()
     expect(page.get_by_test_id("stSidebar").get_by_role("combobox", name="Dataset")).to_have_value("kitchen.csv")
     page.get_by_role("link", name="Home", exact=True).click()
-    page.get_by_role("button", name=f"More about {run.name}", exact=True).click()
-    page.get_by_role("menuitem", name="Delete").and_(page.locator(":visible")).click()
+    open_menu(page, run.name, "Delete")
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_role("button", name="Put back")).to_be_visible()
-    assert RunStore(library).list() == []
+    until(lambda: RunStore(library).list() == [], "the run to be gone")
 
 
 def test_a_student_follows_a_document_from_a_comparison_and_shares_the_view(
-    page: Page, browser: Browser, dashboard: str, runs: dict[str, Run]
+    page: Page, other_page: Page, dashboard: str, runs: dict[str, Run]
 ) -> None:
     from playwright.sync_api import expect
 
@@ -109,6 +112,7 @@ def test_a_student_follows_a_document_from_a_comparison_and_shares_the_view(
     page.goto(f"{dashboard}/compare?data=fruit.csv&k=1&reference={runs['popularity'].id}")
     documents = page.get_by_role("listbox", name="Documents").get_by_role("option")
     expect(documents.first).to_be_visible()
+    settle(page)
     documents.first.click()
     expect(page.get_by_role("heading", name="Predict", level=1)).to_be_visible()
     expect(page.locator(".predict-ranks")).to_be_visible()  # both lists on common lines
@@ -117,14 +121,12 @@ def test_a_student_follows_a_document_from_a_comparison_and_shares_the_view(
     page.wait_for_url(re.compile(f"reference={runs['popularity'].id}"))
     page.get_by_role("radio", name="By frequency", exact=True).click()
     page.wait_for_url(re.compile("section="))
-    somebody = browser.new_context()
-    other = somebody.new_page()
-    other.goto(page.url)
-    shown = other.get_by_role("radio", name="By frequency", exact=True)
-    expect(shown.and_(other.locator("[aria-checked=true]"))).to_be_visible()
+    settle(page)
+    other_page.goto(page.url)
+    shown = other_page.get_by_role("radio", name="By frequency", exact=True)
+    expect(shown.and_(other_page.locator("[aria-checked=true]"))).to_be_visible()
     names = page.get_by_role("listbox", name="Runs").get_by_role("option")
-    expect(other.get_by_role("listbox", name="Runs").get_by_role("option")).to_have_count(names.count())
-    somebody.close()
+    expect(other_page.get_by_role("listbox", name="Runs").get_by_role("option")).to_have_count(names.count())
 
 
 def test_a_teacher_asks_about_a_word_and_a_new_label(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
@@ -136,6 +138,7 @@ def test_a_teacher_asks_about_a_word_and_a_new_label(page: Page, dashboard: str,
     expect(page.get_by_role("heading", name=re.compile("^Why "))).to_be_visible()
     marked = page.locator(".st-key-predict_text").get_by_role("button")
     expect(marked.first).to_be_visible()
+    settle(page)
     word = marked.first.inner_text().strip()
     marked.first.click()
     page.wait_for_url(re.compile("word="))
@@ -147,4 +150,4 @@ def test_a_teacher_asks_about_a_word_and_a_new_label(page: Page, dashboard: str,
     page.keyboard.press("Enter")
     expect(page.locator(".st-key-predict_card")).to_contain_text("a plum from a tree")
     expect(page.locator(".st-key-predict_card")).not_to_contain_text("Memorised")
-    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth <= e.clientWidth")
+    expect_no_scrolling(page, down=False)

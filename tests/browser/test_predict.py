@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from tests.support.browser_pages import SMALL, eventually, expect_above, expect_no_scrolling, settle
 from xcwork.runs import Run, RunStore, worker
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Page
 
-SMALL = {"width": 1280, "height": 720}
 SCRIPT = "<script>window.hit = 1</script><img src=x onerror='window.hit=1'>"
 LONG = "y" * 300
 FOCUSED = """() => {
@@ -42,31 +41,22 @@ def strange(home: Path) -> Run:
     return run
 
 
-@pytest.fixture(params=["light", "dark"])
-def small_page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport=SMALL, color_scheme=request.param)
-    context.set_default_timeout(60_000)
-    yield context.new_page()
-    context.close()
-
-
-def get_bottom(element: Locator) -> float:
-    box = element.bounding_box()
-    assert box is not None
-    return box["y"] + box["height"]
-
-
 def open_strange(page: Page, dashboard: str, run: Run, **query: str) -> None:
     from playwright.sync_api import expect
 
     page.goto(f"{dashboard}/predict?data=strange.csv&run={run.id}" + "".join(f"&{k}={v}" for k, v in query.items()))
     expect(page.get_by_role("listbox", name="Labels").get_by_role("option").first).to_be_visible()
+    settle(page)
 
 
-def test_all_of_it_is_above_the_lower_edge_of_a_small_window(small_page: Page, dashboard: str, strange: Run) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_of_it_is_above_the_lower_edge_of_a_small_window(
+    page: Page, dashboard: str, strange: Run, scheme: Literal["light", "dark"]
+) -> None:
     from playwright.sync_api import expect
 
-    page = small_page
+    page.set_viewport_size(SMALL)
+    page.emulate_media(color_scheme=scheme)
     open_strange(page, dashboard, strange)
     heading = page.get_by_role("heading", name=re.compile("^Why "))
     expect(heading).to_be_visible()
@@ -75,14 +65,18 @@ def test_all_of_it_is_above_the_lower_edge_of_a_small_window(small_page: Page, d
         # The frame finds its height after it is drawn.
         page.wait_for_function(f"document.querySelector('.st-key-{key}').getBoundingClientRect().bottom <= 720.5")
     families = page.get_by_role("group", name="Families of reasons").get_by_role("button")
-    assert families.count() >= 2
-    assert all(get_bottom(row) <= 720 for row in [heading, *families.all()])
-    main = page.get_by_test_id("stMain")
-    assert main.evaluate("e => e.scrollHeight <= e.clientHeight && e.scrollWidth <= e.clientWidth")
+    expect(families.nth(1)).to_be_visible()
+    expect_above(720, heading, *families.all())
+    expect_no_scrolling(page)
     widths = "e => [...e.querySelectorAll('.name, .above')].every(x => x.scrollWidth <= x.clientWidth + 1)"
-    assert page.get_by_role("listbox", name="Labels").evaluate(widths), "no name is cut"
+
+    def check_names() -> None:
+        assert page.get_by_role("listbox", name="Labels").evaluate(widths), "a name is cut"
+
+    eventually(check_names)
     assert page.evaluate("window.hit") is None
     for view in ("Other runs", "New label", "What if"):
+        settle(page)
         page.get_by_test_id("stButtonGroup").get_by_text(view, exact=True).click()
         expect(page.locator(".st-key-predict_card")).to_be_visible()
         page.wait_for_function("document.querySelector('.st-key-predict_why').getBoundingClientRect().bottom <= 720.5")
@@ -95,7 +89,7 @@ def test_larger_type_for_a_lecture_needs_no_sideways_scrolling(page: Page, dashb
     open_strange(page, dashboard, strange, lecture="1")
     expect(page.locator("html")).to_have_css("font-size", "18px")
     expect(page.get_by_role("heading", name=re.compile("^Why "))).to_be_visible()
-    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth <= e.clientWidth")
+    expect_no_scrolling(page, down=False)
     page.wait_for_function("document.querySelector('.st-key-predict_why').getBoundingClientRect().bottom <= 720.5")
 
 
@@ -105,6 +99,7 @@ def test_a_long_label_is_shown_as_it_is(page: Page, dashboard: str, strange: Run
     open_strange(page, dashboard, strange)
     page.get_by_role("option", name=re.compile("y{50}")).click()
     expect(page.get_by_role("heading", name=f"Why {LONG}?")).to_be_visible()
+    settle(page)
     page.get_by_role("option", name=re.compile("window.hit")).click()
     expect(page.get_by_role("heading", name=re.compile("Why .*window.hit"))).to_be_visible()
     assert page.evaluate("window.hit") is None
@@ -116,15 +111,18 @@ def test_one_selection_drives_all_three(page: Page, dashboard: str, strange: Run
     open_strange(page, dashboard, strange)
     page.get_by_role("option", name=re.compile("a_long_name")).click()
     expect(page.get_by_role("heading", name="Why a_long_name_of_a_function?")).to_be_visible()
+    settle(page)
     page.get_by_role("group", name="Families of reasons").get_by_role("button", name=re.compile("Memorised")).click()
     page.wait_for_url("**family=memorised*")
+    settle(page)
     word = page.get_by_role("group", name="Memorised for this label").get_by_role("button").first
     word.click()
     page.wait_for_url("**word=*")
     expect(word).to_have_attribute("aria-expanded", "true")
-    link = page.url
     mark = page.locator(".st-key-predict_text mark[aria-pressed=true]").first
     expect(mark).to_be_visible()
+    settle(page)
+    link = page.url
     mark.click()
     page.wait_for_url(lambda url: "word=" not in url)
     expect(word).to_have_attribute("aria-expanded", "false")
@@ -156,15 +154,18 @@ def test_the_keyboard_suffices(page: Page, dashboard: str, strange: Run) -> None
     page.keyboard.press("ArrowDown")
     page.wait_for_url("**label=*")
     expect(page.get_by_role("option").nth(1)).to_have_attribute("aria-selected", "true")
-    assert page.get_by_role("option").first.inner_text() == first
+    expect(page.get_by_role("option").first).to_have_text(first, use_inner_text=True)
+    settle(page)
     press_until(page, "Tab", "Why")
     page.get_by_role("group", name="Families of reasons").get_by_role("button").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**family=*")
+    settle(page)
     page.keyboard.press("j")
     page.wait_for_url("**document=1*")
     expect(page.get_by_role("spinbutton", name="Number")).to_have_value("2")
+    settle(page)
     page.keyboard.press("k")
     page.wait_for_url(lambda url: "document=1" not in url)
 
@@ -173,22 +174,27 @@ def test_labels_and_marks_follow_what_is_typed(page: Page, dashboard: str, runs:
     from playwright.sync_api import expect
 
     page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}")
+    settle(page)
     page.get_by_text("My text", exact=True).click()
     expect(page.get_by_text("No text yet.")).to_be_visible()
+    settle(page)
     box = page.get_by_role("textbox", name="Your text")
     box.click()
     page.keyboard.type("a plum that j and k wrote")
     expect(page.get_by_role("option", name=re.compile("plum"))).to_be_visible()
     expect(page.locator(".st-key-predict_text mark.strong", has_text="plum")).to_have_count(1)
     page.wait_for_url("**predict.text=a+plum*")
-    assert box.input_value() == "a plum that j and k wrote", "letters are text there, not shortcuts"
+    expect(box).to_have_value("a plum that j and k wrote")  # letters are text there, not shortcuts
     box.fill("深さ 😀 <b>zzyzx</b>")
     expect(page.get_by_text("No word of this text is known to this run, so nothing is suggested.")).to_be_visible()
     page.get_by_text("Test documents", exact=True).click()
     expect(page.get_by_role("button", name="Next document")).to_be_visible()
     page.get_by_text("My text", exact=True).click()
     expect(box).to_have_value("深さ 😀 <b>zzyzx</b>")
+    settle(page)
     page.get_by_role("button", name="Clear").click()
+    expect(box).to_have_value("")
+    settle(page)
     page.get_by_role("button", name="Try an example").click()
     expect(page.get_by_role("option").first).to_be_visible()
 
@@ -223,15 +229,19 @@ def test_an_edited_document_can_be_shared_and_taken_back(page: Page, dashboard: 
     from playwright.sync_api import expect
 
     page.goto(f"{dashboard}/predict?data=fruit.csv&run={runs['tfidf'].id}&document=3")
+    settle(page)
     page.get_by_role("button", name="Edit", exact=True).click()
     box = page.get_by_role("textbox", name="Your text")
     expect(box).to_have_value(re.compile(r"number \d+"))
+    settle(page)
     page.get_by_text("What if", exact=True).click()
+    settle(page)
     box.fill("plum plum pear")
     expect(page.get_by_text("Before and after")).to_be_visible()
     page.wait_for_url("**predict.text=plum*")
     page.goto(page.url)
     expect(page.get_by_text("Before and after")).to_be_visible()
     expect(page.get_by_text("Edited from document 4")).to_be_visible()
+    settle(page)
     page.get_by_role("button", name="Back to the original").click()
     expect(box).to_have_value(re.compile(r"number \d+"))

@@ -6,40 +6,37 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.dashboard import dashboard_over
+from tests.support.browser_pages import SMALL, eventually, expect_above, get_box, settle
 from tests.support.doubtful import write_doubtful
 from tests.support.server import serving
+from tests.support.waiting import until
 from xcwork.runs import Run, RunStore, worker
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page
 
-SMALL = {"width": 1280, "height": 720}
 MAX_PRESSES = 10
-PRESS_PATIENCE_MS = 8_000
+PRESS_PATIENCE_MS = 20_000
 HIT = "<script>window.hit=1</script>"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A finished run on a corpus with doubtful labels, in a home folder of its own."""
-    folder = tmp_path_factory.mktemp("review-home")
-    file = write_doubtful(folder / "data" / "doubtful.csv", HIT, "<img src=x onerror=window.hit=1>")
-    made = RunStore(folder).create("one_vs_all", None, file, name="ova")
+def run(home: Path) -> Run:
+    """A finished run on a corpus with doubtful labels."""
+    file = write_doubtful(home / "data" / "doubtful.csv", HIT, "<img src=x onerror=window.hit=1>")
+    made = RunStore(home).create("one_vs_all", None, file, name="ova")
     assert worker.main(made.folder) == 0
     return made
 
 
 @pytest.fixture(scope="module")
-def address(run: Run) -> Iterator[str]:
-    with dashboard_over(run.home) as served:
-        yield f"{served}/review?data=doubtful.csv"
+def address(run: Run, dashboard: str) -> str:
+    return f"{dashboard}/review?data=doubtful.csv"
 
 
 @pytest.fixture(autouse=True)
@@ -74,13 +71,14 @@ def open_review(page: Page, address: str, answered: int = 0) -> None:
     page.goto(address)
     expect_progress(page, f"{answered} of")
     expect(page.locator(".st-key-review_effect")).to_be_visible()
+    settle(page)
 
 
 def press(page: Page, key: str, condition: str, argument: str = "") -> None:
     """Press a key until the page has followed: one that comes before the buttons listen is lost, as for a person."""
     from playwright.sync_api import TimeoutError as NothingHappened
 
-    page.locator("[data-test-script-state=notRunning]").wait_for()
+    settle(page)
     for _ in range(MAX_PRESSES):
         page.keyboard.press(key)
         try:
@@ -113,14 +111,15 @@ def test_the_keys_work_without_a_click_and_a_reload_keeps_answers_and_place(page
     for number, key in enumerate("ynu", start=1):
         answer(page, key, number)
     expect_progress(page, "1 right, 1 wrong, 1 unsure")
-    assert read_verdicts(run) == ["right", "wrong", "unsure"]
+    until(lambda: read_verdicts(run) == ["right", "wrong", "unsure"], "the stored answers")
     expect(page.get_by_role("link", name=re.compile(r"^Review"))).to_contain_text(str(int(waiting) - 3))
+    settle(page)
     place = get_selected(page).inner_text()
     open_review(page, page.url, 3)
     expect(get_selected(page)).to_have_text(re.compile(re.escape(place.splitlines()[0])))
     press(page, "Backspace", "() => document.querySelector('.review-progress')?.textContent.includes('2 of')")
     expect(page.get_by_text("Taken back: unsure")).to_be_visible()
-    assert read_verdicts(run) == ["right", "wrong", "unsure", "undo"]
+    until(lambda: read_verdicts(run) == ["right", "wrong", "unsure", "undo"], "the answer to be taken back")
     assert page.evaluate("window.hit") is None
 
 
@@ -130,6 +129,7 @@ def test_arrow_down_skips_and_a_letter_in_a_note_is_no_answer(page: Page, addres
     open_review(page, address)
     first = page.url
     press(page, "ArrowDown", "before => location.href !== before", first)
+    settle(page)
     page.get_by_role("button", name=re.compile("^note")).click()
     note = page.get_by_label("Note, stored with your answer")
     note.fill("")
@@ -138,6 +138,8 @@ def test_arrow_down_skips_and_a_letter_in_a_note_is_no_answer(page: Page, addres
     expect(page.get_by_role("button", name=re.compile("note ✎"))).to_be_visible()
     assert not get_file(run).exists()
     page.keyboard.press("Escape")
+    expect(note).to_be_hidden()
+    settle(page)
     page.get_by_role("button", name=re.compile("^Right")).click()
     expect_progress(page, "1 of")
     assert json.loads(get_file(run).read_text())["note"] == "yes, why not"
@@ -147,11 +149,9 @@ def test_everything_ends_above_the_lower_edge(page: Page, address: str) -> None:
     for size in (SMALL, {"width": 1440, "height": 900}):
         page.set_viewport_size(size)
         open_review(page, address)
-        for place in (".st-key-review_queue", ".st-key-review_answers", ".st-key-review_keys", ".st-key-review_effect"):
-            box = page.locator(place).bounding_box()
-            assert box is not None
-            assert box["y"] + box["height"] <= size["height"], place
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        places = (page.locator(f".st-key-review_{name}") for name in ("queue", "answers", "keys", "effect"))
+        expect_above(size["height"], *places)
+        page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def test_the_open_item_stays_in_sight_and_the_page_does_not_grow(page: Page, address: str) -> None:
@@ -159,17 +159,20 @@ def test_the_open_item_stays_in_sight_and_the_page_does_not_grow(page: Page, add
     open_review(page, address)
     grown = "() => { const main = document.querySelector('[data-testid=stMain]'); return main.scrollHeight }"
     before = page.evaluate(grown)
-    for number in range(1, 9):
+    for number in range(1, 7):
         answer(page, "y", number)
-    row, queue = get_selected(page).bounding_box(), page.locator(".st-key-review_queue").bounding_box()
-    assert row is not None
-    assert queue is not None
-    assert queue["y"] <= row["y"]
-    assert row["y"] + row["height"] <= queue["y"] + queue["height"] + 1
-    assert page.evaluate(grown) <= before + 1
+
+    def check() -> None:
+        row, queue = get_box(get_selected(page)), get_box(page.locator(".st-key-review_queue"))
+        assert queue["y"] <= row["y"]
+        assert row["y"] + row["height"] <= queue["y"] + queue["height"] + 1
+        assert page.evaluate(grown) <= before + 1
+
+    eventually(check)
 
 
 def say_who_answers(page: Page, name: str) -> None:
+    settle(page)
     page.get_by_role("button", name=re.compile("^as ")).click()
     field = page.get_by_role("textbox", name="Who answers")
     field.fill(name)
@@ -198,7 +201,7 @@ def test_two_tabs_see_each_other_and_lose_nothing(context: BrowserContext, addre
     assert len({(line["document"], line["label"]) for line in lines}) == 2
 
 
-def test_a_killed_server_loses_no_answer(context: BrowserContext, run: Run) -> None:
+def test_a_killed_server_loses_no_answer(context: BrowserContext, address: str, run: Run) -> None:
     with serving(run.home, {"XCWORK_HOME": ""}, run.home / "killed.log") as server:
         page = context.new_page()
         open_review(page, f"{server.address}/review?data=doubtful.csv")
@@ -207,7 +210,4 @@ def test_a_killed_server_loses_no_answer(context: BrowserContext, run: Run) -> N
         page.close()  # it would complain about a server that is gone
         os.kill(server.process.pid, signal.SIGKILL)
     assert read_verdicts(run) == ["right", "wrong"]
-    with dashboard_over(run.home) as served:
-        page = context.new_page()
-        open_review(page, f"{served}/review?data=doubtful.csv", 2)
-        page.close()
+    open_review(context.new_page(), address, 2)  # by another server

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.browser_pages import settle
 from tests.support.dashboard import dashboard_over
 
 TYPE_CHECKING = False
@@ -42,10 +43,12 @@ def test_the_keyboard_reaches_and_changes_what_matters(page: Page, dashboard: st
     page.goto(dashboard)
     button = page.get_by_role("button", name="Lesson for this page")
     expect(button).to_be_visible()
+    settle(page)
     for _ in range(30):
         page.keyboard.press("Tab")
         if button.evaluate("element => element === document.activeElement"):
             break
+    expect(button).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Check yourself")).to_be_visible()
     page.get_by_role("radio", name="40 %").focus()

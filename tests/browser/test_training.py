@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.support.browser_pages import SMALL, expect_above, expect_no_scrolling, settle
 from xcwork.runs import RunStore
 
 if TYPE_CHECKING:
@@ -19,22 +20,27 @@ def set_gate(page: Page, gate: Path) -> None:
     """Set a parameter in the drawer, and wait until the command has it."""
     from playwright.sync_api import expect
 
+    settle(page)
     page.get_by_role("button", name=re.compile("^Change .* settings?")).first.click()
     field = page.get_by_role("textbox", name="Gate")
     field.fill(str(gate))
     field.press("Enter")
     expect(page.get_by_role("button", name="Back to").first).to_be_enabled()  # the drawer knows the change
+    settle(page)
     page.get_by_role("button", name="Done").first.click()
     expect(page.get_by_text("1 changed").first).to_be_visible()
+    settle(page)
     page.get_by_role("button", name="Command").click()
     expect(page.get_by_text("--set").first).to_be_visible()
     page.keyboard.press("Escape")
+    expect(page.get_by_text("--set")).to_have_count(0)
+    settle(page)
 
 
 def test_everything_stands_above_the_lower_edge_of_a_small_window(page: Page, dashboard: str, runs: object) -> None:
     from playwright.sync_api import expect
 
-    page.set_viewport_size({"width": 1280, "height": 720})
+    page.set_viewport_size(SMALL)
     page.goto(f"{dashboard}/train?data=fruit.csv")
     listed = page.get_by_role("listbox", name="Methods")
     expect(listed).to_be_visible()
@@ -42,11 +48,8 @@ def test_everything_stands_above_the_lower_edge_of_a_small_window(page: Page, da
     expect(listed.locator('[role=option][aria-selected="true"]')).to_have_count(1)
     expect(page.get_by_text("P@5, at most").first).to_be_visible()
     steps = ("See predictions", "See errors", "Compare with the best run", "Train")
-    for place in (listed, *(page.get_by_role("button", name=step, exact=True).first for step in steps)):
-        box = place.bounding_box()
-        assert box["y"] + box["height"] <= 720, place
-    scrolled = page.evaluate("(e => e.scrollHeight - e.clientHeight)(document.querySelector('[data-testid=stMain]'))")
-    assert scrolled <= 1
+    expect_above(720, listed, *(page.get_by_role("button", name=step, exact=True).first for step in steps))
+    expect_no_scrolling(page, across=False)
 
 
 def test_a_method_is_chosen_with_the_keyboard_and_with_a_card(page: Page, dashboard: str, runs: object) -> None:
@@ -55,6 +58,7 @@ def test_a_method_is_chosen_with_the_keyboard_and_with_a_card(page: Page, dashbo
     page.goto(f"{dashboard}/train?data=fruit.csv")
     listed = page.get_by_role("listbox", name="Methods")
     expect(listed).to_be_visible()
+    settle(page)
     listed.focus()
     listed.press("Home")
     listed.press("ArrowDown")
@@ -62,6 +66,7 @@ def test_a_method_is_chosen_with_the_keyboard_and_with_a_card(page: Page, dashbo
     listed.press("Enter")
     expect(listed.locator('[aria-selected="true"]')).to_contain_text("One-vs-all")
     page.wait_for_url(re.compile("method=one_vs_all"))
+    settle(page)
     page.get_by_role("button", name="Choose BM25").first.click(position={"x": 20, "y": 40})  # anywhere on the card
     page.wait_for_url(re.compile("method=bm25"))
     page.go_back()
@@ -75,6 +80,7 @@ def test_upload_train_cancel_resume(
     from playwright.sync_api import expect
 
     page.goto(f"{dashboard}/data?data=fruit.csv&method=gated")
+    settle(page)
     page.get_by_role("button", name="Add a dataset").click()
     page.locator("input[type=file]").set_input_files({"name": "pets.csv", "mimeType": "text/csv", "buffer": TABLE})
     expect(page.get_by_text("The first documents, as they will be read")).to_be_visible()
@@ -97,6 +103,7 @@ def test_upload_train_cancel_resume(
     second = context.new_page()
     second.goto(page.url)
     expect(second.get_by_text("climbing · 1 of 4").first).to_be_visible()
+    settle(second)
     second.get_by_role("button", name="Cancel", exact=True).first.click()
     expect(second.get_by_role("button", name="Cancelling").first).to_be_visible()
     (gate / "open-1").touch()
@@ -104,9 +111,11 @@ def test_upload_train_cancel_resume(
     second.close()
 
     (gate / "open").touch()
+    settle(page)
     page.get_by_role("button", name="Resume").first.click()
     expect(page.get_by_text("finished").first).to_be_visible()
     run = RunStore(home).list()[-1]
+    until(lambda: run.state == "finished", "the end of the training")
     assert (run.state, run.status.attempt) == ("finished", 2)
     expect(page.get_by_text("P@5, at most").first).to_be_visible()
     for step in ("See predictions", "See errors", "Compare runs"):
@@ -114,6 +123,7 @@ def test_upload_train_cancel_resume(
 
     page.get_by_role("button", name="See predictions").first.click()
     expect(page.get_by_role("heading", name="Predict")).to_be_visible()
+    settle(page)
     page.get_by_text("My text", exact=True).click()
     page.get_by_role("textbox", name="Your text").fill("a cat and another cat")
     page.wait_for_url("**predict.text=a+cat*")

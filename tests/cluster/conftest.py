@@ -11,6 +11,12 @@ from xcwork.core.dataset import Dataset
 from xcwork.data.synthetic import make_synthetic
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may let a scheduler wait; where nobody listens, the answer comes at once."""
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 120)
+
+
 @pytest.fixture(scope="session")
 def topics() -> Dataset:
     return make_synthetic(n_documents=300, n_labels=40, n_topics=5, seed=3)

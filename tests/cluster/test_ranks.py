@@ -14,6 +14,7 @@ import pytest
 import xcwork
 from tests.support import rank_script
 from tests.support.rank_script import CASES, data, trained
+from tests.support.waiting import PATIENCE_SECONDS
 from xcwork.compute.ranks import Group, Shard
 from xcwork.errors import ConfigError
 from xcwork.methods.common.checkpoints import Checkpoint
@@ -33,7 +34,6 @@ def of_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
@@ -89,7 +89,7 @@ def test_shards_cover_every_row_once() -> None:
 def test_a_run_with_two_ranks_ends_with_an_ordinary_model(home: Path) -> None:
     source, params = "synthetic:n_documents=200,n_labels=37,n_topics=5,seed=1", dict(rank_script.SMALL)
     run = RunStore().create("flat", params, source, ranks=2)
-    status = jobs.wait(jobs.launch(run), timeout=280)
+    status = jobs.wait(jobs.launch(run), timeout=PATIENCE_SECONDS)
     assert status.state == "finished", run.read_log(40)
     model, ours = run.load_model(), trained("flat, many labels", data().train)
     np.testing.assert_allclose(model.label_embeddings(), ours.label_embeddings(), atol=2e-4)

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from tests.support.waiting import PATIENCE_SECONDS
 from xcwork.compute.parallel import parallel_map
 from xcwork.errors import Cancelled
 from xcwork.progress import Callback, listen
@@ -51,7 +52,7 @@ def test_an_error_in_the_work_reaches_the_caller() -> None:
 
 
 def test_work_really_runs_on_several_threads() -> None:
-    meeting = threading.Barrier(2, timeout=20)
+    meeting = threading.Barrier(2, timeout=PATIENCE_SECONDS)
 
     def meet(item: int) -> int:
         return meeting.wait() * 0 + item  # only passes when two items are under way at once

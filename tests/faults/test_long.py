@@ -10,9 +10,11 @@ import pytest
 
 from benchmarks.long_runs import grown
 from benchmarks.predict_million import complete, is_complete, killed_at, write_documents
+from tests.support.gated_runs import paused_answers
 from xcwork.runs import worker
 
 pytestmark = pytest.mark.slow
+N_DOCUMENTS = 8_000
 
 
 @pytest.mark.timeout(900)  # several processes start; a busy machine takes its time
@@ -38,11 +40,12 @@ def test_a_killed_prediction_goes_on_and_has_every_line_once(store, corpus, tmp_
     run = store.create("popularity", {}, corpus)
     assert worker.main(run.folder) == 0
     documents, output = tmp_path / "documents.jsonl", tmp_path / "predictions.jsonl"
-    write_documents(documents, 8_000)
-    stopped = killed_at(run, documents, output, 1)
-    assert 0 < stopped < 8_000
+    write_documents(documents, N_DOCUMENTS)
+    with paused_answers(tmp_path / "gate"):
+        stopped = killed_at(run, documents, output, 1)
+    assert 0 < stopped < N_DOCUMENTS
     assert output.with_name("predictions.jsonl.job").exists()
-    assert not is_complete(output, 8_000)
+    assert not is_complete(output, N_DOCUMENTS)
     code, _ = complete(run, documents, output)
     assert code == 0
-    assert is_complete(output, 8_000)
+    assert is_complete(output, N_DOCUMENTS)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.waiting import PATIENCE_SECONDS
 from xcwork.compute.busyness import estimate_clock_seconds
 from xcwork.methods.registry import METHODS
 from xcwork.runs import RunStore, estimates, jobs, worker
@@ -141,7 +142,7 @@ def test_shipped_measurements_know_every_method_small_and_large() -> None:
 )
 def test_estimated_memory_is_what_a_worker_takes(method: str, params: dict, data: str, store: RunStore) -> None:
     run = store.create(method, params, data)
-    assert jobs.wait(jobs.launch(run), timeout=280).state == "finished"
+    assert jobs.wait(jobs.launch(run), timeout=PATIENCE_SECONDS).state == "finished"
     measured = measure_run(run)
     sizes = {"n_train": measured.n_train, "n_labels": measured.n_labels, "n_features": measured.n_features}
     expected = estimate_cost(method, run.config["params"], **sizes)

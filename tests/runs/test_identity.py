@@ -91,7 +91,8 @@ def test_a_folder_that_can_only_be_read_has_a_look_all_the_same(
     assert 0 <= run.number < identity.N_LOOKS
 
 
-def test_runs_created_together_take_different_numbers(store: RunStore, corpus: Path) -> None:
+def test_runs_created_together_take_different_numbers(store: RunStore, corpus: Path, monkeypatch) -> None:
+    monkeypatch.setattr(identity, "LOCK_SECONDS", 120.0)  # a busy machine may let a thread wait
     with ThreadPoolExecutor(8) as pool:
         numbers = [run.number for run in pool.map(lambda _: create(store, corpus), range(16))]
     assert sorted(numbers) == list(range(16))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import PATIENCE_SECONDS
 from xcwork.errors import RunError
 from xcwork.progress import Callback
 from xcwork.runs import Run, jobs, processes, worker
@@ -61,6 +62,7 @@ def test_launch_and_wait(new_run, undisturbed, gate, until):
     assert jobs.launch(run) is run
     assert read_status(run.folder).pid is not None  # known as soon as launch returns
     until((gate / "reached-0").exists, "the first step")
+    until(lambda: run.status.phase == "climbing", "the status to say so")
     assert jobs.wait(run, timeout=0).state == "running"
     status = jobs.wait(run, [listener])
     assert (status.state, status.attempt) == ("finished", 1)
@@ -109,6 +111,7 @@ def test_a_callback_cancels_and_resume_goes_on(new_run, undisturbed, gate, until
     until((gate / "reached-1").exists, "the step after the checkpoint")
     (gate / "open-1").touch()
     until((gate / "reached-2").exists, "the third step")
+    until(lambda: run.status.phase == "climbing", "the status to say so")
     assert jobs.wait(run, [Listener(gate, stop_in="climbing")], timeout=0).state == "running"
     assert run.state == "cancelling"
     (gate / "open").touch()
@@ -134,7 +137,7 @@ def test_two_workers_never_share_a_run(new_run, gate, until, undisturbed):
     until((gate / "reached-0").exists, "the first step")
     before = read_status(run.folder)
     command = [sys.executable, "-P", "-m", "xcwork.runs.worker", str(run.folder)]
-    second = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    second = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert second.returncode == 2
     assert second.stderr.strip() == f"another worker is at work on run {run.id}; wait for it or cancel it"
     for verb in (jobs.launch, jobs.resume):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.support.gated_runs import paused_answers
 from tests.support.orchard import WORDS, write_orchard
 from tests.support.waiting import until
 from xcwork.errors import DataError, RunError
@@ -73,29 +74,29 @@ def test_a_stopped_job_goes_on_where_it_was(runs, monkeypatch: pytest.MonkeyPatc
     assert finish(job) == whole
 
 
-def test_a_killed_worker_is_noticed_and_resumed(runs) -> None:
-    text = "text\n" + "".join(f"{WORDS[i % len(WORDS)]} number{i}\n" for i in range(60_000))
-    job = prediction_jobs.start(create_job(runs["auto"], "long.csv", text.encode(), k=2))
-    until(lambda: job.answers_file.exists() and job.answers_file.stat().st_size > 0, "the first answers")
+def test_a_killed_worker_is_noticed_and_resumed(runs, tmp_path: Path) -> None:
+    with paused_answers(tmp_path) as written:
+        job = prediction_jobs.start(create_job(runs["auto"], "long.csv", CSV.encode(), k=2))
+        until(written.exists, "the first answers")
     with pytest.raises(RunError, match="already"):
         prediction_jobs.start(job)
     pid = job.status.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     until(lambda: job.status.state == "lost", "the loss to be seen")
-    done = len(list(job.iterate_answers()))
-    assert 0 < done < 60_000
+    assert len(list(job.iterate_answers())) == prediction_worker.BATCH_DOCUMENTS
     prediction_jobs.start(job)
     until(lambda: job.status.is_over, "the end")
     assert job.status.state == "finished"
-    assert [each["document"] for each in job.iterate_answers()] == list(range(60_000))
+    assert [each["document"] for each in job.iterate_answers()] == list(range(N_TEXTS))
 
 
-def test_cancel_stops_a_worker(runs) -> None:
-    text = "".join(f"{WORDS[i % len(WORDS)]} number{i}\n" for i in range(60_000))
-    job = prediction_jobs.start(create_job(runs["auto"], "long.txt", text.encode(), k=2))
-    until(lambda: job.answers_file.exists() and job.answers_file.stat().st_size > 0, "the first answers")
+def test_cancel_stops_a_worker(runs, tmp_path: Path) -> None:
+    with paused_answers(tmp_path) as written:
+        job = prediction_jobs.start(create_job(runs["auto"], "long.csv", CSV.encode(), k=2))
+        until(written.exists, "the first answers")
     prediction_jobs.cancel(job)
+    (tmp_path / "open").touch()
     until(lambda: job.status.is_over, "the end")
     assert job.status.state == "cancelled"
     assert "resume to go on" in job.status.message

@@ -193,9 +193,10 @@ def test_data_that_changed_is_not_mixed_with_an_old_model(new_run, corpus):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_killed_before_any_file_operation_it_resumes_to_the_same_result(corpus, tmp_path):
     script = [sys.executable, str(PLUGIN / "kill_everywhere.py"), str(tmp_path / "home"), str(corpus)]
-    done = subprocess.run(script, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout.splitlines()[-1])
     assert answer["wrong"] == {}

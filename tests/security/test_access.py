@@ -42,7 +42,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., App
 
     def run(user: dict[str, Any] | None, secrets: dict[str, Any]) -> AppTest:
         monkeypatch.setattr(st, "user", User(user or {}), raising=False)
-        made = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60)
+        made = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=300)
         for name, section in secrets.items():
             made.secrets[name] = section
         return made.run()

@@ -158,7 +158,7 @@ MARKDOWN_OF = ("markdown", "caption", "error", "warning", "info", "success", "ti
 @pytest.mark.parametrize("page", ["home", "data", "predict", "errors", "compare"])
 def test_no_page_shows_text_of_theirs_as_markup(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XCWORK_HOME", str(home))
-    app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=300)
     app.query_params.update({"data": "hostile.csv", "run": run_of(home).id})
     app.switch_page(f"app_pages/{page}.py").run()
     assert not app.exception

@@ -34,7 +34,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 def ask(
     port: int, method: str, path: str, headers: dict[str, str] | None = None, body: bytes | None = None
 ) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     length = {} if body is None else {"Content-Length": str(len(body))}
     for name, value in ({"Host": f"127.0.0.1:{port}"} | length | (headers or {})).items():

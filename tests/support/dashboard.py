@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.paths import PLUGIN
-from tests.support.server import serving
+from tests.support.server import Server, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -19,10 +19,18 @@ TICK_BOX = 14  # pixels from the left edge of a table
 
 
 @contextmanager
+def dashboard_server_over(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Serve a dashboard over the home `folder`, which knows the method of the tests."""
+    python_path = os.pathsep.join(filter(None, (str(PLUGIN), os.environ.get("PYTHONPATH"))))
+    settings = {"XCWORK_HOME": "", "PYTHONPATH": python_path, **(environment or {})}
+    with serving(folder, settings, folder / "server.log") as server:
+        yield server
+
+
+@contextmanager
 def dashboard_over(folder: Path) -> Iterator[str]:
     """Serve a dashboard over the home `folder` and yield its address."""
-    python_path = os.pathsep.join(filter(None, (str(PLUGIN), os.environ.get("PYTHONPATH"))))
-    with serving(folder, {"XCWORK_HOME": "", "PYTHONPATH": python_path}, folder / "server.log") as server:
+    with dashboard_server_over(folder) as server:
         yield server.address
 
 

@@ -1,10 +1,11 @@
-"""The method `gated` in this process and its children, and the end of workers that a test leaves behind."""
+"""The method `gated` in this process and its children, workers that pause, and the end of those that a test leaves."""
 
 from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,19 @@ def install_gated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(PLUGIN)
     monkeypatch.setenv("PYTHONPATH", str(PLUGIN), prepend=os.pathsep)
     monkeypatch.setitem(registry.METHODS, "gated", "gated:Gated")
+
+
+@contextmanager
+def paused_answers(gate: Path) -> Iterator[Path]:
+    """Let workers that are started in the block wait after their first answers; yield what exists when one does.
+
+    The file `open` in the folder `gate` lets them go on.
+    """
+    gate.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(PLUGIN), prepend=os.pathsep)
+        patched.setenv("XCWORK_TEST_PAUSE", str(gate))
+        yield gate / "written"
 
 
 def end_workers(home: Path) -> None:

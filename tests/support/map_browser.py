@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
+from tests.support.browser_pages import eventually
 from xcwork.viz.map_data import CategoryColours, ColourEntry, MapData
 from xcwork.viz.map_view import LabelMapView
 
@@ -47,6 +48,15 @@ def show(page: Page, folder: Path, data: MapData, **options: Any) -> Locator:
 
 def wait(page: Page) -> None:
     page.wait_for_selector(SETTLED)
+
+
+def expect_last_event(page: Page, expected: object) -> None:
+    """Wait until the last thing that the map has said is this."""
+
+    def check() -> None:
+        assert page.evaluate("events.at(-1)") == expected
+
+    eventually(check)
 
 
 def locate(page: Page, label: int) -> tuple[float, float]:

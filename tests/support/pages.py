@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
-from streamlit.testing.v1 import AppTest
+import pytest
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from xcwork.runs import Run
 
@@ -29,6 +32,17 @@ def choose_row(page: AppTest, key: str, row: int) -> AppTest:
     found = next(match[1] for each in page.dataframe if (match := wanted.search(each.proto.id)))
     page.session_state[found] = {"selection": {"rows": [row], "columns": [], "cells": []}}
     page.run()
+    assert not page.exception
+    return page
+
+
+def go_back(page: AppTest, address: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """Let the browser return to an address, as Back and Forward do."""
+    page.query_params.clear()
+    page.query_params.update(address)
+    with monkeypatch.context() as patch:
+        patch.setattr(local_script_runner, "RerunData", partial(RerunData, is_history_navigation=True))
+        page.run()
     assert not page.exception
     return page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_SECONDS = 90.0  # for a first start on a busy machine
+PATIENCE_SECONDS = 240.0  # for a first start on a busy machine
 POLL_SECONDS = 0.02  # files and ports cannot wake us up
 
 

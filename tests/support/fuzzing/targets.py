@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from tests.support.fuzzing import samples
-from tests.support.fuzzing.mutations import NUMBERS, TOKENS, VALUES, Files, mutated, mutated_tree
+from tests.support.fuzzing.mutation_values import NUMBERS, TOKENS, VALUES
+from tests.support.fuzzing.mutations import Files, mutated, mutated_tree
 from xcwork.errors import XcworkError
 
 CACHED = 12  # of so many inputs of a reader one goes through the cache, and one through the card and the preview
