@@ -69,7 +69,7 @@ def test_torch_finds_the_pairs_that_numba_finds(seed: int, plain: bool) -> None:
         (sides.T, sides.X, sides.of_label_features, sides.of_features),
     ):
         by_numba = stack_blocks(find_partners(a, b, of_a, of_b, 3, 0.02))
-        by_torch = stack_blocks(find_partners_torch(a, b, of_a, of_b, 3, 0.02, "cpu"))
+        by_torch = stack_blocks(find_partners_torch(a, b, of_a, of_b, 3, 0.02, device="cpu"))
         for ours, theirs in zip(by_numba, by_torch, strict=True):
             np.testing.assert_array_equal(ours.indices, theirs.indices)
             np.testing.assert_allclose(ours.toarray(), theirs.toarray(), rtol=1e-6)

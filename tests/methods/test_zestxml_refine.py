@@ -15,6 +15,7 @@ from xcwork.kernels.bilinear_training import LabelledPairs, compute_loss_and_slo
 from xcwork.methods.common import checkpoints, pair_svm
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.pair_svm import PairBlockSolver, PairSVM, PairSvmSettings
+from xcwork.methods.zestxml import training
 from xcwork.methods.zestxml.method import ZestXML
 from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.progress import Callback, listen
@@ -112,6 +113,8 @@ def shared_problem(seed: int, logistic: bool, stop_by: np.ndarray) -> tuple[Shar
         pairs,
         learn_from=np.setdiff1d(np.arange(n), stop_by),
         stop_by=stop_by,
+        decay=np.zeros(n_features, np.float32),
+        bias_decay=None,
         logistic=logistic,
         learning_rate=1.0,
         batch_size=n,
@@ -130,7 +133,7 @@ def test_refined_pairs_reach_the_optimum_of_a_dense_solver(seed: int, logistic: 
         W[support] = v
         return loss(signs * (X @ W @ Z.T + offsets), logistic).sum()
 
-    refined = problem.refine(start, 600, 1, no_checkpoint()).toarray()
+    refined = problem.refine(start, 600, 1, no_checkpoint())[0].toarray()
     assert not refined[~support].any()
     best = minimize(objective, np.zeros(support.sum()), tol=1e-10).fun
     assert best < objective(np.full(support.sum(), 0.1)) * 0.99  # there was something to learn
@@ -157,7 +160,7 @@ def test_refinement_stops_by_held_out_documents_and_keeps_the_best_epoch(patienc
         """The held-out loss of the start and of each epoch, and that of the weights that came out."""
         heard = HeldOut()
         with listen([heard]):
-            weights = problem.refine(start, epochs, patience, no_checkpoint()).toarray()
+            weights = problem.refine(start, epochs, patience, no_checkpoint())[0].toarray()
         margins = (signs * (X @ weights @ Z.T + offsets))[stop_by]
         return heard.losses, loss(margins, False).sum() / len(stop_by)
 
@@ -238,6 +241,7 @@ def test_own_weights_that_are_done_are_not_learned_again(data, tmp_path, monkeyp
     monkeypatch.setattr(
         checkpoints, "MIN_SAVING_TIMES_BETWEEN_SAVES", save_every
     )  # however seldom it saves, a stop saves everything
+    monkeypatch.setattr(training, "MIN_VALIDATION_DOCUMENTS", 0)  # so that no label is learned twice
     n_blocks = []
     solve_block = PairBlockSolver.solve
 

@@ -45,6 +45,8 @@ TOGETHER: dict[tuple[str, ...], dict[str, Any]] = {
     ("zestxml", "batch_size"): {"epochs": 2},
     ("zestxml", "overfetch"): {"shortlister": "lazy", "shortlist": 2},
     ("zestxml", "learning_rate"): {"epochs": 2},
+    ("zestxml", "refined"): {"epochs": 2, "learning_rate": 0.5},
+    ("zestxml", "alpha"): {"refined": "pairs", "epochs": 2, "learning_rate": 0.5},
 }
 COMBINATIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "eagle": (
@@ -61,7 +63,12 @@ COMBINATIONS: dict[str, tuple[dict[str, Any], ...]] = {
         {"nu": 0.1, "search": "hnsw", "members": 2, "shortlist": 2},
         {"nu": 0.1, "plus": False, "alpha": 0.3, "activation": "relu"},
     ),
-    "zestxml": ({"variant": "xhtp", "plain": True}, {"epochs": 2, "loss": "logistic", "plain": True}),
+    "zestxml": (
+        {"variant": "xhtp", "plain": True},
+        {"epochs": 2, "loss": "logistic", "plain": True},
+        {"refined": "pairs", "epochs": 3, "columns": False, "learning_rate": 0.5, "alpha": 0.7},
+        {"refined": "pairs", "epochs": 2, "loss": "logistic", "learning_rate": 0.5},
+    ),
 }
 
 

@@ -62,11 +62,12 @@ class FeatureTotals(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def find_top_pairs(start, stop, a, b, totals_a, totals_b, blend, ids, values, counts):
+def find_top_pairs(start, stop, a, b, totals_a, totals_b, blend, smoothing, ids, values, counts):
     """Find for each feature start..stop of side a the partners of highest value that `ids` has room for, in heap order.
 
     `a` lists the documents of a feature, `b` the partners that a document offers. With n the products summed over the
-    documents of both, the value of a pair is n / (blend * (relevant_a + relevant_b - n) + (1 - blend) * all pairs).
+    documents of both, the value of a pair is n / (blend * (relevant_a + relevant_b - n) + (1 - blend) * all pairs),
+    where `smoothing` is added to all pairs.
     Returns how many partners each feature has; `counts` gets their n.
     """
     sums = np.zeros(totals_b.occurrences.shape[0], b.data.dtype)
@@ -86,7 +87,7 @@ def find_top_pairs(start, stop, a, b, totals_a, totals_b, blend, ids, values, co
         for column in touched[:n_touched]:
             n = np.float64(sums[column])
             either = totals_a.relevant[row] + totals_b.relevant[column] - n
-            pairs = totals_a.occurrences[row] * totals_b.occurrences[column]
+            pairs = totals_a.occurrences[row] * totals_b.occurrences[column] + smoothing
             value = np.float32(n / (blend * either + (1 - blend) * pairs))
             filled[out] = push_entry(ids[out], values[out], filled[out], column, value)
         for slot in range(filled[out]):
@@ -251,6 +252,48 @@ def score_candidates(documents, weights, labels, n_label_features, terms, votes,
             by_own[:] = 0
         else:
             clear_projection(row, rows, terms.own, by_own)
+        clear_projection(row, rows, weights.pairs, p)
+        clear_projection(row, rows, weights.matches, q)
+
+
+@njit(cache=True, nogil=True)
+def rank_with_own(documents, weights, labels, n_label_features, terms, listed, n_own, indptr, candidates, ids, scores):
+    """Find the best labels of each document among its candidates and the labels that their own weights bring up.
+
+    `indptr` and `candidates` are as in `score_candidates`. The `n_own` labels with the highest bias + own weights among
+    the label ids `listed` compete as well: their own part is known anyway, for all labels at once.
+    """
+    rows = documents.rows
+    p = np.zeros(n_label_features, np.float32)  # through learned pairs
+    q = np.zeros(n_label_features, np.float32)  # through terms in common
+    by_own = np.zeros(terms.bias.shape[0], np.float32)
+    is_taken = np.zeros(terms.bias.shape[0], np.bool_)
+    best = np.empty(n_own, np.int32)
+    best_values = np.empty(n_own, np.float32)
+    for row in range(ids.shape[0]):
+        filled = 0
+        n_best = 0
+        project_document(row, rows, rows.data, weights.pairs, p)
+        project_document(row, rows, documents.damped, weights.matches, q)
+        project_document(row, rows, rows.data, terms.own, by_own)
+        for label in listed:
+            if by_own[label] != 0:
+                n_best = push_entry(best, best_values, n_best, label, terms.bias[label] + by_own[label])
+        for part in (candidates[indptr[row] : indptr[row + 1]], best[:n_best]):
+            for label in part:
+                if is_taken[label]:
+                    continue
+                is_taken[label] = True
+                by_pairs, _ = score_label(label, labels, p)
+                by_matches, _ = score_label(label, labels, q)
+                of_pairs, of_matches = terms.factors[terms.kind[label]]
+                score = terms.bias[label] + of_pairs * by_pairs + of_matches * by_matches + by_own[label]
+                filled = push_entry(ids[row], scores[row], filled, label, score)
+        for part in (candidates[indptr[row] : indptr[row + 1]], best[:n_best]):
+            for label in part:
+                is_taken[label] = False
+        sort_best_first(ids[row], scores[row], filled)
+        by_own[:] = 0
         clear_projection(row, rows, weights.pairs, p)
         clear_projection(row, rows, weights.matches, q)
 

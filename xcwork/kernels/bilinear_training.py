@@ -60,9 +60,12 @@ def compute_loss_and_slope(margin, logistic):
 
 @njit(cache=True, nogil=True)
 def compute_shared_slopes(
-    shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, logistic, slopes, losses
+    shard, n_shards, batch, documents, shared, bias, labels, n_label_features, pairs, logistic, slopes, losses
 ):
-    """Compute the slopes of all pairs of one shard's documents in `batch`, and the summed loss of each document."""
+    """Compute the slopes of all pairs of one shard's documents in `batch`, and the summed loss of each document.
+
+    `bias` is added to the score of every pair.
+    """
     p = np.zeros(n_label_features, np.float32)
     for at in range(shard, batch.shape[0], n_shards):
         row = batch[at]
@@ -71,7 +74,7 @@ def compute_shared_slopes(
         for pair in range(pairs.others.indptr[row], pairs.others.indptr[row + 1]):
             score, _ = score_label(pairs.others.indices[pair], labels, p)
             sign = pairs.others.data[pair]
-            loss, slope = compute_loss_and_slope(sign * (score + pairs.offsets[pair]), logistic)
+            loss, slope = compute_loss_and_slope(sign * (score + bias + pairs.offsets[pair]), logistic)
             slopes[pair] = sign * slope
             total += loss
         losses[at] = total
@@ -79,8 +82,11 @@ def compute_shared_slopes(
 
 
 @njit(cache=True, nogil=True)
-def take_shared_step(shard, n_shards, batch, documents, shared, labels, n_label_features, pairs, slopes, rate):
-    """Take one Adagrad step along the summed gradient of the documents in `batch`, for the rows of one shard."""
+def take_shared_step(shard, n_shards, batch, documents, shared, decay, labels, n_label_features, pairs, slopes, rate):
+    """Take one Adagrad step along the summed gradient of the documents in `batch`, for the rows of one shard.
+
+    Each document adds `decay` (n_features,) times the weights of its features: its share of the L2 term.
+    """
     weights = shared.weights
     q = np.zeros(n_label_features, np.float32)
     for row in batch:
@@ -89,7 +95,8 @@ def take_shared_step(shard, n_shards, batch, documents, shared, labels, n_label_
             feature = documents.indices[at]
             if feature % n_shards == shard:
                 for of in range(weights.indptr[feature], weights.indptr[feature + 1]):
-                    shared.gradient[of] += documents.data[at] * q[weights.indices[of]]
+                    gradient = documents.data[at] * q[weights.indices[of]] + decay[feature] * weights.data[of]
+                    shared.gradient[of] += gradient
         _clear_label_rows(row, pairs.others, labels, q)
     for row in batch:
         for feature in documents.indices[documents.indptr[row] : documents.indptr[row + 1]]:

@@ -9,8 +9,8 @@ over the `LENDERS_PER_LABEL` seen labels s most like l. μ_s is the mean documen
 terms, among the terms that label texts use. A borrowed term counts as an exact match, like a term of the label's own;
 nothing memorised of a seen label goes with it.
 
-How much to borrow is learned from hidden labels (see `unseen`). They borrow just like unseen ones, and documents that
-have one lend nothing, so what is measured on them holds for labels that nobody has seen.
+How much to borrow is learned from labels that stand in for unseen ones (see `stand_ins`). They borrow just like unseen
+ones, and documents that have one lend them nothing, so what is measured on them holds for labels nobody has seen.
 
 Cost: three sparse products, of which only the largest entries of each row are kept.
 """

@@ -7,9 +7,10 @@ A document x and a label l, described by terms z_l, meet in pairs of a document 
 
 Training has two steps. XHTP finds, in closed form, the few pairs (c, d) for which "the document has c and the label
 has d" makes relevance probable (`xhtp`); ranking by them alone is the variant `xhtp`. Refinement then learns weights
-against the labels that XHTP itself puts on a document's shortlist (`refine` for pairs that labels share,
-`common.pair_svm` for what is memorised of each seen label): the variant `tuned`. A label seen in training has an
-identity of its own besides its terms; an unseen label has only its terms, so new labels can join at any time.
+against the labels on a document's shortlist: the variant `tuned`. As in the paper (`refined=pairs`), the weights of
+these pairs are learned (`refine`); by default they stay, and each seen label learns weights of its own from what they
+leave open (`common.pair_svm`). A label seen in training has an identity of its own besides its terms; an unseen label
+has only its terms, so new labels can join at any time.
 
 The score is a sum over pairs, so the parts of an explanation are the terms of that sum: exact, not an approximation.
 
@@ -17,14 +18,17 @@ Cost: XHTP one addition for each (document feature, label feature of a relevant 
 O(passes * documents * shortlist * features of a document); prediction O(features * K + candidates * terms of a label)
 per document. Memory: the data, K numbers for each feature, and the shortlists.
 
-Differences from the paper:
+The preset `paper` is the paper's method: K pairs for each document feature, all of them refined with an L2 term against
+one shortlist for seen and unseen labels, and the final score 0.9 exp(-max(0, 1 - m)²) + 0.1 match, m being the sum over
+pairs; its solver is Adagrad instead of dual descent. The default differs:
 
-- Own weights are not restricted to K voters but solved for all features and pruned by size; refinement starts from
-  prior and exact matches rather than from nothing.
-- Exact matches count by √x and idf, and enter as one more sum of pairs instead of through
-  0.9 exp(-max(0, 1 - m)²) + 0.1 match, so that the score that ranks is the score that is explained.
+- Own weights are not restricted to K voters but solved for all features and pruned by size; they start from prior,
+  pairs and exact matches rather than from nothing.
+- Exact matches count by √x and idf, and enter as one more sum of pairs, so that the score is a plain sum.
+- The shortlist has other sources than pairs: labels whose documents resemble the document in training, labels with a
+  high own score in prediction. Without them, labels whose text says little are never listed.
 - Unseen labels borrow terms from the documents of seen labels with a similar text (`borrow`).
-- Unseen labels have a shortlist of their own and a scale of their own, calibrated on labels hidden from training
+- Unseen labels have a shortlist of their own and a scale of their own, calibrated on labels with one document
   (`unseen`); in the reference program more than half of them are lost in the shortlist.
 
 Reference: Gupta, Bohra, Prabhu, Purohit and Varma, Generalized zero-shot extreme multi-label learning, KDD 2021.
@@ -36,7 +40,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xcwork.core.split import Split
-from xcwork.errors import Cancelled
+from xcwork.errors import Cancelled, ConfigError
 from xcwork.methods.base import Capabilities, Method, Preset, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
@@ -55,9 +59,18 @@ class ZestXML(Method):
         "tuned", "whether weights are refined (tuned) or stay as the closed form gives them", choices=("tuned", "xhtp")
     )
     pairs: int = param(40, "number of partners kept for each document feature and each label feature", low=1)
-    shortlist: int = param(300, "number of seen labels scored exactly for each document", low=1)
+    refined: str = param(
+        "own",
+        "what is refined: own weights of seen labels, or all kept pairs as in the paper (pairs)",
+        choices=("own", "pairs"),
+    )
+    shortlist: int = param(200, "number of seen labels that XHTP lists for each document", low=1)
+    nearest_shortlist: int = param(
+        100, "number of labels with the nearest mean document that a training document also learns from", low=0
+    )
+    own_shortlist: int = param(100, "number of labels that own weights list for each document", low=0)
     unseen_shortlist: int = param(50, "number of unseen labels scored exactly for each document", low=0)
-    C: float = param(1.0, "weight of the errors against the size of own weights", low=1e-4, high=1e4)
+    C: float = param(1.0, "weight of the errors against the size of the weights", low=1e-4, high=1e4)
     loss: str = param("squared hinge", "loss of the refinement", choices=("squared hinge", "logistic"))
     epochs: int = param(0, "maximum number of passes over the documents to refine shared pairs", low=0)
     match_weight: float = param(0.3, "weight of terms that document and label have in common", low=0.0)
@@ -67,6 +80,20 @@ class ZestXML(Method):
     blend: float = param(0.02, "share of the Jaccard index in the value of a pair", low=0.0, high=1.0, advanced=True)
     plain: bool = param(False, "whether XHTP is that of the theorem: real values, no Jaccard index", advanced=True)
     identity_weight: float = param(1.0, "value of a seen label's identity in XHTP", low=0.0, advanced=True)
+    smoothing: float = param(
+        0.0, "number of pairs added to those that have both features: ε of theorem 1.1", low=0.0, advanced=True
+    )
+    shift: float = param(
+        0.0, "what is taken off the value of every pair: δ of theorem 1.1", low=0.0, high=1.0, advanced=True
+    )
+    columns: bool = param(True, "whether the best partners of each label feature are kept, too", advanced=True)
+    alpha: float = param(
+        0.9,
+        "share of the refined pairs in the score, beside the match; for refined=pairs",
+        low=0.0,
+        high=1.0,
+        advanced=True,
+    )
     trust: float = param(0.3, "factor with which the XHTP weights of shared pairs count", low=0.0, advanced=True)
     shortlister: str = param(
         "auto",
@@ -109,14 +136,6 @@ class ZestXML(Method):
         advanced=True,
         formerly="held_out",
     )
-    pseudo_unseen: float = param(
-        0.04,
-        "share of the seen labels that are hidden in training to imitate unseen ones",
-        low=0.0,
-        high=0.5,
-        advanced=True,
-        formerly="hidden",
-    )
     device: str = device_param()
 
     title = "ZestXML"
@@ -135,24 +154,27 @@ class ZestXML(Method):
         Preset(
             "paper",
             {
+                "refined": "pairs",
                 "shortlist": 100,
-                "unseen_shortlist": 100,
                 "epochs": 20,
                 "match_weight": 0.1,
                 "parent_weight": 0.0,
-                "borrow": False,
-                "prune": 0.0,
                 "blend": 0.01,
+                "columns": False,
                 "add_missed": False,
-                "max_passes": 20,
-                "tolerance": 0.01,
+                "learning_rate": 0.5,
+                "validation": 0.0,
             },
-            ours_adds="terms borrowed for unseen labels, matches weighed by idf, own weights beyond the K voters, "
+            ours_adds="own weights over all features for labels with documents, labels listed by mean documents and by "
+            "own weights, matches by idf inside the sum, terms borrowed for unseen labels and a scale of their own, "
             "relevant labels that the shortlist missed",
-            not_yet="identities on the K-sparse support alone, one shortlist for seen and unseen labels, the blend of "
-            "0.9 bilinear score and 0.1 match, epsilon and delta of theorem 1.1",
         ),
     )
+
+    def validate(self) -> None:
+        super().validate()
+        if self.variant == "tuned" and self.refined == "pairs" and not self.epochs:
+            raise ConfigError("refined=pairs learns nothing in 0 epochs", remedy="set epochs, for example to 20")
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> ZestXMLModel:
         facts = self._collect_facts(train)
@@ -168,7 +190,7 @@ class ZestXML(Method):
             parent_weight=self.parent_weight,
         )
         roles = Roles.from_split(train, params)
-        statistics = count_pairs(X, train.Y, label_features, roles, params)
+        statistics = count_pairs(X, train.Y, label_features.Z, params)
         refined = None
         if self.variant == "tuned":
             progress = TrainingProgress(checkpoint, train, dict(params))

@@ -19,10 +19,10 @@ from xcwork.methods.zestxml.explanation import BIAS, BORROWED_TERM, DIRECT_MATCH
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.prediction import LabelRanker
 from xcwork.methods.zestxml.refined_weights import RefinedWeights
-from xcwork.methods.zestxml.scorer import SEEN_ROW, UNSEEN_ROW
+from xcwork.methods.zestxml.scorer import SEEN_ROW, UNSEEN_ROW, squash_margins
 from xcwork.methods.zestxml.shortlist import measure_recall
 from xcwork.methods.zestxml.xhtp import PairCounts
-from xcwork.sparse import enlarge, keep_entries, normalise_rows, replace_values
+from xcwork.sparse import enlarge, fill_with_ones, keep_entries, normalise_rows, replace_values
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,6 +114,8 @@ class ZestXMLModel(FittedModel):
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         x = normalise_rows(x)
+        if self.refined is not None and self.params.refined == "pairs":
+            return self._explain_blend(self.refined, x, label)
         roots = replace_values(x, np.sqrt(np.maximum(x.data, 0)))
         pairs, matches = self.weigh_pairs(SEEN_ROW if self.is_seen[label] else UNSEEN_ROW)
         z = self.Z[[label]]
@@ -126,12 +128,33 @@ class ZestXMLModel(FittedModel):
             parts.append(Part(ANY_DOCUMENT, LABEL_RARITY, float(self.refined.bias[label]), {"kind": BIAS}))
         return Explanation.from_parts(add_shares(parts))
 
+    def _explain_blend(self, refined: RefinedWeights, x: sparse.csr_array, label: int) -> Explanation:
+        """Return the parts of α g(b + Σ pairs) + (1 - α) Σ matches.
+
+        What the pairs change, g(b + Σ) - g(b), is shared out in proportion to them: as g never falls, no part changes
+        its sign, and the parts add up to the score.
+        """
+        z = self.Z[[label]]
+        bias = float(refined.bias[label])
+        pairs, matches = self.weigh_pairs(SEEN_ROW)
+        total = sum(part.value for part in self.reader.explain_pairs(x, z, pairs))
+        start, end = squash_margins(np.array([bias, bias + total]), self.params.loss == "logistic").tolist()
+        slope = (end - start) / total if total else 0.0
+        alpha = self.params.alpha
+        parts = list(self.reader.explain_pairs(x, z, pairs._replace(factor=alpha * slope)))
+        parts += self.reader.explain_pairs(x, z, matches)
+        parts.append(Part(ANY_DOCUMENT, LABEL_RARITY, alpha * start, {"kind": BIAS}))
+        return Explanation.from_parts(add_shares(parts))
+
     def weigh_pairs(self, row: int) -> tuple[PairWeights, PairWeights]:
         """Return the weights of learned pairs and of direct matches, with the factors in SEEN_ROW or UNSEEN_ROW."""
         if self.refined is None:
             return PairWeights(self.voters, 1.0), PairWeights(self.matches, self.params.match_weight, DIRECT_MATCH)
         pair_factor, match_factor = self.refined.factors[row].tolist()
-        return PairWeights(self.refined.shared, pair_factor), PairWeights(self.matches, match_factor, DIRECT_MATCH)
+        matches = PairWeights(self.matches, match_factor, DIRECT_MATCH)
+        if self.params.refined == "pairs":
+            matches = PairWeights(fill_with_ones(self.matches), 1 - self.params.alpha, DIRECT_MATCH)
+        return PairWeights(self.refined.shared, pair_factor), matches
 
     def list_pairs(self, document_term: str | None, label_term: str | None, k: int) -> list[dict[str, Any]]:
         """Return the k strongest pairs of one term, by the size of their weight for seen labels."""
@@ -150,7 +173,7 @@ class ZestXMLModel(FittedModel):
 
     def label_embeddings(self) -> sparse.csr_array:
         """Return own weights where there are some, else the label's terms: similar labels lie close together."""
-        if self.refined is None:
+        if self.refined is None or not self.refined.own.nnz:
             return normalise_rows(self.Z)
         by_text = sparse.csr_array((self.Z + self.refined.borrowed) @ self.matches.T)  # (n_labels, n_features)
         of_unseen = keep_entries(by_text, ~np.repeat(self.is_seen, np.diff(by_text.indptr)))

@@ -16,7 +16,7 @@ from xcwork.sparse import enlarge
 class RefinedWeights:
     """What the variant `tuned` has learned; label features are identities, then terms."""
 
-    shared: sparse.csr_array  # (n_features, n_label_features): W, of pairs that labels share
+    shared: sparse.csr_array  # (n_features, n_label_features): W, of terms; with refined=pairs of identities, too
     own: sparse.csr_array  # (n_features, n_labels): V, memorised of seen labels
     bias: np.ndarray  # (n_labels,)
     factors: np.ndarray  # (2, 2): (a, m) of seen and of unseen labels
@@ -24,6 +24,21 @@ class RefinedWeights:
     typical: sparse.csr_array  # (n_labels, n_label_features): the mean documents, from which labels borrow
     borrowed: sparse.csr_array  # (n_labels, n_label_features): the terms that unseen labels have besides their own
     borrowing_share: float  # of borrowed terms beside a label's own
+
+    @classmethod
+    def from_pairs(cls, shared: sparse.csr_array, bias: float, n_labels: int) -> RefinedWeights:
+        """Return the weights of the paper: pairs, identities among them, and one bias for all labels."""
+        nothing = sparse.csr_array((n_labels, shared.shape[1]), dtype=np.float32)
+        return cls(
+            shared=shared,
+            own=sparse.csr_array((shared.shape[0], n_labels), dtype=np.float32),
+            bias=np.full(n_labels, bias, np.float32),
+            factors=np.array([(1.0, 0.0)] * 2),
+            unseen_bias=bias,
+            typical=nothing,
+            borrowed=nothing,
+            borrowing_share=0.0,
+        )
 
     def check(self, n_features: int, n_labels: int, n_label_features: int) -> None:
         """Raise `Misfit` where a field is not what a training would have given."""

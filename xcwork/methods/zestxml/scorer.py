@@ -9,7 +9,7 @@ labels that were not; those have no own weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,7 @@ from xcwork.kernels.bilinear import (
     PairVotes,
     TermClassifiers,
     rank_candidates,
+    rank_with_own,
     score_candidates,
 )
 from xcwork.methods.zestxml.shortlist import prepare_documents
@@ -77,6 +78,14 @@ class PairScorer:
         terms = TermClassifiers(to_rows(own), bias.astype(np.float32), kind, factors.astype(np.float32))
         return cls(BilinearWeights(to_rows(shared), to_rows(matches)), to_rows(Z), Z.shape[1], terms)
 
+    def replace_pairs(self, pairs: sparse.csr_array) -> PairScorer:
+        """Return a scorer of the same labels by `pairs` (n_features, n_label_features) alone."""
+        nothing = np.zeros_like(self.terms.bias)
+        no_weights = to_rows(sparse.csr_array((pairs.shape[0], len(nothing)), dtype=np.float32))
+        factors = np.array([(1.0, 0.0)] * 2, np.float32)
+        terms = TermClassifiers(no_weights, nothing, self.terms.kind, factors)
+        return replace(self, weights=self.weights._replace(pairs=to_rows(pairs)), terms=terms)
+
     def score_listed(
         self, documents: BilinearDocuments, indptr: np.ndarray, labels: np.ndarray, votes: PairVotes = ALL_VOTES
     ) -> np.ndarray:
@@ -111,13 +120,60 @@ class PairScorer:
 
         return np.concatenate(map_row_blocks(score_block, X.shape[0], phase))
 
+    def rank(
+        self, documents: BilinearDocuments, shortlists: list[TopK], k: int, listed: np.ndarray, n_own: int
+    ) -> TopK:
+        """Return the k best of the shortlisted labels and of the `n_own` of `listed` with the highest own score."""
+        indptr, labels = list_candidates(shortlists)
+        n_own = min(n_own, len(listed))
+        found = TopK.make_empty(len(indptr) - 1, min(k, sum(shortlist.k for shortlist in shortlists) + n_own))
+        if found.k:
+            rank_with_own(
+                documents,
+                self.weights,
+                self.labels,
+                self.n_label_features,
+                self.terms,
+                listed.astype(np.int32),
+                n_own,
+                indptr,
+                labels,
+                found.ids,
+                found.scores,
+            )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class BlendScorer:
+    """The final score of the reference program: α g(margin) + (1 - α) match, with g between 0 and 1.
+
+    The margin is that of a `PairScorer`, the match the product of both rows over the terms that they have in common.
+    """
+
+    margins: PairScorer
+    matches: PairScorer
+    alpha: float
+    logistic: bool
+
     def rank(self, documents: BilinearDocuments, shortlists: list[TopK], k: int) -> TopK:
         """Return the k best of the shortlisted labels; no label may be on two shortlists of a document."""
-        listed = np.hstack([shortlist.ids for shortlist in shortlists])  # (n_documents, n)
-        present = listed != MISSING
-        indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        labels = listed[present]
-        found = TopK.make_empty(len(listed), min(k, listed.shape[1]))
+        indptr, labels = list_candidates(shortlists)
+        found = TopK.make_empty(len(indptr) - 1, min(k, sum(shortlist.k for shortlist in shortlists)))
         if found.k:
-            rank_candidates(indptr, labels, self.score_listed(documents, indptr, labels), found.ids, found.scores)
+            margins, matches = (part.score_listed(documents, indptr, labels) for part in (self.margins, self.matches))
+            scores = self.alpha * squash_margins(margins, self.logistic) + (1 - self.alpha) * matches
+            rank_candidates(indptr, labels, scores.astype(np.float32), found.ids, found.scores)
         return found
+
+
+def squash_margins(margins: np.ndarray, logistic: bool) -> np.ndarray:
+    """Return the probability of the loss: 1 / (1 + exp(-m)), or exp(-max(0, 1 - m)²) for the squared hinge."""
+    return 1 / (1 + np.exp(-margins)) if logistic else np.exp(-np.square(np.maximum(0, 1 - margins)))
+
+
+def list_candidates(shortlists: list[TopK]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the shortlisted labels of all documents, one after the other, and where each document begins."""
+    listed = np.hstack([shortlist.ids for shortlist in shortlists])  # (n_documents, n)
+    present = listed != MISSING
+    return np.concatenate([[0], np.cumsum(present.sum(axis=1))]), listed[present]

@@ -5,6 +5,10 @@ label. `lazy` (algorithm 2 of the paper) walks the labels of each label feature 
 `overfetch` times as many as asked for; these are then scored exactly. Labels are visited only where p_d z_ld is
 large, so its cost does not grow with the number of labels.
 
+Where the text of labels says little, votes miss labels. In training labels whose documents resemble a document most
+join its shortlist (`from_documents`), so that all of them meet the documents that could be mistaken for theirs. In
+prediction their own weights, learned from these, bring labels up (`xcwork.kernels.bilinear.rank_with_own`).
+
 With weights below ε left out, the best label found is at most ε ‖x‖₁ ‖z‖₁ worse than the best there is (theorem 1.2;
 all entries are non-negative). XHTP's parameter `epsilon` does that.
 
@@ -19,11 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from xcwork.core.topk import TopK
+from xcwork.core.topk import MISSING, TopK
 from xcwork.kernels.bilinear import BilinearDocuments, BilinearWeights, shortlist_exactly, shortlist_lazily
 from xcwork.methods.model import Params
+from xcwork.methods.zestxml.borrow import TERMS_PER_LABEL, multiply_keeping_largest
 from xcwork.methods.zestxml.label_features import LabelFeatures
-from xcwork.sparse import Rows, fill_with_ones, sort_entries, to_rows
+from xcwork.sparse import Rows, fill_with_ones, normalise_rows, sort_entries, to_rows
 
 MIN_LAZY_CANDIDATES = 10_000  # candidate labels from which `auto` is lazy: it takes about as long as visiting this many
 
@@ -64,6 +69,20 @@ class Shortlister:
         matches = label_features.matches * np.float32(params.match_weight)
         return cls.from_weights(voters, matches, label_features.Z, candidates, params.shortlister, params.overfetch)
 
+    @classmethod
+    def from_documents(cls, X: sparse.csr_array, Y: sparse.csr_array, candidates: np.ndarray) -> Shortlister:
+        """Prepare the ranking of `candidates` by the cosine of a document with their mean document.
+
+        This finds labels whose text says little. Only the largest terms of a mean count.
+        """
+        means = multiply_keeping_largest(sparse.csr_array(Y.T)[candidates], X, TERMS_PER_LABEL)
+        weights = sparse.csr_array(normalise_rows(means).T)  # (n_features, n_candidates)
+        n = len(candidates)
+        places = (np.ones(n, np.float32), (candidates, np.arange(n)))
+        identity = sparse.csr_array(places, shape=(Y.shape[1], n))
+        nothing = sparse.csr_array(weights.shape, dtype=np.float32)
+        return cls.from_weights(weights, nothing, identity, candidates, overfetch=1)
+
     def restrict_to(self, labels: np.ndarray) -> Shortlister:
         """Return the same shortlister with only those of its candidates that are in `labels`."""
         candidates = np.intersect1d(self.candidates, labels).astype(np.int32)
@@ -101,6 +120,15 @@ def sort_postings(labels: Rows, n_label_features: int, candidates: np.ndarray, k
 def prepare_documents(X: sparse.csr_array) -> BilinearDocuments:
     """Return documents for the kernels; shared terms count by the root of their value, so repetition counts less."""
     return BilinearDocuments(to_rows(X), np.sqrt(np.maximum(X.data, 0)).astype(np.float32))
+
+
+def join_shortlists(shortlists: list[TopK]) -> TopK:
+    """Return the labels of all shortlists of each document, each label once; their order and scores mean nothing."""
+    if len(shortlists) == 1:
+        return shortlists[0]
+    ids = np.sort(np.hstack([shortlist.ids for shortlist in shortlists]), axis=1)
+    ids[:, 1:][ids[:, 1:] == ids[:, :-1]] = MISSING
+    return TopK(ids, np.zeros(ids.shape, np.float32))
 
 
 def count_found(shortlist: TopK, Y: sparse.csr_array, among: np.ndarray | None = None) -> int:

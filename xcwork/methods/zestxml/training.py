@@ -5,8 +5,11 @@ scores must be honest: XHTP has counted the very documents that are now learned 
 of every weight first (v becomes v (n - own) / n). Without that, the pairs would look far better on training documents
 than they are, and what comes after would lean on them.
 
-Some documents validate: refinement stops by them, and they tell how margins translate into probabilities. Some labels
-are hidden, as stand-ins for unseen ones (see `unseen`); documents that have one do not refine shared pairs.
+Some documents validate: refinement stops by them, and they tell how margins translate into probabilities. Labels with
+one document stand in for unseen ones (see `unseen`). With few documents many have to validate, so labels that these
+would teach something are solved again with all documents once the calibration is done.
+
+`refined=pairs` is the paper's own second step instead: one problem over all pairs of the support (see `refine`).
 """
 
 from __future__ import annotations
@@ -24,27 +27,22 @@ from xcwork.kernels.bilinear_training import LabelledPairs
 from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.pair_svm import PairSVM, PairSvmSettings
 from xcwork.methods.common.sparse_torch import find_accelerator
-from xcwork.methods.common.training_pairs import collect_training_pairs, find_pairs_without
+from xcwork.methods.common.training_pairs import collect_training_pairs
 from xcwork.methods.model import Params
-from xcwork.methods.zestxml.borrow import find_borrowed_terms, find_typical_terms
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.methods.zestxml.refined_weights import RefinedWeights
 from xcwork.methods.zestxml.scorer import DocumentVotes, PairScorer
-from xcwork.methods.zestxml.shortlist import Shortlister, count_found, prepare_documents
-from xcwork.methods.zestxml.unseen import (
-    CalibrationSample,
-    calibrate_unseen,
-    choose_pseudo_unseen,
-    fit_borrowing_share,
-)
+from xcwork.methods.zestxml.shortlist import Shortlister, count_found, join_shortlists, prepare_documents
+from xcwork.methods.zestxml.stand_ins import StandIns
+from xcwork.methods.zestxml.unseen import CalibrationSample, calibrate_unseen, choose_stand_ins, fit_borrowing_share
 from xcwork.methods.zestxml.xhtp import PairStatistics, find_pairs
 from xcwork.progress import report
-from xcwork.sparse import keep_entries, to_rows
+from xcwork.sparse import keep_entries, replace_values, to_rows
 
-# More would not make the calibration any better.
-MAX_HIDDEN_LABELS = 500
-MAX_VALIDATION_DOCUMENTS = 10_000
+MAX_VALIDATION_DOCUMENTS = 10_000  # more would not make the calibration any better
+MIN_VALIDATION_DOCUMENTS = 400  # where there are unseen labels to calibrate
+MAX_VALIDATION_SHARE = 0.1  # even where that is fewer than the minimum
 PRIOR_SCORE_BY_LOSS = {"squared hinge": -1.0, "logistic": -3.0}  # the score of a label without any evidence
 
 
@@ -52,29 +50,25 @@ PRIOR_SCORE_BY_LOSS = {"squared hinge": -1.0, "logistic": -3.0}  # the score of 
 class Roles:
     """Who takes part in what."""
 
-    hidden: np.ndarray  # ids of the labels that stand in for unseen ones
-    has_hidden: np.ndarray  # (n_documents,) bool: which documents have such a label
+    stand_ins: np.ndarray  # ids of the labels that stand in for unseen ones, ascending
     validates: np.ndarray  # (n_documents,) bool
+    learns_later: bool  # whether validation documents teach something when the calibration is done
 
     @classmethod
     def from_split(cls, train: Split, params: Params) -> Roles:
-        """Draw the labels to hide and the documents to validate on."""
-        hidden = choose_pseudo_unseen(train.label_frequencies, params.pseudo_unseen, params.seed)[:MAX_HIDDEN_LABELS]
-        n_wanted = min(round(params.validation * len(train)), MAX_VALIDATION_DOCUMENTS, len(train) - 1)
+        """Choose the labels that stand in for unseen ones and draw the documents to validate on."""
+        n_usual = round(params.validation * len(train))
+        n_wanted = min(n_usual, MAX_VALIDATION_DOCUMENTS, len(train) - 1)
+        if n_usual and params.refined == "own" and (train.label_frequencies == 0).any():
+            n_wanted = max(n_wanted, min(MIN_VALIDATION_DOCUMENTS, int(MAX_VALIDATION_SHARE * len(train))))
         drawn = np.random.default_rng([params.seed, 2]).permutation(len(train))[:n_wanted]
         validates = np.zeros(len(train), bool)
         validates[keep_groups_whole(drawn, find_groups_sharing_labels(train))] = True
-        return cls(hidden, np.asarray(train.Y[:, hidden].sum(axis=1)).ravel() > 0, validates)
+        return cls(choose_stand_ins(train.label_frequencies), validates, n_wanted > n_usual)
 
 
-def count_pairs(
-    X: sparse.csr_array, Y: sparse.csr_array, label_features: LabelFeatures, roles: Roles, params: Params
-) -> PairStatistics:
-    """Return what XHTP counts; the terms of hidden labels do not vote, or these would not stand for unseen ones."""
-    Z = label_features.Z
-    if params.variant == "tuned":
-        label = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
-        Z = keep_entries(Z, ~np.isin(label, roles.hidden) | (Z.indices < len(label_features.identities)))
+def count_pairs(X: sparse.csr_array, Y: sparse.csr_array, Z: sparse.csr_array, params: Params) -> PairStatistics:
+    """Return what XHTP counts."""
     accelerator = find_accelerator(params.device)
     return find_pairs(
         X,
@@ -83,6 +77,9 @@ def count_pairs(
         keep=params.pairs,
         blend=params.blend,
         epsilon=params.epsilon,
+        smoothing=params.smoothing,
+        shift=params.shift,
+        columns=params.columns,
         plain=params.plain,
         device="cpu" if accelerator is None else accelerator.type,
     )
@@ -102,23 +99,39 @@ class Refinement:
 
     def run(self, statistics: PairStatistics) -> RefinedWeights:
         """Go through all stages, starting from what XHTP has counted."""
-        typical, borrowed = self._borrow_terms()
+        pairs = self._collect_pairs(statistics.voters)
+        if self.params.refined == "pairs":
+            start = replace_values(statistics.voters, np.zeros(statistics.voters.nnz, np.float32))
+            shared, bias = self._refine_shared(pairs, start, np.zeros(pairs.nnz, np.float32), l2=True)
+            return RefinedWeights.from_pairs(shared, bias, self.Y.shape[1])
         # The XHTP weights of terms, which labels share, without those of identities; and who voted for them.
         is_term = statistics.voters.indices >= len(self.label_features.identities)
         shared = keep_entries(statistics.voters, is_term) * np.float32(self.params.trust)
         voted: DocumentVotes | None = DocumentVotes(statistics.counts[is_term], statistics.votes, self.params.plain)
-        pairs = self._collect_pairs(statistics.voters)
         if self.params.epochs and shared.nnz:
             # Refined weights are no longer a share of votes, so there is nothing that could be taken out of them.
-            shared = self._refine_shared(pairs, shared)
+            nothing = sparse.csr_array(shared.shape, dtype=np.float32)
+            offsets = self._make_scorer(nothing, bias=self._prior).score_pairs(self.X, pairs, "matching")
+            shared, _ = self._refine_shared(pairs, shared, offsets, l2=False)
             voted = None
-        own, bias = self._train_own(pairs, shared, voted)
+        validates = self.roles.validates
+        identities = self.label_features.identities
+        own, bias = self._train_own(pairs, ~validates, identities, shared, voted, "own")
         seen = self._sample_seen(pairs, shared, voted, own, bias)
-        hidden, borrowing_share = self._sample_hidden(shared, voted, borrowed)
+        stand_ins = StandIns.from_training(
+            self.X, self.Y, self.forbidden, self.label_features, self.roles.stand_ins, validates, self.params
+        )
+        typical, borrowed, unseen, share = self._sample_unseen(stand_ins, statistics.voters, shared, voted)
         factors = np.array([(1.0, self.params.match_weight)] * 2)
-        factors, unseen_bias = calibrate_unseen(seen, hidden, factors, self._prior)
+        factors, unseen_bias = calibrate_unseen(seen, unseen, factors, self._prior)
+        if self.roles.learns_later:
+            again = np.unique(self.Y[validates].indices)
+            everyone = np.ones(len(validates), bool)
+            more, more_bias = self._train_own(pairs, everyone, again, shared, voted, "own again")
+            kept = np.setdiff1d(identities, again)
+            own = sparse.csr_array(keep_columns(own, kept) + more)
+            bias[again] = more_bias[again]
         is_seen = self.label_features.is_seen
-        of_unseen = keep_entries(borrowed, ~np.repeat(is_seen, np.diff(borrowed.indptr)))
         return RefinedWeights(
             shared=shared,
             own=own,
@@ -126,8 +139,8 @@ class Refinement:
             factors=factors,
             unseen_bias=unseen_bias,
             typical=typical,
-            borrowed=of_unseen * np.float32(borrowing_share),
-            borrowing_share=borrowing_share,
+            borrowed=borrowed * np.float32(share),
+            borrowing_share=share,
         )
 
     @property
@@ -138,20 +151,17 @@ class Refinement:
     def _prior(self) -> float:
         return PRIOR_SCORE_BY_LOSS[self.params.loss]
 
-    def _borrow_terms(self) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """Return typical documents and what unseen and hidden labels can borrow, both (n_labels, n_label_features)."""
-        lending = np.flatnonzero(~self.roles.has_hidden & self.params.borrow)
-        typical = find_typical_terms(self.X[lending], self.Y[lending], self.label_features.matches)
-        borrowers = np.union1d(np.flatnonzero(~self.label_features.is_seen), self.roles.hidden)
-        return typical, find_borrowed_terms(self.label_features.Z, borrowers, typical)
-
     def _collect_pairs(self, voters: sparse.csr_array) -> sparse.csr_array:
         """Return the pairs to learn from, (n_documents, n_labels); never all shortlists exist together."""
         identities = self.label_features.identities
-        shortlister = Shortlister.from_votes(voters, self.label_features, identities, self.params)
+        by_votes = Shortlister.from_votes(voters, self.label_features, identities, self.params)
+        listers = [(by_votes, self.params.shortlist)]
+        if self.params.nearest_shortlist and self.params.refined == "own":
+            listers.append((Shortlister.from_documents(self.X, self.Y, identities), self.params.nearest_shortlist))
 
         def collect_block(start: int, stop: int) -> tuple[sparse.csr_array, int]:
-            shortlist = shortlister.find(prepare_documents(self.X[start:stop]), self.params.shortlist)
+            documents = prepare_documents(self.X[start:stop])
+            shortlist = join_shortlists([lister.find(documents, size) for lister, size in listers])
             Y = self.Y[start:stop]
             forbidden = self.forbidden
             if forbidden is not None:
@@ -184,18 +194,21 @@ class Refinement:
             factors=np.array([factors or (1.0, self.params.match_weight)] * 2),
         )
 
-    def _refine_shared(self, pairs: sparse.csr_array, start: sparse.csr_array) -> sparse.csr_array:
-        """Return the weights of pairs that labels share, trained from `start` (n_features, n_label_features)."""
-        visible = find_pairs_without(pairs, self.roles.hidden)
-        nothing = sparse.csr_array(start.shape, dtype=np.float32)
-        offsets = self._make_scorer(nothing, bias=self._prior).score_pairs(self.X, pairs, "matching")
+    def _refine_shared(
+        self, pairs: sparse.csr_array, start: sparse.csr_array, offsets: np.ndarray, l2: bool
+    ) -> tuple[sparse.csr_array, float]:
+        """Return the weights of pairs on the support of `start` (n_features, n_label_features), and their bias."""
+        learn_from = np.flatnonzero(~self.roles.validates)
+        cost = 1 / (self.params.C * np.maximum(1, np.bincount(self.X[learn_from].indices, minlength=self.X.shape[1])))
         problem = SharedProblem(
             to_rows(self.X),
             to_rows(self.label_features.Z),
             self.label_features.Z.shape[1],
-            LabelledPairs(to_rows(keep_entries(pairs, visible)), offsets[visible]),
-            learn_from=np.flatnonzero(~self.roles.validates & ~self.roles.has_hidden),
+            LabelledPairs(to_rows(pairs), offsets),
+            learn_from=learn_from,
             stop_by=np.flatnonzero(self.roles.validates),
+            decay=(cost if l2 else np.zeros(len(cost))).astype(np.float32),
+            bias_decay=1 / (self.params.C * max(1, len(learn_from))) if l2 else None,
             logistic=self._is_logistic,
             learning_rate=self.params.learning_rate,
             batch_size=self.params.batch_size,
@@ -204,10 +217,19 @@ class Refinement:
         return problem.refine(start, self.params.epochs, self.params.patience, self.progress)
 
     def _train_own(
-        self, pairs: sparse.csr_array, shared: sparse.csr_array, voted: DocumentVotes | None
+        self,
+        pairs: sparse.csr_array,
+        learns: np.ndarray,
+        labels: np.ndarray,
+        shared: sparse.csr_array,
+        voted: DocumentVotes | None,
+        name: str,
     ) -> tuple[sparse.csr_array, np.ndarray]:
-        """Return own weights and the complete bias of each seen label, from the documents that do not validate."""
-        pairs = keep_entries(pairs, np.repeat(~self.roles.validates, np.diff(pairs.indptr)))
+        """Return own weights and the complete bias of `labels`, from the documents that `learns` marks."""
+        keep = np.repeat(learns, np.diff(pairs.indptr))
+        if len(labels) < len(self.label_features.identities):
+            keep &= np.isin(pairs.indices, labels)
+        pairs = keep_entries(pairs, keep)
         scorer = self._make_scorer(shared, bias=self._prior)
         offsets = scorer.score_pairs(self.X, pairs, "scoring shared pairs", voted)
         settings = PairSvmSettings(
@@ -220,7 +242,7 @@ class Refinement:
             logistic=self._is_logistic,
         )
         machines = PairSVM(self.X, pairs, offsets, settings)
-        own, bias = machines.solve(self.label_features.identities, self.progress, "own")
+        own, bias = machines.solve(labels, self.progress, name)
         return own, bias + np.float32(self._prior)
 
     def _sample_seen(
@@ -231,47 +253,47 @@ class Refinement:
         own: sparse.csr_array,
         bias: np.ndarray,
     ) -> CalibrationSample:
-        """Return the margins of the pairs of validation documents."""
+        """Return the margins of the pairs of validation documents, of labels that other documents have taught."""
         rows = np.flatnonzero(self.roles.validates)
+        is_taught = np.bincount(self.Y[~self.roles.validates].indices, minlength=self.Y.shape[1]) > 0
         pairs = pairs[rows]
+        pairs = keep_entries(pairs, is_taught[pairs.indices])
         scorer = self._make_scorer(shared, own, bias)
         margins = scorer.score_pairs(self.X[rows], pairs, "calibrating", voted and voted.take(rows))
         return CalibrationSample(margins[:, None], pairs.data > 0, np.ones(pairs.nnz))
 
-    def _sample_hidden(
-        self, shared: sparse.csr_array, voted: DocumentVotes | None, borrowed: sparse.csr_array
-    ) -> tuple[CalibrationSample, float]:
-        """Return the scores of all hidden labels and how much they borrow.
-
-        They are scored for the documents that have one, and for validation documents as a sample of the others.
-        """
-        roles = self.roles
-        hidden = roles.hidden
-        having = np.flatnonzero(roles.has_hidden)[:MAX_VALIDATION_DOCUMENTS]
-        others = np.flatnonzero(roles.validates & ~roles.has_hidden)
-        rows = np.concatenate([having, others])
-        n_documents = np.count_nonzero(~roles.has_hidden)
-        stands_for = np.concatenate([np.ones(len(having)), np.full(len(others), n_documents / max(1, len(others)))])
-        n_pairs = len(rows) * len(hidden)
-        all_hidden = sparse.csr_array(
-            (np.ones(n_pairs, np.int8), np.tile(hidden, len(rows)), np.arange(len(rows) + 1) * len(hidden)),
-            shape=(len(rows), self.Y.shape[1]),
+    def _sample_unseen(
+        self, stand_ins: StandIns, voters: sparse.csr_array, shared: sparse.csr_array, voted: DocumentVotes | None
+    ) -> tuple[sparse.csr_array, sparse.csr_array, CalibrationSample, float]:
+        """Return typical documents, what unseen labels can borrow, the scores of stand-ins and how much they borrow."""
+        typical, borrowed = stand_ins.borrow_terms()
+        if voted is None:  # what has refined the pairs is no longer honest
+            stand_ins = stand_ins.keep_validating()
+        pairs = stand_ins.collect_pairs(
+            Shortlister.from_votes(voters, self.label_features, stand_ins.others, self.params)
         )
-        X = self.X[rows]
-        voted = voted and voted.take(rows)
-        relevant = self.Y[rows][:, hidden].toarray().ravel() > 0
-        weights = np.repeat(stands_for, len(hidden))
+        X = self.X[stand_ins.rows]
+        voted = voted and voted.take(stand_ins.rows)
+        weights = np.repeat(stand_ins.stands_for, np.diff(pairs.indptr))
 
         def sample(*features: tuple[sparse.csr_array, tuple[float, float]]) -> CalibrationSample:
             columns = [
-                self._make_scorer(shared, factors=factors, Z=Z).score_pairs(X, all_hidden, "calibrating", voted)
+                self._make_scorer(shared, factors=factors, Z=Z).score_pairs(X, pairs, "calibrating", voted)
                 for Z, factors in features
             ]
-            return CalibrationSample(np.column_stack(columns), relevant, weights)
+            return CalibrationSample(np.column_stack(columns), pairs.data > 0, weights)
 
         by_pairs = (1.0, 0.0)
         by_matches = (0.0, 1.0)
         Z = self.label_features.Z
-        share = fit_borrowing_share(sample((Z, by_matches), (borrowed, by_matches)))
-        Z = sparse.csr_array(Z + np.float32(share) * borrowed)
-        return sample((Z, by_pairs), (Z, by_matches)), share
+        share = fit_borrowing_share(sample((Z, by_matches), (borrowed, by_matches))) if self.params.borrow else 0.0
+        extended = sparse.csr_array(Z + np.float32(share) * borrowed)
+        of_unseen = keep_entries(borrowed, ~np.repeat(self.label_features.is_seen, np.diff(borrowed.indptr)))
+        return typical, of_unseen, sample((extended, by_pairs), (extended, by_matches)), share
+
+
+def keep_columns(matrix: sparse.csr_array, columns: np.ndarray) -> sparse.csr_array:
+    """Return the matrix with nothing outside `columns`."""
+    keep = np.zeros(matrix.shape[1], bool)
+    keep[columns] = True
+    return keep_entries(matrix, keep[matrix.indices])

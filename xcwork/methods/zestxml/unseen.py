@@ -1,16 +1,19 @@
-"""How much to trust a label that was never seen: measured on labels that were seen, but hidden for the purpose.
+"""How much to trust a label that was never seen: measured on labels that nearly were.
 
 A label without training documents is scored by its text alone, a seen one also by what was learned about it; the two
-scores are not comparable by themselves. Before training, some of the rarer labels are hidden: the terms of their texts
-do not vote in XHTP. They then stand in for unseen labels, and a logistic regression of relevance on (score of learned
-pairs, score of exact matches) says how probable each of them is. Another one does the same for the margins of seen
-labels on validation documents. Setting the two log-odds equal puts unseen labels on the scale of the margins:
+scores are not comparable by themselves. A label with one training document would be unseen if that document were not
+there. To that document it therefore is what an unseen label is to a new document, and there are as many such labels
+among the labels of training documents as there will be unseen ones among those of new documents (the estimate of Good
+and Turing). So they stand in for unseen labels (`stand_ins`), and a logistic regression of relevance on (score of
+learned pairs, score of exact matches), beside the labels that are really unseen, says how probable each of them is.
+Another one does the same for the margins of seen labels on validation documents. Setting the two log-odds equal puts
+unseen labels on the scale of the margins:
 
     (a · pairs + m · matches + c_unseen - c_seen) / slope_seen
 
 so an unseen label overtakes a seen one when it is more probable, and P@k over all labels does not suffer. Where learned
 pairs do not carry over to new labels, a comes out as zero. How much a label borrows is found in the same way, from the
-matches of its own terms and those of borrowed ones.
+matches of its own terms and those of borrowed ones. Nothing of this is drawn at random but the validation documents.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ from sklearn.linear_model import LogisticRegression
 from xcwork.methods.zestxml.scorer import SEEN_ROW, UNSEEN_ROW
 
 MIN_RELEVANT_PAIRS = 10  # fewer say nothing
-MIN_HIDDEN_LABELS = 30
-MAX_HIDDEN_SHARE = 0.1  # of the seen labels, even where that is fewer than the minimum
+MIN_STAND_INS = 50
+MAX_STAND_IN_SHARE = 0.1  # of the seen labels, where labels with more than one document have to help out
 WEAK_REGULARISATION_C = 100.0  # only matters where the classes can be separated
 LOSS_TOLERANCE = 1e-10  # of the mean loss, which is small because relevant pairs are so rare
 USUAL_BORROWING_SHARE = 0.4
@@ -39,18 +42,23 @@ class CalibrationSample:
     relevant: np.ndarray  # (n_pairs,) bool
     weights: np.ndarray  # (n_pairs,)
 
+    @property
+    def says_enough(self) -> bool:
+        """Tell whether there are enough pairs of both kinds."""
+        n_relevant = int(np.count_nonzero(self.relevant))
+        return min(n_relevant, len(self.relevant) - n_relevant) >= MIN_RELEVANT_PAIRS
 
-def choose_pseudo_unseen(frequencies: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Return labels to hide: a share of the seen ones, drawn from the rarer half of them; ascending ids."""
+
+def choose_stand_ins(frequencies: np.ndarray) -> np.ndarray:
+    """Return the labels that stand in for unseen ones, ascending: those with one document, else the rarest."""
+    once = np.flatnonzero(frequencies == 1)
     seen = np.flatnonzero(frequencies > 0)
-    rarer = seen[frequencies[seen] <= np.median(frequencies[seen])] if len(seen) else seen
-    wanted = max(round(share * len(seen)), MIN_HIDDEN_LABELS)
-    n_hidden = 0 if share == 0 else min(wanted, int(MAX_HIDDEN_SHARE * len(seen)), len(rarer))
-    return np.sort(np.random.default_rng([seed, 1]).permutation(rarer)[:n_hidden])
+    wanted = min(MIN_STAND_INS, int(MAX_STAND_IN_SHARE * len(seen)))
+    return once if len(once) >= wanted else np.sort(seen[np.argsort(frequencies[seen], kind="stable")[:wanted]])
 
 
 def calibrate_unseen(
-    seen: CalibrationSample, hidden: CalibrationSample, factors: np.ndarray, prior: float
+    seen: CalibrationSample, unseen: CalibrationSample, factors: np.ndarray, prior: float
 ) -> tuple[np.ndarray, float]:
     """Return the factors with the row of unseen labels set, and their bias, on the scale of the margins.
 
@@ -58,21 +66,21 @@ def calibrate_unseen(
     """
     factors = factors.copy()
     factors[UNSEEN_ROW] = 0, factors[SEEN_ROW, 1]
-    if min(seen.relevant.sum(), hidden.relevant.sum()) < MIN_RELEVANT_PAIRS:
+    if not (seen.says_enough and unseen.says_enough):
         return factors, prior
     slope, intercept = fit_logistic(seen)
-    slopes, unseen_intercept = fit_logistic(hidden)
+    slopes, unseen_intercept = fit_logistic(unseen)
     if slope[0] <= 0 or slopes[1] <= 0:  # scores that say nothing: no scale to put anything on
         return factors, prior
     factors[UNSEEN_ROW] = slopes / slope[0]
     return factors, float((unseen_intercept - intercept) / slope[0])
 
 
-def fit_borrowing_share(hidden: CalibrationSample) -> float:
+def fit_borrowing_share(unseen: CalibrationSample) -> float:
     """Return how much borrowed terms count beside a label's own, from the features (own matches, borrowed matches)."""
-    if hidden.relevant.sum() < MIN_RELEVANT_PAIRS:
+    if not unseen.says_enough:
         return USUAL_BORROWING_SHARE
-    (own, borrowed), _ = fit_logistic(hidden)
+    (own, borrowed), _ = fit_logistic(unseen)
     return min(borrowed / own, MAX_BORROWING_SHARE) if own > 0 else USUAL_BORROWING_SHARE
 
 

@@ -8,12 +8,14 @@ weight n / N: of the pairs that have both features, the share that is relevant (
     v(c, d) = n / (blend * (f_c + f_d - n) + (1 - blend) * N)
 
 with a little of the Jaccard index of "has c" and "has d" blended in: pairs seen once have n / N = 1 and would fill
-every row otherwise. The `plain` form is the theorem's, n / N on the features' real values.
+every row otherwise. The `plain` form is the theorem's, n / N on the features' real values. The theorem's own constants
+are `smoothing`, its ε as a number of pairs (4 / λ) that is added to N, and `shift`, its δ, which is taken off every
+weight and never changes the order within a row; algorithm 1 drops both.
 
-Only the K best partners of each document feature and the K best of each label feature are kept (their union), and of
-these the ones with v >= epsilon. A common document feature is among the K best of very many rare label features, where
-it means nothing (v is then about 1 / the number of its documents); without epsilon its row grows with the number of
-labels, with it a row has at most (labels of a document) / epsilon identities.
+Only the K best partners of each document feature and, with `columns`, the K best of each label feature are kept (their
+union), and of these the ones with v >= epsilon. A common document feature is among the K best of very many rare label
+features, where it means nothing (v is then about 1 / the number of its documents); without epsilon its row grows with
+the number of labels, with it a row has at most (labels of a document) / epsilon identities.
 
 Cost: one addition for every feature of every document times every label feature of its labels, twice (once for rows and
 once for columns, which is the same loop with the sides exchanged). Memory: the result and one block of rows per thread.
@@ -99,10 +101,16 @@ def find_pairs(
     keep: int,
     blend: float,
     epsilon: float = 0.0,
+    smoothing: float = 0.0,
+    shift: float = 0.0,
+    columns: bool = True,
     plain: bool = False,
     device: str = "cpu",
 ) -> PairStatistics:
-    """Return the pairs that XHTP keeps: on the CPU by the numba kernel, on an accelerator by the same sums in torch."""
+    """Return the pairs that XHTP keeps: on the CPU by the numba kernel, on an accelerator by the same sums in torch.
+
+    Without `columns` a document feature has at most `keep` partners: the K-sparse rows of algorithm 1.
+    """
     sides = CountedSides.from_matrices(X, Y, Z, plain)
     blend = 0.0 if plain else blend
     if device == "cpu":
@@ -111,18 +119,20 @@ def find_pairs(
         from xcwork.methods.zestxml.xhtp_torch import find_partners_torch
 
         find_best = partial(find_partners_torch, device=device)
-    rows, row_counts = stack_blocks(
-        find_best(sides.X, sides.T, sides.of_features, sides.of_label_features, keep, blend)
-    )
-    columns, column_counts = stack_blocks(
-        find_best(sides.T, sides.X, sides.of_label_features, sides.of_features, keep, blend)
-    )
-    # A pair that both sides keep has the same value on both, so the maximum of the two matrices is their union.
-    voters = sort_entries(sparse.csr_array(rows.maximum(sparse.csr_array(columns.T))))
-    counts = sort_entries(sparse.csr_array(row_counts.maximum(sparse.csr_array(column_counts.T))))
-    large = voters.data >= epsilon
+    of_rows = sides.X, sides.T, sides.of_features, sides.of_label_features
+    voters, counts = map(sort_entries, stack_blocks(find_best(*of_rows, keep, blend, smoothing)))
+    if columns:
+        of_columns = sides.T, sides.X, sides.of_label_features, sides.of_features
+        others = stack_blocks(find_best(*of_columns, keep, blend, smoothing))
+        # A pair that both sides keep has the same value on both, so the maximum of the two matrices is their union.
+        voters, counts = (
+            sort_entries(sparse.csr_array(ours.maximum(sparse.csr_array(theirs.T))))
+            for ours, theirs in zip((voters, counts), others, strict=True)
+        )
+    large = (voters.data >= epsilon) & (voters.data > shift)
+    voters = keep_entries(voters, large)
     return PairStatistics(
-        voters=keep_entries(voters, large),
+        voters=replace_values(voters, voters.data - np.float32(shift)),
         counts=counts.data[large],
         documents_with=sides.of_features.occurrences,
         labels_with=sides.of_label_features.occurrences,
@@ -131,7 +141,13 @@ def find_pairs(
 
 
 def find_partners(
-    a: sparse.csr_array, b: sparse.csr_array, totals_a: FeatureTotals, totals_b: FeatureTotals, keep: int, blend: float
+    a: sparse.csr_array,
+    b: sparse.csr_array,
+    totals_a: FeatureTotals,
+    totals_b: FeatureTotals,
+    keep: int,
+    blend: float,
+    smoothing: float = 0.0,
 ) -> list[PartnerBlock]:
     """Return the best partners (columns of b) of every column of a, in blocks: their values v and their counts n."""
     by_feature = to_rows(sparse.csr_array(a.T), None)
@@ -145,7 +161,9 @@ def find_partners(
         ids = np.zeros((stop - start, width), np.int32)
         values = np.zeros((stop - start, width), np.float32)
         counts = np.zeros((stop - start, width), np.float32)
-        filled = find_top_pairs(start, stop, by_feature, by_document, totals_a, totals_b, blend, ids, values, counts)
+        filled = find_top_pairs(
+            start, stop, by_feature, by_document, totals_a, totals_b, blend, smoothing, ids, values, counts
+        )
         return gather_filled(ids, values, filled, b.shape[1]), gather_filled(ids, counts, filled, b.shape[1])
 
     return parallel_map(find_block, range(0, n_rows, size), "counting pairs")

@@ -24,7 +24,8 @@ def find_partners_torch(
     totals_b: FeatureTotals,
     keep: int,
     blend: float,
-    device: str,
+    smoothing: float = 0.0,
+    device: str = "cpu",
 ) -> list[tuple[sparse.csr_array, sparse.csr_array]]:
     """Return the best partners (columns of b) of every column of a, in blocks: their values v and their counts n."""
     n_rows = a.shape[1]
@@ -43,7 +44,7 @@ def find_partners_torch(
             torch.as_tensor(part[start:stop], dtype=torch.float64, device=device)[:, None]
             for part in (totals_a.relevant, totals_a.occurrences)
         )
-        possible = blend * (relevant_a + relevant_b - n) + (1 - blend) * occurrences_a * occurrences_b
+        possible = blend * (relevant_a + relevant_b - n) + (1 - blend) * (occurrences_a * occurrences_b + smoothing)
         values = torch.where(n > 0, n / possible, 0.0)
         # A stable sort keeps the lower id first among equals, as the kernel does.
         values, ids = torch.sort(values, dim=1, descending=True, stable=True)
