@@ -43,7 +43,7 @@ BUILT_IN = {
 README = "README.md"  # may lie beside datasets
 REVIEW_FOLDER = "reviews"  # of the data folder: what people said about labels
 REVIEW_MARKER = ".xcwork-reviews"  # tells it from a dataset of that name
-CACHE_VERSION = 4  # raise it when the same files and options would give another dataset
+CACHE_VERSION = 5  # raise it when the same files and options would give another dataset
 log = logging.getLogger(__name__)
 
 
@@ -117,7 +117,8 @@ def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any
 
     `options` go to the reader of the format (see data/README.md) or to the synthetic generator. Options stored with an
     upload apply unless overridden. Two are for every format: `groups`, a recipe of `xcwork.data.group_recipes`, and
-    `self_links` of `xcwork.data.self_links`.
+    `self_links` of `xcwork.data.self_links`. Every format with texts has `language` (such as "de", found out if not
+    given), `label_language` (of names in a vocabulary) and `char_ngrams` (pieces of long words).
     """
     return resolve_source(source, home=home, **options).load()
 
