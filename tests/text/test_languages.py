@@ -14,6 +14,7 @@ from xcwork.data.from_memory import from_lists
 from xcwork.data.load import load_dataset
 from xcwork.errors import ConfigError
 from xcwork.storage.state import read_state, write_state
+from xcwork.text.compounds import split_compound
 from xcwork.text.language_detection import LanguageDetector, choose_languages, estimate_languages, guess_language
 from xcwork.text.languages import LANGUAGES, find_language, list_stop_words, stem_word, strip_accents
 from xcwork.text.segmentation import make_script_splitter
@@ -182,6 +183,23 @@ def test_accents_are_folded_where_readers_leave_them_out() -> None:
     german = TextVectorizer(ngrams=1, stem=False).fit(["Der Bär ist nicht in der Bar und das ist auch gut so."])
     assert {"bär", "bar"} <= set(german.feature_names)
     assert strip_accents("naïve café") == "naive cafe"
+
+
+def test_a_compound_counts_as_its_parts() -> None:
+    lexicon = {"fachwerk": 9, "gebaud": 30, "arbeit": 50, "markt": 40, "politik": 20, "arbeitsmarkt": 90, "eigen": 3}
+    assert [part.term for part in split_compound("fachwerkgebaud", lexicon)] == ["fachwerk", "gebaud"]
+    assert split_compound("arbeitsmarkt", lexicon) == []  # more frequent than its parts
+    assert split_compound("arbeitsmarktpolitik", lexicon) == [(0, 12, "arbeitsmarkt"), (12, 19, "politik")]
+    assert split_compound("unbekannt", lexicon) == split_compound("x" * 500, lexicon) == []
+    texts = ["Die Schäden an dem Fachwerk sind nicht alt", "Das Gebäude und der Garten sind alt"]
+    vectorizer = TextVectorizer(ngrams=1).fit(texts, ["Fachwerk", "Gebäude", "Schule", "Garten"])
+    names = vectorizer.feature_names
+    row = vectorizer.transform(["Schulgärten und Fachwerkgebäuden"])
+    assert {names[column] for column in row.indices} == {"schul", "gart", "fachwerk", "gebaud"}
+    spans = find_spans("In Fachwerkgebäuden", {"gebaud": 1.0}, Features(len(names), names, vectorizer))
+    assert [(span.start, span.end) for span in spans] == [(11, 19)]
+    plain = TextVectorizer(ngrams=1, compounds=False).fit(texts, ["Fachwerk", "Gebäude", "Schule", "Garten"])
+    assert plain.transform(["Schulgärten"]).nnz == 0
 
 
 def test_pieces_of_long_words_are_features_and_marked_in_the_text() -> None:

@@ -60,8 +60,10 @@ def make_term_splitter(text: str, features: Features) -> SplitTerm | None:
     forms: dict[str, dict[str, None]] = {}
     rules = vectorizer.choose_rules(text)
     for word, shown in zip(list_words(text, rules), read_words(text, features), strict=True):
-        is_whole = vectorizer.tokens != "subwords"
-        units = [word.term, *rules.list_parts(word.written)] if is_whole else _list_pieces(word.term)
+        if vectorizer.tokens == "subwords":
+            units = _list_pieces(word.term)
+        else:
+            units = [word.term, *(part.term for part in rules.find_parts(word.written))]
         for unit in units:
             forms.setdefault(unit, {})[shown.form] = None
     if vectorizer.tokens == "subwords":

@@ -138,10 +138,10 @@ def _split_words(text: str, rules: WordRules) -> Iterator[list[WrittenWord]]:
 
 
 def _find_parts(word: WrittenWord, weights: Mapping[str, float], rules: WordRules) -> Iterator[Span]:
-    """Yield the pieces of a long word that are terms of their own."""
-    for start, end, piece in rules.find_pieces(word.written):
-        if piece in weights:
-            yield Span(word.start + start, word.start + end, piece, weights[piece])
+    """Yield the parts of a long word that are terms of their own."""
+    for part in rules.find_parts(word.written):
+        if part.term in weights:
+            yield Span(word.start + part.start, word.start + part.end, part.term, weights[part.term])
 
 
 def _find_ngrams(run: list[WrittenWord], weights: Mapping[str, float], longest: int) -> Iterator[Span]:

@@ -30,7 +30,7 @@ MAX_CHARACTERS = 1000  # of each text
 MIN_WORDS = 2  # that belong to a language before a text counts for it
 MIN_MARGIN = 1.2  # votes of the best language over those of the next
 MIN_SCRIPT_SHARE = 0.3  # of the letters of a text, written in a script
-MIN_LANGUAGE_SHARE = 0.03  # of the texts that could be told; a rarer language is not read by its own rules
+MIN_LANGUAGE_SHARE = 0.03  # of the texts; a rarer language is not read by its own rules
 MIN_TOLD_SHARE = 0.05  # of the texts that say what language they are in; with fewer, it may well be chance
 MAX_LEARNED_TEXTS = 20_000  # that a detector is learned from
 MAX_LEARNED_WORDS = 30_000
@@ -108,7 +108,7 @@ def _list_voters() -> dict[str, tuple[str, ...]]:
 
 def estimate_languages(texts: Sequence[str]) -> dict[str, float]:
     """Return the share of each language among the texts that could be told, most frequent first; from a sample."""
-    found = Counter(guess_language(text) for text in _take_evenly(texts, MAX_TEXTS))
+    found = Counter(guess_language(text) for text in take_evenly(texts, MAX_TEXTS))
     del found[None]
     total = sum(found.values())
     return {str(code): count / total for code, count in found.most_common()}
@@ -116,15 +116,15 @@ def estimate_languages(texts: Sequence[str]) -> dict[str, float]:
 
 def choose_languages(texts: Sequence[str]) -> list[str]:
     """Return the languages by whose rules texts are worth reading, most frequent first; English where few tell."""
-    sample = [text for text in _take_evenly(texts, MAX_TEXTS) if text.strip()]
+    sample = [text for text in take_evenly(texts, MAX_TEXTS) if text.strip()]
     found = Counter(filter(None, map(guess_language, sample)))
-    n_told = found.total()
-    if n_told < MIN_TOLD_SHARE * len(sample):
+    if found.total() < MIN_TOLD_SHARE * len(sample) or not found:
         return [ENGLISH]
-    return [code for code, count in found.most_common() if count >= MIN_LANGUAGE_SHARE * n_told] or [ENGLISH]
+    first, *others = found.most_common()
+    return [first[0], *(code for code, count in others if count >= MIN_LANGUAGE_SHARE * len(sample))]
 
 
-def _take_evenly(texts: Sequence[str], count: int) -> list[str]:
+def take_evenly(texts: Sequence[str], count: int) -> list[str]:
     if len(texts) <= count:
         return list(texts)
     return [texts[place] for place in np.unique(np.linspace(0, len(texts) - 1, count).round().astype(int))]
@@ -152,7 +152,7 @@ class LanguageDetector:
         """Return the detector of `languages`, learned from the texts whose language stop words give away."""
         counts = {code: Counter[str]() for code in languages}
         n_texts = Counter[str]()
-        for text in _take_evenly(texts, MAX_LEARNED_TEXTS):
+        for text in take_evenly(texts, MAX_LEARNED_TEXTS):
             if (code := guess_language(text, languages)) is not None:
                 counts[code].update(_list_words(text))
                 n_texts[code] += 1

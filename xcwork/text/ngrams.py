@@ -84,7 +84,7 @@ class WordIds(dict[str, int]):
         return found
 
     def _make_parts(self, word: str) -> list[int]:
-        ids = filter(NO_WORD.__ne__, map(self._find_term, self.rules.list_parts(word)))
+        ids = filter(NO_WORD.__ne__, map(self._find_term, (part.term for part in self.rules.find_parts(word))))
         return [number for part in ids for number in (part, NO_WORD)]
 
     def _find_term(self, term: str) -> int:
@@ -156,7 +156,7 @@ class _TextReader:
         rules = word_ids.rules
         self._id_of = word_ids.__getitem__
         self._split = _make_splitter(rules.split_underscores, rules.any_script)
-        self._list_parts = word_ids.list_parts if rules.char_ngrams else None
+        self._list_parts = word_ids.list_parts if rules.has_parts else None
 
     def __call__(self, text: str) -> np.ndarray:
         """Return the ids of the words, without stop words."""

@@ -6,16 +6,24 @@ word has few forms, a German or Finnish one many.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from xcwork.errors import ConfigError
-from xcwork.text.language_detection import LanguageDetector, choose_languages, guess_language
+from xcwork.text.compounds import LANGUAGES_WITH_COMPOUNDS, count_terms
+from xcwork.text.language_detection import (
+    MAX_LEARNED_TEXTS,
+    LanguageDetector,
+    choose_languages,
+    guess_language,
+    take_evenly,
+)
 from xcwork.text.languages import ENGLISH, LANGUAGES, find_language, guess_stop_words, list_stop_words
+from xcwork.text.segmentation import make_script_splitter
 from xcwork.text.word_rules import WordRules
 
 AUTOMATIC = "auto"
@@ -29,6 +37,7 @@ class ReadingOptions:
     stem: bool | None = None
     stop_words: bool = True
     split_underscores: bool = False
+    compounds: bool | None = None
     char_ngrams: int = 0
 
 
@@ -40,8 +49,8 @@ class ReadingRules:
     detector: LanguageDetector | None = None
 
     @classmethod
-    def learn(cls, texts: Sequence[str], options: ReadingOptions) -> ReadingRules:
-        """Return the rules for texts like these."""
+    def learn(cls, texts: Sequence[str], options: ReadingOptions, labels: Sequence[str] = ()) -> ReadingRules:
+        """Return the rules for texts and labels like these."""
         languages = parse_languages(options.language) or choose_languages(texts)
         any_script = languages != [ENGLISH]
         every = []
@@ -49,7 +58,25 @@ class ReadingRules:
             stop_words = _choose_stop_words(code, languages, texts) if options.stop_words else []
             stem = code != ENGLISH if options.stem is None else options.stem
             every.append(WordRules(stop_words, stem, options.split_underscores, code, any_script, options.char_ngrams))
-        return cls(tuple(every), LanguageDetector.learn(texts, languages) if len(languages) > 1 else None)
+        self = cls(tuple(every), LanguageDetector.learn(texts, languages) if len(languages) > 1 else None)
+        return self._learn_compounds(texts, labels, options.compounds)
+
+    def _learn_compounds(self, texts: Sequence[str], labels: Sequence[str], wanted: bool | None) -> ReadingRules:
+        """Return the rules with what compounds may be made of, in the languages that have them."""
+        splits = [wanted if wanted is not None else code in LANGUAGES_WITH_COMPOUNDS for code in self.languages]
+        if not any(splits):
+            return self
+        sample = take_evenly(texts, MAX_LEARNED_TEXTS)
+        places = [self.recognise(some) for some in (sample, labels)]
+        every = list(self.of_languages)
+        for number, rules in enumerate(self.of_languages):
+            if splits[number]:
+                words = [
+                    _split_texts(some, place, number, rules)
+                    for some, place in zip((sample, labels), places, strict=True)
+                ]
+                every[number] = replace(rules, lexicon=count_terms(*words, rules.make_term))
+        return replace(self, of_languages=tuple(every))
 
     @property
     def languages(self) -> list[str]:
@@ -108,3 +135,13 @@ def _choose_stop_words(code: str, languages: list[str], texts: Sequence[str]) ->
     if len(languages) > 1:
         texts = [text for text in texts if guess_language(text, languages) == code]
     return guess_stop_words(texts)
+
+
+def _split_texts(
+    texts: Sequence[str], languages: np.ndarray | None, number: int, rules: WordRules
+) -> Iterator[list[str]]:
+    """Yield the words of the texts in one language."""
+    split = make_script_splitter(rules.split_underscores, rules.any_script).list_words
+    for row, text in enumerate(texts):
+        if languages is None or languages[row] == number:
+            yield split(text.lower())

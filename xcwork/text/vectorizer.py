@@ -60,6 +60,7 @@ class TextVectorizer:
     tokens: str = "words"  # "words" or "subwords"
     sublinear: bool = False  # 1 + ln(count) instead of the count
     language: str = AUTOMATIC  # of the texts: a code, several separated by commas, or "auto"
+    compounds: bool | None = None  # also the parts of compounds; not given: in languages that write them as one word
     char_ngrams: int = 0  # also pieces of that many characters of long words, for compounds; 0: none
 
     def __post_init__(self) -> None:
@@ -89,7 +90,7 @@ class TextVectorizer:
         _check_texts(texts)
         _check_texts(labels)
         self.__dict__.pop("feature_names", None)
-        rules = ReadingRules.learn(texts, self._choose_reading())
+        rules = ReadingRules.learn(texts, self._choose_reading(), labels)
         if self.tokens == "words":
             self._vocabulary, counts = Words.learn(texts, labels, rules, selection, self.ngrams)
         else:
@@ -130,7 +131,8 @@ class TextVectorizer:
         return dict(zip(rules.languages, counts, strict=True))
 
     def _choose_reading(self) -> ReadingOptions:
-        return ReadingOptions(self.language, self.stem, self.stop_words, self.split_underscores, self.char_ngrams)
+        names = (field.name for field in fields(ReadingOptions))
+        return ReadingOptions(**{name: getattr(self, name) for name in names})
 
     @property
     def options(self) -> dict[str, Any]:
@@ -146,7 +148,7 @@ class TextVectorizer:
                 options["stem"] = bool(self.stem)
             else:
                 options["language"] = ",".join(rules.languages)
-        new = {"language": AUTOMATIC, "char_ngrams": 0}
+        new = {"language": AUTOMATIC, "compounds": None, "char_ngrams": 0}
         return {name: value for name, value in options.items() if name not in new or value != new[name]}
 
     @property

@@ -1,21 +1,24 @@
 """What counts as a word in one language, and which term stands for it.
 
-A word may have parts beside its term: pieces of `char_ngrams` characters, written `fach*`, `*werk*`, `*haus`. A
-compound that was never seen shares them with its relatives. Parts are terms of their own and never stand in pairs.
+A word may have parts beside its term, which a compound that was never seen shares with its relatives: the words it is
+made of (`compounds`), and pieces of `char_ngrams` characters, written `fach*`, `*werk*`, `*haus`. They are terms, too,
+but never stand in pairs.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from xcwork.text.compounds import Part, split_compound
 from xcwork.text.languages import ENGLISH, LANGUAGES, stem_word, strip_accents
 
 PIECE_SIGN = "*"
-_NEW_FIELDS = ("language", "any_script", "char_ngrams")  # left out where English texts alone are read
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class WordRules:
     language: str = ENGLISH
     any_script: bool = False  # whether words of scripts without spaces, and accents of their own, are looked for
     char_ngrams: int = 0  # characters of the pieces that words are cut into beside; 0: none
+    lexicon: dict[str, int] = field(default_factory=dict)  # terms that may be parts of compounds, and how frequent
 
     @cached_property
     def _stop_words(self) -> frozenset[str]:
@@ -43,35 +47,50 @@ class WordRules:
         term = stem_word(plain, self.language) if self.stem else plain
         return strip_accents(term) if LANGUAGES[self.language].folds_accents else term
 
-    def list_parts(self, word: str) -> Iterator[str]:
-        """Yield the pieces of a long word."""
-        for _, _, piece in self.find_pieces(word):
-            yield piece
+    @property
+    def has_parts(self) -> bool:
+        return bool(self.char_ngrams or self.lexicon)
 
-    def find_pieces(self, word: str) -> Iterator[tuple[int, int, str]]:
-        """Yield (start, end, term) of the pieces of a word; one that is hardly longer than a piece has none."""
+    def find_parts(self, word: str) -> Iterator[Part]:
+        """Yield the parts of a word with their places in it."""
+        if self.lexicon and (term := self.make_term(word)) is not None:
+            parts = split_compound(term, self.lexicon)
+            # A stem is shorter than its word, and the ending belongs to the last part.
+            yield from (part._replace(end=len(word)) if part is parts[-1] else part for part in parts)
+        yield from self._find_pieces(word)
+
+    def _find_pieces(self, word: str) -> Iterator[Part]:
+        """Yield the pieces of a word; one that is hardly longer than a piece has none."""
         size = self.char_ngrams
         if not size or len(word) <= size + 1:
             return
         for start in range(len(word) - size + 1):
             end = start + size
             before, after = PIECE_SIGN * (start > 0), PIECE_SIGN * (end < len(word))
-            yield start, end, f"{before}{word[start:end]}{after}"
+            yield Part(start, end, f"{before}{word[start:end]}{after}")
 
     def to_state(self) -> dict[str, Any]:
-        state = asdict(self)
-        if all(state[name] == getattr(WordRules, name) for name in _NEW_FIELDS):
-            for name in _NEW_FIELDS:
-                del state[name]
+        state: dict[str, Any] = {
+            "stop_words": self.stop_words,
+            "stem": self.stem,
+            "split_underscores": self.split_underscores,
+        }
+        if self != WordRules(**state):
+            state |= {"language": self.language, "any_script": self.any_script, "char_ngrams": self.char_ngrams}
+            state |= {"lexicon": list(self.lexicon), "counts": np.fromiter(self.lexicon.values(), np.int64)}
         return state
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> WordRules:
         """Return the stored rules of words; anything else is damage."""
-        rules = cls(**state)
-        listed = rules.stop_words
-        if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
-            raise ValueError("a list of stop words holds something else")
+        given = dict(state)
+        words, counts = given.pop("lexicon", []), given.pop("counts", np.empty(0, np.int64))
+        for listed in (words, given["stop_words"]):
+            if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+                raise ValueError("a list of words holds something else")
+        if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (len(words),):
+            raise ValueError("the parts of compounds are not stored as such")
+        rules = cls(**given, lexicon=dict(zip(words, counts.tolist(), strict=True)))
         flags = (rules.stem, rules.split_underscores, rules.any_script)
         is_known = rules.language in LANGUAGES and type(rules.char_ngrams) is int
         if set(map(type, flags)) != {bool} or not is_known:
