@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from xcwork.data.card import describe
 from xcwork.data.label_names import find_similar_names, make_name_key
-from xcwork.data.languages import UNKNOWN, estimate_languages, guess_language
 from xcwork.data.load import load_dataset
 from xcwork.data.profile import DatasetProfile, judge_dataset, list_checks, make_profile
 
@@ -43,31 +42,6 @@ def test_groups_are_apart_and_have_one_key(names: list[str]) -> None:
     members = [label for group in groups for label in group]
     assert len(members) == len(set(members))
     assert all(len({make_name_key(names[label]) for label in group}) == 1 < len(group) for group in groups)
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("The cell is the basic unit of life, and it was discovered by Hooke.", "English"),
-        ("Die Zelle ist die kleinste Einheit und wurde von Hooke mit dem Mikroskop entdeckt.", "German"),
-        ("La cellule est une unité que les biologistes ont découverte dans le liège.", "French"),
-        ("La célula es la unidad más pequeña y fue descubierta por los biólogos.", "Spanish"),
-        ("細胞は生物の基本単位です", "Japanese"),
-        ("细胞是生物体的基本单位", "Chinese"),
-        ("Клетка является единицей жизни", "Russian or another in Cyrillic"),
-        ("scipy.special.hermite", UNKNOWN),
-        ("", UNKNOWN),
-    ],
-)
-def test_languages_are_told_by_their_words(text: str, language: str) -> None:
-    assert guess_language(text) == language
-
-
-def test_shares_of_languages_leave_out_what_nobody_can_tell() -> None:
-    english, german = "this is the text of it", "das ist der Text und nicht ein anderer"
-    assert estimate_languages([english, english, german, "x"]) == pytest.approx({"English": 2 / 3, "German": 1 / 3})
-    assert estimate_languages([]) == {}
-    assert estimate_languages(["zzz"] * 3) == {}
 
 
 @pytest.fixture

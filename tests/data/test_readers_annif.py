@@ -138,7 +138,7 @@ def test_languages_notations_deprecated_and_narrower_concepts(tmp_path: Path) ->
     assert vocabulary.names == ["red", "blue", "colour"]
     assert vocabulary.notations == ["1.1", "1.2", ""]
     assert vocabulary.parents[1] == ["http://example.org/c/colour"]
-    assert vocabulary.notes == ("names of labels are in the language 'en'; language= takes another one: de",)
+    assert vocabulary.notes == ("names of labels are in the language 'en'; label_language= takes another one: de",)
     german = read_vocabulary(path, language="de")
     assert german.names == ["rot", "blau", "colour"]
     assert german.alternatives[0] == ["purpur"]

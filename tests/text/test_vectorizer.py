@@ -15,8 +15,10 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer,
 from xcwork.errors import ConfigError, DataError, NotFittedError, XcworkError
 from xcwork.storage.state import read_state, write_state
 from xcwork.text import ngrams as terms
-from xcwork.text.ngrams import WordIds, WordRules
+from xcwork.text.languages import stem_word
+from xcwork.text.ngrams import WordIds
 from xcwork.text.vectorizer import TextVectorizer
+from xcwork.text.word_rules import WordRules
 
 WORDS = [
     "apple",
@@ -51,7 +53,7 @@ def same_columns(ours: dict[str, list[float]], theirs: dict[str, list[float]]) -
 @settings(deadline=None, max_examples=60)
 @given(texts_of, st.integers(1, 3), st.booleans(), st.booleans())
 def test_values_are_those_of_scikit_learn(texts, ngrams, stop_words, sublinear):
-    ours = TextVectorizer(ngrams=ngrams, stop_words=stop_words, sublinear=sublinear)
+    ours = TextVectorizer(ngrams=ngrams, stop_words=stop_words, sublinear=sublinear, language="en")
     X = ours.fit_transform(texts)
     theirs = TfidfVectorizer(
         ngram_range=(1, ngrams), stop_words="english" if stop_words else None, sublinear_tf=sublinear
@@ -71,7 +73,7 @@ def test_stems_are_those_of_a_stemming_scikit_learn():
 
     def stemmed(text: str) -> list[str]:
         words = re.findall(r"\b\w\w+\b", text.lower())
-        return [terms.stem_word(word) for word in words if word not in ENGLISH_STOP_WORDS]
+        return [stem_word(word) for word in words if word not in ENGLISH_STOP_WORDS]
 
     ours = TextVectorizer(stem=True)
     X = ours.fit_transform(texts)
@@ -85,7 +87,7 @@ def test_stems_are_those_of_a_stemming_scikit_learn():
 @settings(deadline=None, max_examples=40)
 @given(texts_of)
 def test_subwords_are_those_of_scikit_learn(texts):
-    ours = TextVectorizer(tokens="subwords", stop_words=False)
+    ours = TextVectorizer(tokens="subwords", stop_words=False, language="en")
     X = ours.fit_transform(texts)
     cleaned = [" ".join(re.findall(r"\w\w+", text.lower())) for text in texts]
     theirs = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5))
@@ -106,7 +108,8 @@ def test_a_word_never_seen_shares_subwords_with_its_relatives():
 @settings(deadline=None, max_examples=60)
 @given(texts_of, st.integers(1, 4), st.integers(1, 5), st.sampled_from([1, 2]))
 def test_the_most_frequent_terms_are_kept_and_among_equals_the_first(texts, min_count, max_features, order):
-    vectorizer = TextVectorizer(ngrams=order, min_count=min_count, max_features=max_features, stop_words=False)
+    limits = {"min_count": min_count, "max_features": max_features}
+    vectorizer = TextVectorizer(ngrams=order, **limits, stop_words=False, language="en")
     words = [re.findall(r"\w\w+", text.lower()) for text in texts]
     grams = Counter(tuple(text[i : i + order]) for text in words for i in range(len(text) - order + 1))
     ranked = sorted((gram for gram in grams if grams[gram] >= min_count), key=lambda gram: (-grams[gram], gram))

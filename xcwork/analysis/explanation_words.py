@@ -44,7 +44,7 @@ def read_words(text: str, features: Features) -> list[TextWord]:
     """Return the words of a text that can be features, in order; none where the features are not made from text."""
     if features.vectorizer is None:
         return []
-    words = list_words(text, features.vectorizer.rules)
+    words = list_words(text, features.vectorizer.choose_rules(text))
     written: dict[str, Counter[str]] = {}
     for word in words:
         written.setdefault(word.term, Counter())[word.written] += 1
@@ -58,8 +58,12 @@ def make_term_splitter(text: str, features: Features) -> SplitTerm | None:
     if vectorizer is None:
         return None
     forms: dict[str, dict[str, None]] = {}
-    for word, shown in zip(list_words(text, vectorizer.rules), read_words(text, features), strict=True):
-        units = [word.term] if vectorizer.tokens != "subwords" else _list_pieces(word.term)
+    rules = vectorizer.choose_rules(text)
+    for word, shown in zip(list_words(text, rules), read_words(text, features), strict=True):
+        if vectorizer.tokens == "subwords":
+            units = _list_pieces(word.term)
+        else:
+            units = [word.term, *(part.term for part in rules.find_parts(word.written))]
         for unit in units:
             forms.setdefault(unit, {})[shown.form] = None
     if vectorizer.tokens == "subwords":

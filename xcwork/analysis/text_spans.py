@@ -2,21 +2,23 @@
 
 A term is a word, a stem or several of them in a row. It is read as in `text.ngrams`: lower case, words of at least
 two characters, stop words left out before words are put together (so "state of the art" holds the pair "state art"),
-nothing across a blank line. Sub-word features mark their piece of the word.
+nothing across a blank line, by the rules of the text's language. Sub-word features and pieces of long words mark their
+part of the word.
 
 Cost: one pass over the text and a look-up for each word and each run of words.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from xcwork.text.ngrams import BLANK_LINE, WordRules, stem_word
+from xcwork.text.ngrams import BLANK_LINE
+from xcwork.text.segmentation import make_script_splitter
 from xcwork.text.vocabulary import SUBWORD_SIZES
+from xcwork.text.word_rules import WordRules
 
 if TYPE_CHECKING:
     from xcwork.core.explanation import Explanation
@@ -72,11 +74,13 @@ def find_spans(text: str, weights: Mapping[str, float], features: Features) -> l
     if vectorizer is None:
         return []
     spans: list[Span] = []
-    for run in _split_words(text, vectorizer.rules):
+    rules = vectorizer.choose_rules(text)
+    for run in _split_words(text, rules):
         if vectorizer.tokens == "subwords":
             spans += (span for word in run for span in _find_pieces(word, weights))
         else:
             spans += _find_ngrams(run, weights, vectorizer.ngrams)
+            spans += (span for word in run for span in _find_parts(word, weights, rules))
     return sorted(spans, key=lambda span: (span.start, -span.end, span.term))
 
 
@@ -121,16 +125,23 @@ def _split_words(text: str, rules: WordRules) -> Iterator[list[WrittenWord]]:
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters become two, which would shift everything after them
         lowered = "".join(low if len(low := letter.lower()) == 1 else letter for letter in text)
-    character = r"[^\W_]" if rules.split_underscores else r"\w"
-    stop_words, run = frozenset(rules.stop_words), list[WrittenWord]()
-    for found in re.finditer(rf"{character}{{2,}}|{BLANK_LINE}", lowered):
-        word = found.group()
+    splitter = make_script_splitter(rules.split_underscores, rules.any_script)
+    run = list[WrittenWord]()
+    for start, end in splitter.find_words(lowered):
+        word = lowered[start:end]
         if word == BLANK_LINE:
             yield run
             run = []
-        elif word not in stop_words:
-            run.append(WrittenWord(found.start(), found.end(), word, stem_word(word) if rules.stem else word))
+        elif (term := rules.make_term(word)) is not None:
+            run.append(WrittenWord(start, end, word, term))
     yield run
+
+
+def _find_parts(word: WrittenWord, weights: Mapping[str, float], rules: WordRules) -> Iterator[Span]:
+    """Yield the parts of a long word that are terms of their own."""
+    for part in rules.find_parts(word.written):
+        if part.term in weights:
+            yield Span(word.start + part.start, word.start + part.end, part.term, weights[part.term])
 
 
 def _find_ngrams(run: list[WrittenWord], weights: Mapping[str, float], longest: int) -> Iterator[Span]:

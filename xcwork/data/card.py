@@ -19,6 +19,7 @@ from xcwork.core.split import Split
 from xcwork.data.hashing import hash_rows
 from xcwork.data.self_links import count_filtered_self_links, count_open_self_links, count_shared_titles
 from xcwork.export import html
+from xcwork.text.languages import LANGUAGES
 
 MAX_CURVE_POINTS = 60
 
@@ -52,6 +53,7 @@ class Card:
     missing_label_texts: int | None  # None: the labels have no texts at all
     label_features: int | None
     has_texts: bool
+    languages: dict[str, int]  # training documents that are read by the rules of a language; empty without texts
     n_groups: int | None
     filter_pairs: dict[str, int]
     self_links: dict[str, int]  # filter pairs of a document and the label that is the same thing
@@ -78,9 +80,17 @@ class Card:
         sentences = map(html.render_paragraph, (*self.notes, *self.problems))
         return "".join([html.render_heading(self.name), table, *sentences])
 
+    def name_languages(self) -> str:
+        """Return the languages by whose rules the texts are read, with the share of the documents where several are."""
+        total = max(1, sum(self.languages.values()))
+        names = {LANGUAGES[code].name: count / total for code, count in self.languages.items()}
+        return ", ".join(f"{name} {share:.0%}" if len(names) > 1 else name for name, share in names.items())
+
     def _list_rows(self) -> Iterator[tuple[str, str]]:
         yield "source", self.source
         yield "documents", f"{self.n_train:,} train, {self.n_test:,} test"
+        if self.languages:
+            yield "languages", self.name_languages()
         yield "features", f"{self.n_features:,}" + ("" if not self.has_texts else ", raw texts kept")
         share = f"{self.unseen_share_of_test:.1f} % of the test positives"
         yield "labels", f"{self.n_labels:,}: {self.n_seen_labels:,} seen, {self.n_unseen_labels:,} unseen ({share})"
@@ -142,6 +152,7 @@ def describe(dataset: Dataset) -> Card:
         "missing_label_texts": None if texts is None else sum(not text.strip() for text in texts),
         "label_features": None if labels.Z is None else labels.Z.shape[1],
         "has_texts": train.texts is not None,
+        "languages": _count_languages(train),
         "n_groups": None if train.groups is None else len({*train.groups, *(test.groups or ())}),
         "filter_pairs": _count_by_split(
             dataset, lambda split: 0 if split.filter_pairs is None else len(split.filter_pairs)
@@ -152,6 +163,11 @@ def describe(dataset: Dataset) -> Card:
         "notes": list(dataset.notes),
     }
     return Card(**card, problems=list(_list_problems(dataset, card)))
+
+
+def _count_languages(train: Split) -> dict[str, int]:
+    vectorizer = train.features.vectorizer
+    return {} if vectorizer is None or train.texts is None else vectorizer.count_languages(train.texts)
 
 
 def _count_by_split(dataset: Dataset, count: Any) -> dict[str, int]:

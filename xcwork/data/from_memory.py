@@ -14,13 +14,15 @@ from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.data.readers.arrow_tables import convert_columns, find_class_names
 from xcwork.data.readers.columns import RecordTable
 from xcwork.data.readers.tabular import build_from_tables
-from xcwork.data.readers.text_options import make_vectorizer
+from xcwork.data.readers.text_options import make_vectorizer, sort_word_options
 from xcwork.data.self_links import check_choice, filter_self_links
 from xcwork.errors import ConfigError, DataError
+from xcwork.text.reading import AUTOMATIC
 
 if TYPE_CHECKING:
     import pandas as pd
 
+ALWAYS = ("self_links", "language", "char_ngrams")  # options of everything with texts
 TEST_SPLITS = ("test", "validation", "valid", "dev", "val")  # of a collection of splits; the first that exists is used
 
 
@@ -33,6 +35,7 @@ def from_lists(
     name: str = "documents",
     test_share: float = TEST_SHARE,
     vectorizer: Mapping[str, Any] | None = None,
+    language: str = AUTOMATIC,
 ) -> Dataset:
     """Return the dataset of documents given as texts and lists of labels.
 
@@ -44,6 +47,8 @@ def from_lists(
         The test split; without it, `test_share` of the documents is held out.
     label_names : sequence of str, optional
         All labels in the wanted order, also those that no document has.
+    language : str
+        Of the texts, such as "de" or "de,en"; found out if not given.
 
     Examples
     --------
@@ -59,7 +64,8 @@ def from_lists(
         labels=RawLabels(names=None if label_names is None else list(label_names)),
         source="lists of texts and labels",
     )
-    return build_dataset(raw, name=name, vectorizer=make_vectorizer(vectorizer), test_share=test_share)
+    words = make_vectorizer({"language": language} | dict(vectorizer or {}))
+    return build_dataset(raw, name=name, vectorizer=words, test_share=test_share)
 
 
 def _check_lists(texts: Sequence[str], labels: Sequence[Sequence[str]]) -> RawSplit:
@@ -92,7 +98,8 @@ def from_frame(
     test : DataFrame, optional
         The test split; without it, `test_share` of the documents is held out.
     **options
-        As of the format `table`: separator, label_field, groups_column, strip_html, vectorizer, test_share, self_links.
+        As of the format `table`: separator, label_field, groups_column, strip_html, vectorizer, test_share, self_links,
+        language, char_ngrams.
 
     Examples
     --------
@@ -141,7 +148,8 @@ def from_arrow(
     test : like `table`, optional
         The test split; without it, `test_share` of the documents is held out.
     **options
-        As of the format `table`: separator, label_field, groups_column, strip_html, vectorizer, test_share, self_links.
+        As of the format `table`: separator, label_field, groups_column, strip_html, vectorizer, test_share, self_links,
+        language, char_ngrams.
 
     Examples
     --------
@@ -190,7 +198,8 @@ def _build(
     self_links = given.pop("self_links", "auto")
     check_choice(self_links)
     known = ("separator", "label_field", "groups_column", "strip_html", "vectorizer", "test_share")
+    given = sort_word_options(given, has_vocabulary=False)
     if unknown := sorted(set(given) - set(known)):
-        raise ConfigError(f"there is no option {unknown[0]!r}; there are {', '.join((*known, 'self_links'))}")
+        raise ConfigError(f"there is no option {unknown[0]!r}; there are {', '.join((*known, *ALWAYS))}")
     dataset = build_from_tables(tables, name, text_column=text, labels_column=labels, **given)
     return filter_self_links(dataset, self_links)

@@ -43,7 +43,7 @@ BUILT_IN = {
 README = "README.md"  # may lie beside datasets
 REVIEW_FOLDER = "reviews"  # of the data folder: what people said about labels
 REVIEW_MARKER = ".xcwork-reviews"  # tells it from a dataset of that name
-CACHE_VERSION = 4  # raise it when the same files and options would give another dataset
+CACHE_VERSION = 5  # raise it when the same files and options would give another dataset
 log = logging.getLogger(__name__)
 
 
@@ -123,7 +123,9 @@ def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any
         The folder with `data/` and `runs/`; by default `$XCWORK_HOME`, else the current folder.
     **options
         Options of the format, such as `text_column="question"`. Options stored with an upload apply unless overridden.
-        Two are for every format: `groups`, a recipe of `xcwork.data.group_recipes`, and `self_links`.
+        Two are for every format: `groups`, a recipe of `xcwork.data.group_recipes`, and `self_links`. Formats with
+        texts have `language` (such as "de", recognised if not given), `label_language` (of names in a vocabulary) and
+        `char_ngrams` (pieces of long words).
 
     Raises
     ------

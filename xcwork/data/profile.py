@@ -12,7 +12,8 @@ import numpy as np
 from xcwork.core.dataset import Dataset
 from xcwork.data.card import Card
 from xcwork.data.label_names import find_similar_names
-from xcwork.data.languages import estimate_languages
+from xcwork.text.language_detection import estimate_languages
+from xcwork.text.languages import LANGUAGES
 
 MAX_FREQUENT_LABELS = 50
 MAX_SIMILAR_GROUPS = 100
@@ -47,7 +48,7 @@ class DatasetProfile:
     labels_per_document: dict[str, int]  # documents by their number of labels: "0", "1", …, "12+"
     similar_names: tuple[tuple[str, ...], ...]  # groups of names that probably mean the same
     n_similar_groups: int  # also those beyond the limit
-    languages: dict[str, float]  # share of the texts that could be told, most frequent first; empty without texts
+    languages: dict[str, float]  # name: share of the texts that could be told, most frequent first; empty without texts
 
     @property
     def n_passed(self) -> int:
@@ -69,7 +70,7 @@ def make_profile(dataset: Dataset, card: Card) -> DatasetProfile:
         labels_per_document=count_labels_per_document(dataset),
         similar_names=tuple(tuple(names[label] for label in group) for group in groups[:MAX_SIMILAR_GROUPS]),
         n_similar_groups=len(groups),
-        languages=estimate_languages(texts),
+        languages={LANGUAGES[code].name: share for code, share in estimate_languages(texts).items()},
     )
 
 

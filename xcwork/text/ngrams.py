@@ -1,10 +1,12 @@
 """Texts as arrays: every text is read once, words become ids, and n-grams become integers that sort and compare fast.
 
 A text is lower-cased and cut into words of at least two word characters, as scikit-learn's vectorisers do. Stop words
-vanish before n-grams are formed; a word may be replaced by its Snowball stem. An n-gram of the word ids a, b, c is the
-integer ((a << bits | b) << bits) | c, with `bits` chosen so that it fits in 63 bits. An id of -1 (an unknown word, the
-end of a text, or a blank line) makes every n-gram that contains it negative: no n-gram leads from one text, or from one
-paragraph, into the next. The title, body and alternative names of something are best joined by blank lines.
+vanish before n-grams are formed; a word may be replaced by its Snowball stem. Which stop words and which stemmer
+depends on the language of the text (`word_rules`); all languages share one list of terms. An n-gram of the word ids
+a, b, c is the integer ((a << bits | b) << bits) | c, with `bits` chosen so that it fits in 63 bits. An id of -1 (an
+unknown word, the end of a text, or a blank line) makes every n-gram that contains it negative: no n-gram leads from one
+text, or from one paragraph, into the next. The title, body and alternative names of something are best joined by blank
+lines.
 
 Why not scikit-learn's `CountVectorizer`: it builds and looks up a Python string for every n-gram of every text. Words
 and pairs of 10,000 laws of EURLEX57K took it 17.8 s of processor time, and 6.3 s here, on the same machine. For texts
@@ -18,33 +20,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from threading import Lock
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import sparse
 
 from xcwork.progress import track
 from xcwork.sparse import merge_duplicates
+from xcwork.text.segmentation import FIRST_UNSPACED, make_script_splitter
+from xcwork.text.word_rules import WordRules
 
 NO_WORD = -1
 STOP_WORD = -2
 TEXTS_PER_BLOCK = 1024
 BLANK_LINE = "\n\n"  # ends a paragraph of a text
 PARAGRAPH = "|"  # ends it in the list of the words
-
-_stemmer_lock = Lock()
-
-
-@dataclass(frozen=True)
-class WordRules:
-    """What counts as a word."""
-
-    stop_words: list[str] = field(default_factory=list)
-    stem: bool = False
-    split_underscores: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,39 +47,48 @@ class TokenBlock:
 
 
 class WordIds(dict[str, int]):
-    """Word as written → id of its term. While it `grows`, a new term gets the next id; later it is unknown."""
+    """Word as written → id of its term. While it `grows`, a new term gets the next id; later it is unknown.
 
-    def __init__(self, rules: WordRules, terms: Sequence[str] = (), *, grows: bool) -> None:
+    The words of several languages may share one dictionary of `terms`.
+    """
+
+    def __init__(self, rules: WordRules, terms: Sequence[str] | dict[str, int] = (), *, grows: bool) -> None:
         super().__init__()
         self.rules = rules
-        self.terms = {term: number for number, term in enumerate(terms)}
+        self.terms = terms if isinstance(terms, dict) else {term: number for number, term in enumerate(terms)}
+        self._parts: dict[str, list[int]] = {}
         self._grows = grows
         self.update((word, STOP_WORD) for word in rules.stop_words)
         self.update({PARAGRAPH: NO_WORD, BLANK_LINE: NO_WORD})
 
     def __missing__(self, word: str) -> int:
-        if len(word) < 2:
+        if len(word) < 2 and word < FIRST_UNSPACED:
             found = STOP_WORD
         else:
-            term = stem_word(word) if self.rules.stem else word
-            found = self.terms.setdefault(term, len(self.terms)) if self._grows else self.terms.get(term, NO_WORD)
+            term = self.rules.make_term(word)
+            found = STOP_WORD if term is None else self._find_term(term)
         if found != NO_WORD:  # unknown words are not remembered: a long-lived model must not grow with its traffic
             self[word] = found
         return found
 
+    def list_parts(self, words: Sequence[str]) -> list[int]:
+        """Return the ids of all parts of the words, each one by itself between two NO_WORD."""
+        found = [NO_WORD]
+        for word in words:
+            parts = self._parts.get(word)
+            if parts is None:
+                parts = [] if self.get(word) == STOP_WORD else self._make_parts(word)
+                if word in self:
+                    self._parts[word] = parts
+            found += parts
+        return found
 
-@lru_cache(maxsize=1 << 20)
-def stem_word(word: str) -> str:
-    """Return the English Snowball stem."""
-    with _stemmer_lock:  # the stemmer keeps the word it works on as its own state
-        return _load_stemmer().stemWord(word)
+    def _make_parts(self, word: str) -> list[int]:
+        ids = filter(NO_WORD.__ne__, map(self._find_term, (part.term for part in self.rules.find_parts(word))))
+        return [number for part in ids for number in (part, NO_WORD)]
 
-
-@cache
-def _load_stemmer() -> Any:
-    from snowballstemmer import stemmer
-
-    return stemmer("english")
+    def _find_term(self, term: str) -> int:
+        return self.terms.setdefault(term, len(self.terms)) if self._grows else self.terms.get(term, NO_WORD)
 
 
 def choose_word_bits(longest: int) -> int:
@@ -96,21 +96,34 @@ def choose_word_bits(longest: int) -> int:
     return 31 if longest == 1 else 63 // longest
 
 
-def read_texts(texts: Sequence[str], word_ids: WordIds, phase: str = "reading text") -> list[TokenBlock]:
-    """Return the texts as blocks of word ids."""
+def read_texts(
+    texts: Sequence[str],
+    word_ids: WordIds | Sequence[WordIds],
+    phase: str = "reading text",
+    languages: np.ndarray | None = None,
+) -> list[TokenBlock]:
+    """Return the texts as blocks of word ids; `languages` says whose words each text has, if there are several."""
+    every = [word_ids] if isinstance(word_ids, WordIds) else word_ids
     starts = range(0, max(1, len(texts)), TEXTS_PER_BLOCK)  # no text at all is one empty block
-    return [_read_block(texts[start : start + TEXTS_PER_BLOCK], word_ids) for start in track(starts, phase)]
+    return [
+        _read_block(
+            texts[start : start + TEXTS_PER_BLOCK],
+            every,
+            None if languages is None else languages[start : start + TEXTS_PER_BLOCK].tolist(),
+        )
+        for start in track(starts, phase)
+    ]
 
 
 class _Splitter:
     """Cuts texts into words."""
 
-    def __init__(self, split_underscores: bool) -> None:
+    def __init__(self, split_underscores: bool, any_script: bool) -> None:
         character = r"[^\W_]" if split_underscores else r"\w"
         latin = [chr(code).lower() if re.match(character, chr(code)) else " " for code in range(256)]
         latin[ord("\n")] = "\n"
         self._latin = "".join(latin).encode("latin-1")  # to lower case, and everything outside words to a space
-        self._find = re.compile(rf"{character}{{2,}}|{BLANK_LINE}").findall
+        self._find = make_script_splitter(split_underscores, any_script).list_words
 
     def __call__(self, text: str) -> list[str]:
         """Return the words in lower case; words of one character may be among them, which `WordIds` drops."""
@@ -124,19 +137,33 @@ class _Splitter:
 _make_splitter = cache(_Splitter)
 
 
-def _read_block(texts: Sequence[str], word_ids: WordIds) -> TokenBlock:
-    id_of = word_ids.__getitem__
-    split = _make_splitter(word_ids.rules.split_underscores)
+def _read_block(texts: Sequence[str], word_ids: Sequence[WordIds], languages: list[int] | None) -> TokenBlock:
     end_of_text = np.array([NO_WORD], np.int32)
     parts: list[np.ndarray] = []
     ends = [0]
-    for text in texts:
-        words = split(text)
-        ids = np.fromiter(map(id_of, words), np.int32, len(words))
-        ids = ids[ids != STOP_WORD]
+    readers = [_TextReader(each) for each in word_ids]
+    for row, text in enumerate(texts):
+        ids = readers[0 if languages is None else languages[row]](text)
         parts += [ids, end_of_text]
         ends.append(ends[-1] + len(ids) + 1)
     return TokenBlock(np.concatenate(parts or [end_of_text[:0]]), np.array(ends, np.int64))
+
+
+class _TextReader:
+    """Reads texts by the rules of one language."""
+
+    def __init__(self, word_ids: WordIds) -> None:
+        rules = word_ids.rules
+        self._id_of = word_ids.__getitem__
+        self._split = _make_splitter(rules.split_underscores, rules.any_script)
+        self._list_parts = word_ids.list_parts if rules.has_parts else None
+
+    def __call__(self, text: str) -> np.ndarray:
+        """Return the ids of the words, without stop words."""
+        words = self._split(text)
+        ids = np.fromiter(map(self._id_of, words), np.int32, len(words))
+        ids = ids[ids != STOP_WORD]
+        return ids if self._list_parts is None else np.concatenate([ids, np.array(self._list_parts(words), np.int32)])
 
 
 def count_words(blocks: Sequence[TokenBlock], n_words: int) -> np.ndarray:

@@ -9,6 +9,9 @@ pairs, …) compete for `max_features` places by how often they occur, and all o
 Sub-words are scikit-learn's `char_wb` n-grams: pieces of 3 to 5 characters inside a word and its two borders, so a word
 never seen before still shares pieces with its relatives.
 
+Texts are read in their own language (`reading`): it is found out from the texts, and where a collection has several,
+for each text. `language` names it instead, such as "de" or "de,en".
+
 For texts in English with many labels never seen in training, `stem=True, max_share=0.5, min_count=2` is a good start.
 """
 
@@ -27,8 +30,9 @@ from xcwork.sparse import replace_values
 from xcwork.storage.fingerprint import hash_content
 from xcwork.storage.mapped_arrays import is_finite
 from xcwork.storage.state import register_storable
-from xcwork.text.ngrams import WordRules
+from xcwork.text.reading import AUTOMATIC, ReadingOptions, ReadingRules, parse_languages
 from xcwork.text.vocabulary import Subwords, TermSelection, Words
+from xcwork.text.word_rules import WordRules
 
 UNFITTED = "the text vectoriser has no vocabulary yet; fit it on texts first"
 
@@ -50,11 +54,14 @@ class TextVectorizer:
     max_features: int = 100_000  # of each order the most frequent; terms that labels share with documents are extra
     min_count: int = 1  # occurrences in all texts that a term needs
     max_share: float = 1.0  # a term in a larger share of the documents is left out
-    stem: bool = False  # English Snowball stems instead of words
-    stop_words: bool = True  # leave out English stop words
+    stem: bool | None = None  # Snowball stems instead of words; not given: in every language but English
+    stop_words: bool = True  # leave out the stop words of the language
     split_underscores: bool = False  # read two_words as two
     tokens: str = "words"  # "words" or "subwords"
     sublinear: bool = False  # 1 + ln(count) instead of the count
+    language: str = AUTOMATIC  # of the texts: a code, several separated by commas, or "auto"
+    compounds: bool | None = None  # also the parts of compounds; not given: in languages that write them as one word
+    char_ngrams: int = 0  # also pieces of that many characters of long words, for compounds; 0: none
 
     def __post_init__(self) -> None:
         if not 1 <= self.ngrams <= 3:
@@ -66,6 +73,9 @@ class TextVectorizer:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 < self.max_share <= 1:
             raise ConfigError(f"max_share must be above 0 and at most 1, got {self.max_share}")
+        if self.char_ngrams and not 2 <= self.char_ngrams <= 12:
+            raise ConfigError(f"char_ngrams must be 0, or 2 to 12 characters, got {self.char_ngrams}")
+        parse_languages(self.language)
         self._vocabulary: Words | Subwords | None = None
         self._idf: np.ndarray | None = None
 
@@ -76,11 +86,11 @@ class TextVectorizer:
 
     def fit_transform(self, texts: Sequence[str], labels: Sequence[str] = ()) -> sparse.csr_array:
         """Learn the terms of documents and of labels, and the idf of the documents, whose rows it returns."""
-        rules = WordRules(_list_stop_words() if self.stop_words else [], self.stem, self.split_underscores)
         selection = TermSelection(self.max_features, self.min_count, self.max_share)
         _check_texts(texts)
         _check_texts(labels)
         self.__dict__.pop("feature_names", None)
+        rules = ReadingRules.learn(texts, self._choose_reading(), labels)
         if self.tokens == "words":
             self._vocabulary, counts = Words.learn(texts, labels, rules, selection, self.ngrams)
         else:
@@ -104,15 +114,42 @@ class TextVectorizer:
             raise NotFittedError(UNFITTED)
         return self._idf
 
+    def choose_rules(self, text: str) -> WordRules:
+        """Return what counts as a word in a text."""
+        return self._get_vocabulary().rules.choose(text)
+
     @property
-    def rules(self) -> WordRules:
-        """What counts as a word."""
-        return self._get_vocabulary().rules
+    def languages(self) -> list[str]:
+        """Codes of the languages by whose rules texts are read, most frequent first."""
+        return self._get_vocabulary().rules.languages
+
+    def count_languages(self, texts: Sequence[str]) -> dict[str, int]:
+        """Return how many texts are read by the rules of each language."""
+        rules = self._get_vocabulary().rules
+        found = rules.recognise(texts)
+        counts = [len(texts)] if found is None else np.bincount(found, minlength=len(rules.languages)).tolist()
+        return dict(zip(rules.languages, counts, strict=True))
+
+    def _choose_reading(self) -> ReadingOptions:
+        names = (field.name for field in fields(ReadingOptions))
+        return ReadingOptions(**{name: getattr(self, name) for name in names})
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """The options by name; once it is fitted, the languages are those that were found.
+
+        Where English texts alone are read, everything is as it was before other languages were known, so that data
+        and models keep their fingerprints.
+        """
+        options = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self._vocabulary is not None:
+            rules = self._vocabulary.rules
+            if rules.is_plain:
+                options["stem"] = bool(self.stem)
+            else:
+                options["language"] = ",".join(rules.languages)
+        new = {"language": AUTOMATIC, "compounds": None, "char_ngrams": 0}
+        return {name: value for name, value in options.items() if name not in new or value != new[name]}
 
     @property
     def fingerprint(self) -> str:
@@ -144,7 +181,8 @@ class TextVectorizer:
     def from_words(cls, words: list[str], counts: sparse.csr_array) -> TextVectorizer:
         """Return a vectoriser of exactly these words, with the idf of documents that are already counted."""
         self = cls(ngrams=1, max_features=max(1, len(words)), stop_words=False)
-        self._vocabulary = Words(words, [np.arange(len(words), dtype=np.int64)], WordRules())
+        every = [np.arange(len(words), dtype=np.int64)]
+        self._vocabulary = Words(words, every, ReadingRules((WordRules(),)))
         self._idf = _compute_idf(counts)
         return self
 
@@ -162,12 +200,6 @@ def _compute_idf(counts: sparse.csr_array) -> np.ndarray:
     """Return the idf of each term in the documents counted, (n_terms,) float32."""
     n_with_term = np.bincount(counts.indices, minlength=counts.shape[1])
     return (np.log((1 + counts.shape[0]) / (1 + n_with_term)) + 1).astype(np.float32)
-
-
-def _list_stop_words() -> list[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return sorted(ENGLISH_STOP_WORDS)
 
 
 def _check_texts(texts: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ the alphabetically first wins, so the result does not depend on the order of the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,8 @@ from scipy import sparse
 from xcwork.compute.parallel import parallel_map
 from xcwork.sparse import sort_entries
 from xcwork.text import ngrams as terms
-from xcwork.text.ngrams import TokenBlock, WordIds, WordRules
+from xcwork.text.ngrams import TokenBlock, WordIds
+from xcwork.text.reading import ReadingRules
 
 SUBWORD_SIZES = (3, 5)  # characters, the borders of the word included
 
@@ -56,18 +57,18 @@ class TermSelection:
 class Words:
     """Word n-grams: the words in use, and for each order the ascending codes of the n-grams kept."""
 
-    def __init__(self, words: list[str], codes: list[np.ndarray], rules: WordRules) -> None:
+    def __init__(self, words: list[str], codes: list[np.ndarray], rules: ReadingRules) -> None:
         self.words, self.codes, self.rules = words, codes, rules
         self.bits = terms.choose_word_bits(len(codes))
 
     @cached_property
-    def _ids(self) -> WordIds:
+    def _ids(self) -> list[WordIds]:
         """The ids of the words, made for the first text: millions take a while, and some models never meet one."""
-        return WordIds(self.rules, self.words, grows=False)
+        return _number_words(self.rules, self.words, grows=False)
 
     @classmethod
     def learn(
-        cls, texts: Sequence[str], labels: Sequence[str], rules: WordRules, selection: TermSelection, ngrams: int
+        cls, texts: Sequence[str], labels: Sequence[str], rules: ReadingRules, selection: TermSelection, ngrams: int
     ) -> tuple[Words, sparse.csr_array]:
         """Return (the vocabulary of documents and labels, the counts of the documents)."""
         words, blocks, label_blocks = _read_words(texts, labels, rules)
@@ -88,7 +89,8 @@ class Words:
 
     def count(self, texts: Sequence[str]) -> sparse.csr_array:
         """Return how often each term occurs in each text."""
-        return _count_blocks(self._count_block, terms.read_texts(texts, self._ids))
+        blocks = terms.read_texts(texts, self._ids, languages=self.rules.recognise(texts))
+        return _count_blocks(self._count_block, blocks)
 
     def _count_block(self, block: TokenBlock) -> sparse.csr_array:
         orders = enumerate(self.codes, start=1)
@@ -105,26 +107,26 @@ class Words:
         return names
 
     def to_state(self) -> dict[str, Any]:
-        return {"words": self.words, "codes": self.codes, "rules": asdict(self.rules)}
+        return {"words": self.words, "codes": self.codes, "rules": self.rules.to_state()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Words:
         words, codes = state["words"], state["codes"]
         if not all(isinstance(some, np.ndarray) and some.dtype == np.int64 and some.ndim == 1 for some in codes):
             raise ValueError("the terms are not stored as numbers")
-        return cls(_check_texts(words), codes, _read_rules(state["rules"]))
+        return cls(_check_texts(words), codes, ReadingRules.from_state(state["rules"]))
 
 
 class Subwords:
     """Character n-grams inside words."""
 
-    def __init__(self, pieces: list[str], rules: WordRules) -> None:
+    def __init__(self, pieces: list[str], rules: ReadingRules) -> None:
         self.pieces, self.rules = pieces, rules
         self._counter = _make_piece_counter({piece: column for column, piece in enumerate(pieces)})
 
     @classmethod
     def learn(
-        cls, texts: Sequence[str], labels: Sequence[str], rules: WordRules, selection: TermSelection
+        cls, texts: Sequence[str], labels: Sequence[str], rules: ReadingRules, selection: TermSelection
     ) -> tuple[Subwords, sparse.csr_array]:
         """Return (the vocabulary of documents and labels, the counts of the documents)."""
         words, blocks, label_blocks = _read_words(texts, labels, rules)
@@ -146,21 +148,21 @@ class Subwords:
 
     def count(self, texts: Sequence[str]) -> sparse.csr_array:
         """Return how often each piece occurs in each text."""
-        ids = WordIds(self.rules, grows=True)
-        blocks = terms.read_texts(texts, ids)
-        if not self.pieces or not ids.terms:
+        ids = _number_words(self.rules, grows=True)
+        blocks = terms.read_texts(texts, ids, languages=self.rules.recognise(texts))
+        if not self.pieces or not ids[0].terms:
             return sparse.csr_array((len(texts), len(self.pieces)), dtype=np.float32)
-        return _count_pieces(blocks, sparse.csr_array(self._counter.transform([*ids.terms])))
+        return _count_pieces(blocks, sparse.csr_array(self._counter.transform([*ids[0].terms])))
 
     def list_names(self) -> list[str]:
         return list(self.pieces)
 
     def to_state(self) -> dict[str, Any]:
-        return {"pieces": self.pieces, "rules": asdict(self.rules)}
+        return {"pieces": self.pieces, "rules": self.rules.to_state()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Subwords:
-        return cls(_check_texts(state["pieces"]), _read_rules(state["rules"]))
+        return cls(_check_texts(state["pieces"]), ReadingRules.from_state(state["rules"]))
 
 
 def _check_texts(stored: Any) -> list[str]:
@@ -170,24 +172,20 @@ def _check_texts(stored: Any) -> list[str]:
     return stored
 
 
-def _read_rules(stored: dict[str, Any]) -> WordRules:
-    """Return the stored rules of words; anything else is damage."""
-    rules = WordRules(**stored)
-    complete: dict[str, Any] = asdict(rules)
-    _check_texts(complete["stop_words"])
-    if not isinstance(complete["stem"], bool) or not isinstance(complete["split_underscores"], bool):
-        raise ValueError("the rules of words are not stored as such")
-    return rules
+def _number_words(rules: ReadingRules, words: Sequence[str] = (), *, grows: bool) -> list[WordIds]:
+    """Return the ids of the words of each language; all languages share the terms."""
+    shared = {word: number for number, word in enumerate(words)}
+    return [WordIds(each, shared, grows=grows) for each in rules.of_languages]
 
 
 def _read_words(
-    texts: Sequence[str], labels: Sequence[str], rules: WordRules
+    texts: Sequence[str], labels: Sequence[str], rules: ReadingRules
 ) -> tuple[list[str], list[TokenBlock], list[TokenBlock]]:
     """Return (the words in alphabetical order, blocks of their ids in the documents, and in the labels)."""
-    ids = WordIds(rules, grows=True)
-    blocks = terms.read_texts(texts, ids)
-    label_blocks = terms.read_texts(labels, ids, "reading label text")
-    words = [*ids.terms]
+    ids = _number_words(rules, grows=True)
+    blocks = terms.read_texts(texts, ids, languages=rules.recognise(texts))
+    label_blocks = terms.read_texts(labels, ids, "reading label text", rules.recognise(labels))
+    words = [*ids[0].terms]
     alphabetical = sorted(range(len(words)), key=words.__getitem__)
     return _keep_words(words, np.array(alphabetical, np.int64), blocks, label_blocks)
 

@@ -17,6 +17,8 @@ from xcwork.data.readers.preview import Preview, preview_table
 from xcwork.data.readers.safe_files import get_bare_name
 from xcwork.data.upload_check import UploadSummary, summarise_upload
 from xcwork.errors import DataError
+from xcwork.text.languages import LANGUAGES
+from xcwork.text.reading import AUTOMATIC
 
 MAX_RECORDS = 20_000  # read for the preview; figures of a longer file are those of its first records
 SEPARATORS = {
@@ -81,7 +83,7 @@ def choose(staged: StagedUpload) -> TableReading:
     if seen.error is not None and "label_field" in str(seen.error):  # records without a usual name
         field = st.text_input("Field of the records that names the label", key=f"data.upload.field.{key}").strip()
         seen = _preview(staged.path, **chosen, encoding=encoding, label_field=field) if field else seen
-    _choose_encoding(staged, fitting)
+    language = _choose_more(staged, fitting)
     if not texts:
         raise DataError("no text column is chosen", remedy="choose at least one")
     options: dict[str, object] = {}
@@ -91,6 +93,7 @@ def choose(staged: StagedUpload) -> TableReading:
     options |= {"label_field": field} if field else {}
     options |= {} if share == TEST_SHARE else {"test_share": share}
     options |= {} if encoding == ENCODINGS[0] else {"encoding": encoding}
+    options |= {} if language == AUTOMATIC else {"language": language}
     is_other = fitting != ENCODINGS[0] and encoding == fitting
     note = (
         f"Read as {fitting}? The file is not UTF-8; check that letters such as ä and é are right." if is_other else ""
@@ -98,13 +101,20 @@ def choose(staged: StagedUpload) -> TableReading:
     return TableReading(seen, summarise_upload(seen), options, note)
 
 
-def _choose_encoding(staged: StagedUpload, fitting: str) -> None:
+def _choose_more(staged: StagedUpload, fitting: str) -> str:
+    """Ask for the encoding, which applies on the next run of the page, and return the language of the texts."""
     with st.popover("Encoding and other options", type="tertiary", key="data.upload.options"):
         st.selectbox(
             "Encoding",
             ENCODINGS,
             index=ENCODINGS.index(fitting) if fitting in ENCODINGS else 0,
             key=f"data.upload.encoding.{staged.path.parent.name}",
+        )
+        return st.selectbox(
+            "Language of the texts",
+            [AUTOMATIC, *sorted(LANGUAGES, key=lambda code: LANGUAGES[code].name)],
+            format_func=lambda code: "found out from the texts" if code == AUTOMATIC else LANGUAGES[code].name,
+            key=f"data.upload.language.{staged.path.parent.name}",
         )
 
 

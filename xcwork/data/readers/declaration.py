@@ -24,7 +24,7 @@ SHARED_OPTIONS = {
     "label_file": "a file that describes the labels: `labels.*`, a vocabulary (TSV, CSV, Turtle, RDF/XML), or a text "
     "file with one name per line; a path (`~` is your home folder)",
     "label_text": "text of a label: `all` (title and alternative labels) or `title`",
-    "language": "language of the names in a vocabulary, such as `en`",
+    "language": "language of the texts, and of the names in a vocabulary, such as `en`",
     "one_based": "`true` for files that count from 1 instead of 0",
     "test": "the file to test on, such as `dev`; an empty one holds out documents of the training file",
     "test_share": "share of the documents held out for testing where there is no test file",

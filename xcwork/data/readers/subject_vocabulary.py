@@ -252,7 +252,7 @@ def _choose_names(path: Path, concepts: dict[str, Concept], language: str | None
     notes = []
     if wanted is None and len(known) > 1:
         others = ", ".join(code for code in known if code != chosen)
-        notes.append(f"names of labels are in the language {chosen!r}; language= takes another one: {others}")
+        notes.append(f"names of labels are in the language {chosen!r}; label_language= takes another one: {others}")
     if n_other := sum(not any(code == chosen for code, _ in concept.preferred) for concept in concepts.values()):
         notes.append(f"{n_other:,} of {len(concepts):,} subjects have no name in the language {chosen!r}")
     names = [_choose_name(uri, concept, chosen) for uri, concept in concepts.items()]
