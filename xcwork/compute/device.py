@@ -1,6 +1,7 @@
 """Where tensors live. Decided here and nowhere else, so that no method ever names a device.
 
-`auto` takes CUDA when there is one, then Apple's MPS, then the CPU.
+`auto` takes CUDA when there is one, then Apple's MPS, then the CPU. What differs between kinds of devices is said once,
+in `BACKENDS`; code asks `has_float64` or `measure_free_memory` rather than for a name.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -20,8 +22,66 @@ from xcwork.extras import is_installed, require_package
 if TYPE_CHECKING:
     import torch
 
-DEVICES = ("auto", "cpu", "cuda", "mps")
 MAX_SINGLE_THREAD_DOCUMENTS = 16  # up to which one thread of torch is the fastest
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A kind of device, as PyTorch names it, and what code has to know about it."""
+
+    name: str
+    is_available: Callable[[], bool]
+    has_float64: bool = True
+    measure_free_memory: Callable[[], int] | None = None  # bytes; None where the device cannot tell
+    pins_memory: bool = False  # copies from page-locked memory run beside the computation
+
+
+def _has_cuda() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _measure_free_cuda_memory() -> int:
+    import torch
+
+    held = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()  # kept by torch, yet unused
+    return int(torch.cuda.mem_get_info()[0] + held)
+
+
+def _has_mps() -> bool:
+    import torch
+
+    return torch.backends.mps.is_available()
+
+
+def _measure_free_mps_memory() -> int:
+    import torch
+
+    return int(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
+
+
+# In the order in which `auto` takes them.
+BACKENDS: dict[str, Backend] = {
+    "cuda": Backend("cuda", _has_cuda, measure_free_memory=_measure_free_cuda_memory, pins_memory=True),
+    "mps": Backend("mps", _has_mps, has_float64=False, measure_free_memory=_measure_free_mps_memory),
+    "cpu": Backend("cpu", lambda: True),
+}
+
+
+@contextmanager
+def offer_backend(backend: Backend) -> Iterator[None]:
+    """Let `device` name a further back end of PyTorch meanwhile; `auto` never takes it."""
+    BACKENDS[backend.name] = backend
+    try:
+        yield
+    finally:
+        del BACKENDS[backend.name]
+
+
+def list_devices() -> tuple[str, ...]:
+    """Return what the parameter `device` may be."""
+    return ("auto", "cpu", *(name for name in BACKENDS if name != "cpu"))
 
 
 def resolve_device(name: str = "auto") -> torch.device:
@@ -29,12 +89,11 @@ def resolve_device(name: str = "auto") -> torch.device:
     require_package("torch", f"device {name!r}")
     import torch
 
-    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
-        name = next(device for device in ("cuda", "mps", "cpu") if available[device])
-    if name not in available:
-        raise ConfigError(f"device must be one of {', '.join(DEVICES)}, got {name!r}")
-    if not available[name]:
+        name = next(backend.name for backend in BACKENDS.values() if backend.is_available())
+    if name not in BACKENDS:
+        raise ConfigError(f"device must be one of {', '.join(list_devices())}, got {name!r}")
+    if not BACKENDS[name].is_available():
         raise ConfigError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
     return torch.device(name)
 
@@ -44,6 +103,11 @@ def resolve_device_kind(name: str = "auto") -> str:
     if name == "cpu" or (name == "auto" and not is_installed("torch")):
         return "cpu"
     return resolve_device(name).type
+
+
+def has_float64(device: torch.device) -> bool:
+    """Return whether the device computes in double precision."""
+    return BACKENDS[device.type].has_float64
 
 
 def describe_device() -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from xcwork.compute.device import list_devices
 from xcwork.errors import ConfigError
 
 MAX_WHOLE_NUMBER = 2**53 - 1  # what every format, every kernel and every browser can hold
@@ -22,7 +23,7 @@ def param(
     *,
     low: float | None = None,
     high: float | None = None,
-    choices: Sequence[Any] | None = None,
+    choices: Sequence[Any] | Callable[[], Sequence[Any]] | None = None,
     advanced: bool = False,
     at_prediction: bool = False,
     formerly: str | None = None,
@@ -35,6 +36,17 @@ def param(
     """
     declared = {"help": help, "low": low, "high": high, "choices": choices, "advanced": advanced}
     return field(default=default, metadata=declared | {"at_prediction": at_prediction, "formerly": formerly})
+
+
+def device_param() -> Any:
+    """Declare `device`, which means the same in every method: where it trains and where it predicts."""
+    return param(
+        "auto",
+        "where training and prediction compute: auto takes a GPU if there is one, otherwise the CPU",
+        choices=list_devices,
+        advanced=True,
+        at_prediction=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,7 @@ class Parameter:
         """Read the declaration of a field whose type is `hint`."""
         kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType] or [hint]
         choices = declared.metadata["choices"]
+        choices = choices() if callable(choices) else choices
         return cls(
             name=declared.name,
             type=kinds[0],

@@ -26,10 +26,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.deep_miml.model import DeepMIMLModel
@@ -97,7 +96,7 @@ class DeepMIML(Method):
     embedding_learning_rate: float = param(
         0.1, "length of a step of the label embeddings", low=0.0, high=100.0, advanced=True
     )
-    device: str = param("auto", "device of the network", choices=DEVICES, advanced=True, at_prediction=True)
+    device: str = device_param()
 
     title = "Deep-MIML with co-attention"
     paper = "Feng and Zhou, AAAI 2017; Shen et al., ICML 2020"

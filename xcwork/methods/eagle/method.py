@@ -35,10 +35,9 @@ from dataclasses import dataclass, replace
 
 from scipy import sparse
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.common.grlr import ASSIGNMENTS
 from xcwork.methods.eagle.assignment import GroupAssignment, assign_group_labels, group_documents
@@ -91,7 +90,7 @@ class Eagle(Method):
     group_size: int = param(4, "number of members of a random group", low=1)
     depth: int = param(8, "number of times that clustering halves the training documents", low=0, high=30)
     noise: float = param(0.0, "noise that makes clusters less homogeneous", low=0.0, advanced=True)
-    device: str = param("auto", "device that embeds the labels", choices=DEVICES, advanced=True)
+    device: str = device_param()
 
     title = "EAGLE"
     paper = "Shen et al., Extreme multi-label classification from aggregated labels, ICML 2020"

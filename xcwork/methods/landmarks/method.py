@@ -33,9 +33,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.landmarks.decoding import DECODINGS
 from xcwork.methods.landmarks.model import LandmarksModel
@@ -79,7 +78,7 @@ class Landmarks(Method):
         formerly="weights",
     )
     one_vs_rest: bool = param(True, "whether what only the one-vs-rest row needs is trained, too", advanced=True)
-    device: str = param("auto", "device for dense linear algebra", choices=DEVICES, advanced=True, at_prediction=True)
+    device: str = device_param()
 
     title = "Landmark labels"
     paper = "Barezi et al., NAACL 2019"

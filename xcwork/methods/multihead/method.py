@@ -27,10 +27,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import DEVICES, resolve_device
+from xcwork.compute.device import resolve_device
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.inputs import Documents
@@ -101,7 +101,7 @@ class MultiHeadMethod(Method):
     encoder: str | None = param(
         None, "folder of a sentence encoder, for backbone sentence; empty: the installed one", advanced=True
     )
-    device: str = param("auto", "device of the network", choices=DEVICES, advanced=True, at_prediction=True)
+    device: str = device_param()
 
     paper: ClassVar[str] = "Liang et al., Multi-head encoding, TPAMI 2025"
     capabilities: ClassVar[Capabilities] = Capabilities(exact_explanations=True, gpu=True, resumable=True)

@@ -35,10 +35,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.siamesexml.initial_embeddings import TABLE_SOURCES
@@ -131,7 +130,7 @@ class SiameseXML(Method):
     validation: float = param(
         0.05, "share of the documents that validate", low=0.0, high=0.5, advanced=True, formerly="held_out"
     )
-    device: str = param("auto", "device of the tensors", choices=DEVICES, advanced=True, at_prediction=True)
+    device: str = device_param()
 
     title = "SiameseXML"
     paper = "Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021"

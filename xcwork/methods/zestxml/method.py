@@ -35,10 +35,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from xcwork.compute.device import DEVICES
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.zestxml.label_features import LabelFeatures, compute_idf
@@ -117,7 +116,7 @@ class ZestXML(Method):
         advanced=True,
         formerly="hidden",
     )
-    device: str = param("auto", "device on which XHTP counts", choices=DEVICES, advanced=True)
+    device: str = device_param()
 
     title = "ZestXML"
     paper = "Gupta et al., Generalized zero-shot extreme multi-label learning, KDD 2021"
