@@ -179,6 +179,7 @@ def solve_machines(machines: Machines, weights: torch.Tensor, settings: MachineS
     solution = weights.clone()
     places = None  # of the labels of the block in `solution`; None: all
     scores = machines.score(weights)
+    is_stuck = torch.zeros_like(machines.sum_weights(weights), dtype=torch.bool)  # by rounding: no step lowers it
     for _ in range(MAX_STEPS):
         margins = compute_margins(machines, scores)
         slopes, curvatures = _differentiate(machines.signs, margins, settings)
@@ -187,7 +188,7 @@ def solve_machines(machines: Machines, weights: torch.Tensor, settings: MachineS
         objective = machines.sum_weights(weights.square()) / 2
         objective += machines.sum_pairs(compute_losses(margins, settings))
         share = min(OBJECTIVE_SHARE, settings.tolerance / 1000)
-        live = (squares > settings.tolerance**2) | (squares / 2 > share * objective)
+        live = ((squares > settings.tolerance**2) | (squares / 2 > share * objective)) & ~is_stuck
         n_live = int(live.sum())
         if n_live == 0:
             break
@@ -201,10 +202,11 @@ def solve_machines(machines: Machines, weights: torch.Tensor, settings: MachineS
                 scores, margins, curvatures = (
                     machines.pick_pairs(part, labels) for part in (scores, margins, curvatures)
                 )
-                squares, live = squares[labels], live[labels]
+                squares, live, is_stuck = squares[labels], live[labels], is_stuck[labels]
                 machines = narrower
         step, step_scores = _solve_newton_system(machines, gradient, squares, curvatures, live)
         length = _search_line(machines, weights, gradient, margins, step, step_scores, settings)
+        is_stuck |= live & (length == 0)
         weights = weights + machines.spread_to_weights(length) * step
         scores = scores + machines.spread_to_pairs(length) * step_scores
     else:

@@ -22,13 +22,13 @@ MAX_DENSE_NUMBERS = 2**25  # of a dense block of scores: 128 MB
 
 @dataclass(frozen=True, eq=False)
 class TensorRows:
-    """A CSR matrix on a device. `lengths` stay on the host."""
+    """A CSR matrix on a device. The lengths of its rows may be known on the host too, where products are planned."""
 
     values: torch.Tensor  # (nnz,) float32
     columns: torch.Tensor  # (nnz,) int64
     starts: torch.Tensor  # (n_rows + 1,) int64
     n_columns: int
-    lengths: np.ndarray  # (n_rows,) int64, of the rows
+    lengths: np.ndarray | None = None  # (n_rows,) int64, on the host
 
     @classmethod
     def from_csr(cls, matrix: sparse.csr_array, device: torch.device) -> TensorRows:
@@ -43,7 +43,7 @@ class TensorRows:
 
     @property
     def n_rows(self) -> int:
-        return len(self.lengths)
+        return len(self.starts) - 1
 
     @property
     def device(self) -> torch.device:
@@ -71,17 +71,12 @@ class TensorRows:
         """Return the matrix with rows and columns exchanged."""
         columns, order = torch.sort(self.columns, stable=True)
         starts = torch.searchsorted(columns, torch.arange(self.n_columns + 1, device=self.device))
-        lengths = starts.diff().cpu().numpy()
-        return TensorRows(self.values[order], self.row_numbers[order], starts, self.n_rows, lengths)
+        return TensorRows(self.values[order], self.row_numbers[order], starts, self.n_rows)
 
-    def take(self, rows: np.ndarray, on_device: torch.Tensor | None = None) -> TensorRows:
-        """Return some rows; `on_device` are the same numbers, where they are there already."""
-        chosen = send(rows.astype(np.int64, copy=False), self.device) if on_device is None else on_device
-        lengths = self.lengths[rows]
-        _, places = self.list_entries(chosen, int(lengths.sum()))
-        return TensorRows(
-            self.values[places], self.columns[places], find_starts(self._measure(chosen)), self.n_columns, lengths
-        )
+    def take(self, rows: torch.Tensor, n_entries: int) -> TensorRows:
+        """Return some rows, which have `n_entries` entries."""
+        _, places = self.list_entries(rows, n_entries)
+        return TensorRows(self.values[places], self.columns[places], find_starts(self._measure(rows)), self.n_columns)
 
     def list_entries(self, rows: torch.Tensor, n_entries: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return (which of `rows` it is of, its place in `values`) of all `n_entries` entries of `rows` (n,)."""

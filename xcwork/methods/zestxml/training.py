@@ -219,7 +219,7 @@ class Refinement:
             seed=self.params.seed,
             logistic=self._is_logistic,
         )
-        machines = PairSVM(self.X, pairs, offsets, settings)
+        machines = PairSVM(self.X, pairs, offsets, settings, self.params.device)
         own, bias = machines.solve(self.label_features.identities, self.progress, "own")
         return own, bias + np.float32(self._prior)
 
