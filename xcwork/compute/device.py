@@ -10,12 +10,12 @@ import logging
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from xcwork.errors import ConfigError
 from xcwork.extras import is_installed, require_package
@@ -83,9 +83,24 @@ def offer_backend(backend: Backend) -> Iterator[None]:
         del BACKENDS[backend.name]
 
 
-def list_devices() -> tuple[str, ...]:
-    """Return what the parameter `device` may be."""
-    return ("auto", "cpu", *(name for name in BACKENDS if name != "cpu"))
+class DeviceNames(Sequence[str]):
+    """What the parameter `device` may be, at the moment of asking."""
+
+    def _list_names(self) -> tuple[str, ...]:
+        return ("auto", "cpu", *(name for name in BACKENDS if name != "cpu"))
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        return self._list_names()[at]
+
+    def __len__(self) -> int:
+        return len(self._list_names())
+
+
+DEVICES = DeviceNames()
 
 
 def resolve_device(name: str = "auto") -> torch.device:
@@ -96,7 +111,7 @@ def resolve_device(name: str = "auto") -> torch.device:
     if name == "auto":
         name = next(backend.name for backend in BACKENDS.values() if backend.is_available())
     if name not in BACKENDS:
-        raise ConfigError(f"device must be one of {', '.join(list_devices())}, got {name!r}")
+        raise ConfigError(f"device must be one of {', '.join(DEVICES)}, got {name!r}")
     if not BACKENDS[name].is_available():
         raise ConfigError(f"device {name!r} is not available on this machine; use 'auto' or 'cpu'")
     return torch.device(name)

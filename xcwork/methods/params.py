@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from xcwork.compute.device import list_devices
+from xcwork.compute.device import DEVICES, DeviceNames
 from xcwork.errors import ConfigError
 
 MAX_WHOLE_NUMBER = 2**53 - 1  # what every format, every kernel and every browser can hold
@@ -23,7 +23,7 @@ def param(
     *,
     low: float | None = None,
     high: float | None = None,
-    choices: Sequence[Any] | Callable[[], Sequence[Any]] | None = None,
+    choices: Sequence[Any] | None = None,
     advanced: bool = False,
     at_prediction: bool = False,
     formerly: str | None = None,
@@ -43,7 +43,7 @@ def device_param() -> Any:
     return param(
         "auto",
         "where training and prediction compute: auto takes a GPU if there is one, otherwise the CPU",
-        choices=list_devices,
+        choices=DEVICES,
         advanced=True,
         at_prediction=True,
     )
@@ -79,7 +79,7 @@ class Parameter:
     help: str
     low: float | None
     high: float | None
-    choices: tuple[Any, ...] | None
+    choices: Sequence[Any] | None
     advanced: bool
     at_prediction: bool = False
     formerly: str | None = None
@@ -89,13 +89,12 @@ class Parameter:
         """Read the declaration of a field whose type is `hint`."""
         kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType] or [hint]
         choices = declared.metadata["choices"]
-        choices = choices() if callable(choices) else choices
         return cls(
             name=declared.name,
             type=kinds[0],
             optional=types.NoneType in typing.get_args(hint),
             default=declared.default,
-            **{**declared.metadata, "choices": None if choices is None else tuple(choices)},
+            **{**declared.metadata, "choices": choices if isinstance(choices, DeviceNames | None) else tuple(choices)},
         )
 
     def parse(self, text: str) -> Any:
