@@ -117,6 +117,22 @@ def test_a_device_without_double_precision() -> None:
         assert (draw(2).to("emu") * np.float64(2)).dtype == torch.float32
 
 
+def test_tensors_made_on_the_device_have_their_size(traffic: Traffic) -> None:
+    for make in (
+        lambda device: torch.arange(5, device=device),
+        lambda device: torch.arange(2.0, 5, 0.5, device=device),
+        lambda device: torch.eye(3, device=device),
+        lambda device: torch.eye(3, 2, device=device),
+        lambda device: torch.linspace(0, 1, 4, device=device),
+        lambda device: torch.full((2, 2), 7.0, device=device),
+        lambda device: torch.tensor([[1, 2], [3, 4]], device=device),
+        lambda device: torch.triu_indices(3, 3, device=device),
+    ):
+        _compare("made", make("cpu"), make("emu"))
+        assert make("emu").shape == make("cpu").shape
+    assert sorted(torch.randperm(5, device="emu").tolist()) == [0, 1, 2, 3, 4]
+
+
 def test_random_numbers_of_the_device_are_its_own(traffic: Traffic) -> None:
     torch.manual_seed(3)
     here = torch.rand(5)
@@ -191,7 +207,7 @@ def test_operations_give_what_the_cpu_gives(traffic: Traffic) -> None:
 def _compare(name: str, here: object, there: object) -> None:
     here, there = ([value] if isinstance(value, torch.Tensor) else list(value) for value in (here, there))
     for a, b in zip(here, there, strict=True):
-        assert b.device.type == "emu", name
+        assert (b.device.type, b.shape) == ("emu", a.shape), name
         torch.testing.assert_close(b.cpu(), a, msg=name)
 
 

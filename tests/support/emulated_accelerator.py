@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -50,6 +50,13 @@ _WAITS = {
 }
 _COMPARED_MASKS = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default)
 _NO_KERNEL = {aten.detach.default, aten.alias.default, aten.is_coalesced.default, aten.lift_fresh.default}
+
+
+# Without kernels of their own they would make an empty tensor and give it its size later.
+_FACTORIES = (
+    *("arange", "arange.start", "arange.start_step", "eye", "eye.m", "linspace", "randperm", "randperm.generator"),
+    *("tril_indices", "triu_indices"),
+)
 
 
 @dataclass
@@ -251,23 +258,33 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if func in _WAITS or (func in _COMPARED_MASKS and any(_is_mask(index) for index in args[1])):
         traffic.count("synchronisations")
     inner_args, inner_kwargs = pytree.tree_map(_unwrap, (args, kwargs))
-    if torch.Tag.nondeterministic_seeded in func.tags:
-        with torch.random.fork_rng(devices=[]):
-            _device.seed += 1
-            torch.manual_seed(_device.seed + 2**40)
-            out = func(*inner_args, **inner_kwargs)
-    else:
-        out = func(*inner_args, **inner_kwargs)
+    out = _call_with_own_seed(func, inner_args, inner_kwargs)
+    if torch.Tag.inplace_view in func.tags:  # such as squeeze_: the outside takes the new shape, too
+        with torch._C._DisableTorchDispatch():
+            func(*args, **kwargs)
     known = {id(value._inner): value for value in given if isinstance(value, EmulatedTensor)}
 
     def wrap(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
-        return known[id(value)] if id(value) in known else EmulatedTensor(value)
+        if id(value) not in known:
+            return EmulatedTensor(value)
+        assert known[id(value)].shape == value.shape, f"{func} resizes, which the emulation has no way to show"
+        return known[id(value)]
 
     result = pytree.tree_map(wrap, out)
     _count_kernel(func, (inner_args, inner_kwargs), out)
     return result
+
+
+def _call_with_own_seed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Run an operation of the CPU; random numbers come from the device's own sequence."""
+    if torch.Tag.nondeterministic_seeded not in func.tags:
+        return func(*args, **kwargs)
+    with torch.random.fork_rng(devices=[]):
+        _device.seed += 1
+        torch.manual_seed(_device.seed + 2**40)
+        return func(*args, **kwargs)
 
 
 def _is_mask(index: Any) -> bool:
@@ -338,6 +355,19 @@ def _make_empty_strided(size: Any, stride: Any, dtype: Any = None, *_: Any, **__
         return EmulatedTensor(torch.empty_strided(size, stride, dtype=dtype, device="cpu"))
 
 
+def _make_on_cpu(name: str) -> Callable[..., torch.Tensor]:
+    """Return what makes a tensor with the factory called `name`."""
+    packet, _, overload = name.partition(".")
+    call = getattr(getattr(aten, packet), overload or "default")
+
+    def make(*args: Any, **kwargs: Any) -> torch.Tensor:
+        with _device.lock:
+            made = _call_with_own_seed(call, args, kwargs | {"device": torch.device("cpu"), "pin_memory": None})
+            return EmulatedTensor(made)
+
+    return make
+
+
 def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     with _device.lock:
         return _copy_over(target, source, non_blocking)
@@ -376,6 +406,8 @@ def _register() -> list[torch.library.Library]:
     library.impl("empty.memory_format", _make_empty, "PrivateUse1")
     library.impl("empty_strided", _make_empty_strided, "PrivateUse1")
     library.impl("_copy_from", _copy_from, "PrivateUse1")
+    for name in _FACTORIES:
+        library.impl(name, _make_on_cpu(name), "PrivateUse1")
     register_autocast(library, NAME)
     rest = torch.library.Library("_", "IMPL")
     rest.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
