@@ -1,12 +1,12 @@
 """Linear machines of many labels at once, as tensors of one device: Newton steps by conjugate gradients.
 
-The problem is the one that `xcwork.kernels.svm` and `xcwork.kernels.bilinear_training` solve in its dual, for each label
+The problem is the one that `xcwork.kernels.svm` and `xcwork.kernels.bilinear_training` solve in its dual, for a label
 
     min over w of  f(w) = ½‖w‖² + C Σ_i loss(y_i (w·x_i + o_i))        squared hinge or logistic loss,
 
 with a one behind every x, so that the last weight is the bias. Its gradient is w + C Σ loss' y x and its (generalised)
-Hessian I + Xᵀ D X. A step solves H s = -g by conjugate gradients, to a tenth of the gradient, and goes as far along s as
-the objective falls; X s is known by then, so trying a length costs no product. All labels of a block move together;
+Hessian I + Xᵀ D X. A step solves H s = -g by conjugate gradients, to a tenth of the gradient, and goes as far along s
+as the objective falls; X s is known by then, so trying a length costs no product. All labels of a block move together;
 those that are done stand still, and leave the block once they are half of it.
 
 A label is done when ‖g‖ is within the tolerance, which no margin of a document of length one can then violate by much

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -88,7 +89,7 @@ def _cluster_block(
         lengths = means.square().sum(dim=1, keepdim=True).sqrt()
         means = torch.where(lengths > 0, means / lengths, 0.0)
     result = clusters.cpu().numpy().astype(np.int32)
-    return [result[start:stop] for start, stop in zip(before[:-1], before[1:], strict=True)]
+    return [result[start:stop] for start, stop in pairwise(before)]
 
 
 def _sum_rows(rows: TensorRows, clusters: torch.Tensor, n_clusters: int) -> torch.Tensor:

@@ -116,7 +116,8 @@ class Eagle(Method):
         given = learner.rename_params(parse_pairs(items, "learner_params", example="seed=1, epochs=5"))
         known = learner.parameters()
         params = {name: known[name].parse(value.strip(" ,")) for name, value in given.items()}
-        return create(self.learner, **{"seed": self.seed} | params)
+        shared = {name: getattr(self, name) for name in ("seed", "device") if name in known}
+        return create(self.learner, **shared | params)
 
     def group_documents(self, train: Split) -> Split:
         """Return the training documents in the groups that the parameters ask for."""

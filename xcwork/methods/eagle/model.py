@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -40,10 +42,19 @@ class EagleModel(FittedModel):
             check_number("precision", self.precision)
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        return self.learner.model_.predict(X, k, among)
+        return self.predictor.predict(X, k, among)
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        return self.learner.model_.explain(x, label)
+        return self.predictor.explain(x, label)
+
+    @cached_property
+    def predictor(self) -> FittedModel:
+        """What the learner has learned, on the device of these parameters unless the learner has one of its own."""
+        model = self.learner.model_
+        is_own = re.search(r"\bdevice\s*=", self.params.learner_params) is not None
+        if is_own or model.params.get("device", self.params.device) == self.params.device:
+            return model
+        return replace(model, params=model.params | {"device": self.params.device})
 
     def add_labels(self, labels: LabelSpace, Z: sparse.csr_array) -> Self:
         """Return a model whose learner knows the new labels too."""
