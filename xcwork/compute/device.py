@@ -6,6 +6,7 @@ in `BACKENDS`; code asks `has_float64` or `measure_free_memory` rather than for 
 
 from __future__ import annotations
 
+import logging
 import platform
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from xcwork.extras import is_installed, require_package
 if TYPE_CHECKING:
     import torch
 
+log = logging.getLogger(__name__)
+
+DRIVER_PLACES = ("/proc/driver/nvidia", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")  # one of them is there beside a GPU
 MAX_SINGLE_THREAD_DOCUMENTS = 16  # up to which one thread of torch is the fastest
 
 
@@ -166,7 +170,48 @@ def may_have_gpu() -> bool:
         return True
     if platform.system() == "Darwin":
         return platform.machine() == "arm64"
-    return any(Path(driver).exists() for driver in ("/proc/driver/nvidia", "/dev/kfd"))
+    return any(Path(driver).exists() for driver in DRIVER_PLACES)
+
+
+def find_tensor_device(name: str = "auto") -> torch.device | None:
+    """Return the device whose tensors do the work of linear methods; None where compiled kernels on the CPU do it.
+
+    Torch is not even loaded where `auto` can only mean the CPU.
+    """
+    if not _torch_on_cpu.is_wanted and (name == "cpu" or (name == "auto" and not _may_have_accelerator())):
+        return None
+    kind = resolve_device_kind(name)
+    if kind == "mps":
+        log.info("linear methods were never tried on MPS; the CPU is used")
+        kind = "cpu"
+    if kind == "cpu" and not _torch_on_cpu.is_wanted:
+        return None
+    return resolve_device(kind)
+
+
+@contextmanager
+def compute_with_torch() -> Iterator[None]:
+    """Let linear methods compute with torch on the CPU too meanwhile, to compare it with the compiled kernels."""
+    before = _torch_on_cpu.is_wanted
+    _torch_on_cpu.is_wanted = True
+    try:
+        yield
+    finally:
+        _torch_on_cpu.is_wanted = before
+
+
+class _TorchOnCpu:
+    """Whether `compute_with_torch` is in force."""
+
+    is_wanted = False
+
+
+_torch_on_cpu = _TorchOnCpu()
+
+
+def _may_have_accelerator() -> bool:
+    """Return whether there may be a GPU that torch can use, without loading torch."""
+    return resolve_device_kind("auto") != "cpu" if "torch" in sys.modules else may_have_gpu()
 
 
 def has_float64(device: torch.device) -> bool:

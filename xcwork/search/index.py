@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from xcwork.compute.device import find_tensor_device
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.progress import track
@@ -24,10 +25,16 @@ from xcwork.search.exact import top_k_rows
 from xcwork.sparse import normalise_rows
 from xcwork.storage.state import read_state, write_state
 
+if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
+    import torch
+
+    from xcwork.kernels.tensor_search import TensorVectors
+
 MIN_GRAPH_VECTORS = 100_000  # below it, exact search is fast enough
 QUERIES_PER_BLOCK = 512  # rows of one block of scores, which takes 32 MB
 VECTORS_PER_BLOCK = 16_384  # columns of one block of scores
 SPACES = ("cosine", "ip")
+PRECISIONS = ("float32", "float16", "bfloat16")
 
 
 class Index(ABC):
@@ -124,9 +131,19 @@ def merge_best(a: TopK, b: TopK, k: int) -> TopK:
 
 
 class ExactIndex(Index):
-    """All vectors, compared with every query."""
+    """All vectors, compared with every query; on an accelerator, where there is one, in half precision if wanted.
+
+    Results are exact in any precision, see `xcwork.kernels.tensor_search`.
+    """
 
     kind = "exact"
+
+    def __init__(self, space: str = "cosine", *, device: str = "cpu", precision: str = "float32") -> None:
+        super().__init__(space)
+        if precision not in PRECISIONS:
+            raise ConfigError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+        self.device, self.precision = device, precision
+        self._tensors: dict[torch.device, TensorVectors] = {}
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -144,9 +161,32 @@ class ExactIndex(Index):
 
     def _build(self, vectors: np.ndarray) -> None:
         self._vectors = vectors
+        self._tensors.clear()
 
     def _query(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
-        return self._query_exactly(queries, k, among)
+        place = find_tensor_device(self.device)
+        if place is None:
+            return self._query_exactly(queries, k, among)
+        return self._query_with_tensors(queries, k, among, place)
+
+    def _query_with_tensors(self, queries: np.ndarray, k: int, among: np.ndarray | None, place: torch.device) -> TopK:
+        """Return the k best; the vectors are copied to the device once."""
+        import torch
+
+        from xcwork.kernels.tensor_rows import send
+        from xcwork.kernels.tensor_search import TensorVectors
+
+        if place not in self._tensors:
+            self._tensors[place] = TensorVectors(send(self._vectors, place), getattr(torch, self.precision))
+        stored = self._tensors[place]
+        if among is not None:
+            stored = TensorVectors(stored.vectors[send(among, place)], stored.precision)
+        found = []
+        for start in track(range(0, len(queries), QUERIES_PER_BLOCK), "searching"):
+            ids, scores = stored.search(send(queries[start : start + QUERIES_PER_BLOCK], place), k)
+            found.append(TopK(ids.cpu().numpy().astype(np.int32), scores.cpu().numpy()))
+        best = TopK.concatenate(found)
+        return best if among is None else best.renumber(among)
 
     def save(self, folder: str | Path) -> None:
         write_state(folder, {"kind": self.kind, "space": self.space, "vectors": self._vectors})

@@ -1,7 +1,8 @@
 """One squared-hinge SVM per label, each against all other documents, solved in blocks of labels.
 
 Blocks are independent and every label has its own random numbers, so the result does not depend on threads, on the size
-of a block, or on being interrupted. `xcwork.kernels.svm` has the mathematics.
+of a block, or on being interrupted. `xcwork.kernels.svm` has the mathematics; on an accelerator the same problems are
+solved by `xcwork.kernels.tensor_machines`.
 """
 
 from __future__ import annotations
@@ -9,17 +10,22 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import parallel_chunksize
 from scipy import sparse
 
+from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import block_map
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled
 from xcwork.kernels import one_at_a_time, svm
 from xcwork.methods.common.checkpoints import Checkpoint, TrainedBlocks, TrainingProgress
 from xcwork.sparse import Rows, normalise_rows, order_by_frequency, renumber_columns, to_rows
+
+if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
+    from xcwork.methods.common.linear_machines import TensorBlockTrainer
 
 log = logging.getLogger(__name__)
 
@@ -39,13 +45,23 @@ class SvmSettings:
 
 
 def train_one_vs_all(
-    train: Split, settings: SvmSettings, checkpoint: Checkpoint | None
+    train: Split, settings: SvmSettings, checkpoint: Checkpoint | None, device: str = "cpu"
 ) -> tuple[sparse.csr_array, np.ndarray]:
     """Return weights (n_features, n_labels) and biases (n_labels,), NaN for a label without training documents."""
     frequencies = train.label_frequencies
     order = np.argsort(-frequencies, kind="stable")  # labels of similar cost share a block
     order = order[: np.count_nonzero(frequencies)]
-    trainer = BlockTrainer.from_split(train, settings)
+    place = find_tensor_device(device)
+    trainer: BlockTrainer | TensorBlockTrainer
+    if place is None:
+        trainer = BlockTrainer.from_split(train, settings)
+    else:
+        from xcwork.kernels.tensor_machines import MachineSettings
+        from xcwork.methods.common.linear_machines import TensorBlockTrainer
+
+        machines = MachineSettings(settings.C, settings.tolerance)
+        X = normalise_rows(train.X)
+        trainer = TensorBlockTrainer.from_matrices(X, train.Y, machines, settings.prune, place)
     progress = TrainingProgress(checkpoint, train, asdict(settings))
     classifiers = TrainedBlocks(progress, "classifiers")
     size = trainer.block_size
@@ -56,7 +72,9 @@ def train_one_vs_all(
         trainer.no_positives  # noqa: B018 - solved here once, not by every worker
     try:
         # A block keeps all cores busy by itself, so here they come one after the other.
-        for trained in block_map(BlockTrainer.train, trainer, blocks, "training classifiers", n_jobs=1, done=done):
+        phase = "training classifiers"
+        here = place is not None
+        for trained in block_map(type(trainer).train, trainer, blocks, phase, n_jobs=1, done=done, here=here):
             classifiers.add(*trained)
     except Cancelled:
         progress.save()

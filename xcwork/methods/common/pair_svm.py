@@ -7,7 +7,7 @@ For each label, over the documents it is paired with,
 where o_i is what other scores already say about the pair. Starting from them rather than from nothing is what makes
 rare labels better than plain one-vs-all, and negatives from a shortlist are what makes it cheap: a label meets the
 documents that resemble its own instead of all of them. Weights below `prune` are dropped afterwards, and at most
-`max_weights` stay: hard thresholding.
+`max_weights` stay: hard thresholding. On an accelerator `xcwork.kernels.tensor_machines` solves the same problems.
 
 Cost: O(passes * pairs * nnz(x)), most pairs being looked at only once. Blocks of labels are independent; each block
 that is done goes into the checkpoint.
@@ -16,15 +16,20 @@ that is done goes into the checkpoint.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import block_map, count_parallel_blocks, run_on_all_threads
 from xcwork.core.bit_mixing import GOLDEN_GAMMA, mix_bits
 from xcwork.kernels.bilinear_training import LabelledPairs, fit_own_weights
 from xcwork.methods.common.checkpoints import TrainedBlocks, TrainingProgress
 from xcwork.sparse import Rows, gather_filled, order_by_frequency, renumber_columns, replace_values, to_rows
+
+if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
+    from xcwork.methods.common.linear_machines import TensorPairSolver
 
 BLOCK_BYTES = 2**26
 SHARDS_PER_CORE = 8
@@ -53,6 +58,7 @@ class PairSVM:
     pairs: sparse.csr_array  # (n_documents, n_labels): +1 and -1
     offsets: np.ndarray  # (n_pairs,)
     settings: PairSvmSettings
+    device: str = "cpu"
 
     def solve(self, labels: np.ndarray, progress: TrainingProgress, name: str) -> tuple[sparse.csr_array, np.ndarray]:
         """Return weights (n_features, n_labels) and biases (n_labels,); labels that are not in `labels` stay empty.
@@ -65,13 +71,21 @@ class PairSVM:
         offsets = sparse.csr_array(replace_values(self.pairs, self.offsets).T).data
         # The most costly labels come first, so that no thread is left with one at the end.
         order = labels[np.argsort(-np.diff(signs.indptr)[labels], kind="stable")]
-        solver = PairBlockSolver(
-            to_rows(X),
-            X.shape[1],
-            (np.asarray(self.X.multiply(self.X).sum(axis=1)) + 1).astype(np.float32),
-            LabelledPairs(to_rows(signs, None), offsets),
-            self.settings,
-        )
+        pairs = LabelledPairs(to_rows(signs, None), offsets)
+        place = find_tensor_device(self.device)
+        solver: PairBlockSolver | TensorPairSolver
+        if place is None:
+            curvature = (np.asarray(self.X.multiply(self.X).sum(axis=1)) + 1).astype(np.float32)
+            solver = PairBlockSolver(to_rows(X), X.shape[1], curvature, pairs, self.settings)
+        else:
+            from xcwork.kernels.tensor_machines import MachineSettings
+            from xcwork.methods.common.linear_machines import TensorPairSolver
+
+            given = self.settings
+            machines = MachineSettings(given.C, given.tolerance * given.C, given.logistic)
+            solver = TensorPairSolver.from_pairs(
+                X, pairs, machines, place, prune=given.prune, max_weights=given.max_weights
+            )
         size = int(np.clip(BLOCK_BYTES // (8 * solver.width), MIN_LABELS_PER_BLOCK, MAX_LABELS_PER_BLOCK))
         if count_parallel_blocks() > 1:  # on a cluster every worker should get some
             size = int(np.clip(len(order) // (4 * count_parallel_blocks()), MIN_LABELS_PER_BLOCK, size))
@@ -80,10 +94,11 @@ class PairSVM:
         blocks = [left[start : start + size] for start in range(0, len(left), size)]
         done = max(0, -(-len(order) // size) - len(blocks))
         phase = "training own weights"
-        for block in block_map(PairBlockSolver.solve, solver, blocks, phase, n_jobs=1, done=done):
+        here = place is not None
+        for block in block_map(type(solver).solve, solver, blocks, phase, n_jobs=1, done=done, here=here):
             solved.add(*block)
         rows, numbers = solved.join()
-        del X, signs, offsets, solver
+        del X, signs, offsets, pairs, solver
         # From rows in training order over renumbered features to features and labels by their own numbers.
         weights = sparse.csr_array(rows.T)[np.argsort(columns)]
         bias = np.zeros(n_labels, np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,16 +42,17 @@ class EagleModel(FittedModel):
             check_number("precision", self.precision)
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        return self._learned.predict(X, k, among)
+        return self.predictor.predict(X, k, among)
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
-        return self._learned.explain(x, label)
+        return self.predictor.explain(x, label)
 
     @cached_property
-    def _learned(self) -> FittedModel:
-        """What the learner learned, on the device that is named now."""
+    def predictor(self) -> FittedModel:
+        """What the learner has learned, on the device of these parameters unless the learner has one of its own."""
         model = self.learner.model_
-        if "device" not in model.params or model.params.device == self.params.device:
+        is_own = re.search(r"\bdevice\s*=", self.params.learner_params) is not None
+        if is_own or model.params.get("device", self.params.device) == self.params.device:
             return model
         return replace(model, params=model.params | {"device": self.params.device})
 

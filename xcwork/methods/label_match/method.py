@@ -33,17 +33,19 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.core.split import Split
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.methods.base import Capabilities, Method, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_match.model import BM25Model, TfidfModel
 from xcwork.methods.label_match.term_weights import read_label_counts, read_label_rows, weigh_label_counts
 
-CAPABILITIES = Capabilities(zero_shot=True, exact_explanations=True, needs_label_text=True)
+CAPABILITIES = Capabilities(zero_shot=True, exact_explanations=True, gpu=True, needs_label_text=True)
 
 
 @dataclass(kw_only=True, eq=False)
 class TfidfMatch(Method):
     """Cosine of the tf-idf vectors of document and label text."""
+
+    device: str = device_param()
 
     title = "Tf-idf label match"
     capabilities = CAPABILITIES
@@ -72,6 +74,7 @@ class BM25(Method):
         low=0,
         high=1000,
     )
+    device: str = device_param()
 
     title = "BM25 label match"
     paper = "Robertson et al., Okapi at TREC-3, 1994"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from xcwork.methods.label_match.term_weights import (
 )
 from xcwork.methods.model import FittedModel, check_array, check_csr, check_number
 from xcwork.progress import track_batches
-from xcwork.search import top_k_product
+from xcwork.search import TermSearch
 from xcwork.sparse import normalise_rows
 
 DOCUMENTS_PER_BATCH = 4096  # scored between two steps of progress
@@ -46,9 +47,14 @@ class LabelMatchModel(FittedModel):
     def extend(self, Z: sparse.csr_array) -> dict[str, Any]:
         return {"terms": sparse.csr_array(sparse.hstack([self.terms, self.weigh_labels(Z).T]))}
 
+    @cached_property
+    def search(self) -> TermSearch:
+        """The search for the labels that share terms with a document."""
+        return TermSearch(self.terms, None, self.params.device)
+
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         blocks = track_batches(X, DOCUMENTS_PER_BATCH, "matching")
-        return TopK.concatenate([top_k_product(self.weigh_documents(x), self.terms, k, among=among) for x in blocks])
+        return TopK.concatenate([self.search.find(self.weigh_documents(x), k, among=among) for x in blocks])
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         x = self.weigh_documents(x)

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
+from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import block_map
 from xcwork.kernels.tree_training import cluster_rows
 from xcwork.methods.label_tree.shape import TreeShape
 from xcwork.sparse import Rows
+
+if TYPE_CHECKING:
+    from xcwork.kernels.tensor_rows import TensorRows
 
 MIN_SIMILARITY_GAIN = 1e-4  # mean over the labels, for another round of k-means
 MAX_ROUNDS = 100  # of k-means
@@ -38,6 +44,7 @@ class LabelClustering:
     balanced: bool
     leaf_size: int
     max_depth: int
+    device: str = "cpu"
 
     def grow_tree(self, labels: np.ndarray, seed: Sequence[int], phase: str) -> TreeShape:
         """Return the tree over `labels`; a node with few labels, or at the greatest depth, has the labels below it."""
@@ -52,6 +59,9 @@ class LabelClustering:
             if depth > self.max_depth or all(len(members) <= self.leaf_size for members in level):
                 return [members.tolist() for members in level]
             sets = [LabelSet(members, (*seed, node)) for node, members in nodes]
+            tensors = self._tensors
+            if tensors is not None:
+                return self.split_together(sets, tensors)
             return list(block_map(LabelClustering.split, self, sets, f"{phase}, level {depth}", light=True))
 
         return TreeShape.from_root(labels, split_level)
@@ -69,6 +79,46 @@ class LabelClustering:
             while len(parts) < min(self.branching, len(members)):
                 parts = [half for part in parts for half in self._find_clusters(part, 2, random)]
         return parts if len(parts) > 1 else members.tolist()
+
+    @cached_property
+    def _tensors(self) -> TensorRows | None:
+        """The centroids on the device; None where compiled kernels split."""
+        device = find_tensor_device(self.device)
+        if device is None:
+            return None
+        from xcwork.kernels.tensor_rows import TensorRows
+
+        shape = (len(self.centroids.indptr) - 1, self.n_features)
+        return TensorRows.from_csr(sparse.csr_array(tuple(self.centroids), shape=shape), device)
+
+    def split_together(self, sets: Sequence[LabelSet], centroids: TensorRows) -> list[Sequence[Any]]:
+        """Return for each set what `split` returns, all computed together on a device."""
+        from xcwork.kernels.tensor_trees import cluster_sets
+
+        parts = [[labels.members] for labels in sets]
+        randoms = [np.random.default_rng(labels.seed) for labels in sets]
+        large = [at for at, labels in enumerate(sets) if len(labels.members) > self.leaf_size]
+        while large:
+            chosen = [(at, members) for at in large for members in parts[at]]
+            k = 2 if self.balanced else self.branching
+            starts = [randoms[at].choice(len(m), min(k, len(m)), replace=False) for at, m in chosen]
+            found = cluster_sets(
+                centroids,
+                [members for _, members in chosen],
+                starts,
+                balanced=self.balanced,
+                least_gain=MIN_SIMILARITY_GAIN,
+                max_rounds=MAX_ROUNDS,
+            )
+            for at in large:
+                parts[at] = []
+            for (at, members), clusters in zip(chosen, found, strict=True):
+                parts[at] += [members[clusters == c] for c in range(k) if (clusters == c).any()]
+            wanted = self.branching if self.balanced else 0
+            large = [at for at in large if len(parts[at]) < min(wanted, len(sets[at].members))]
+        return [
+            halves if len(halves) > 1 else labels.members.tolist() for labels, halves in zip(sets, parts, strict=True)
+        ]
 
     def _find_clusters(self, members: np.ndarray, k: int, random: np.random.Generator) -> list[np.ndarray]:
         """Return at most k clusters of `members`, by k-means."""

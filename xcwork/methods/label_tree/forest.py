@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,11 @@ from xcwork.kernels.tree_training import copy_rows, find_next_places
 from xcwork.methods.label_tree.shape import TreeShape
 from xcwork.methods.model import Misfit, check_array, check_csr
 from xcwork.sparse import narrow_indices
+
+if TYPE_CHECKING:
+    import torch
+
+    from xcwork.kernels.tensor_trees import TensorTrees
 
 NO_SLOT = -1  # for a root, to which none leads
 
@@ -171,6 +176,20 @@ class Forest:
             w.indices.astype(np.int32, copy=False),
             w.data.astype(np.float32, copy=False),
         )
+
+    def get_tensors(self, device: torch.device) -> TensorTrees:
+        """Return the arrays as tensors of `device`; they are copied there once."""
+        from xcwork.kernels.tensor_trees import TensorTrees
+
+        kept = self._tensors
+        if device not in kept:
+            kept.clear()
+            kept[device] = TensorTrees.from_arrays(self.trees, device)
+        return kept[device]
+
+    @cached_property
+    def _tensors(self) -> dict[torch.device, TensorTrees]:
+        return {}
 
     # ---- storing
 

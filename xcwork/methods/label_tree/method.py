@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_tree.model import LabelTreeModel
 from xcwork.methods.label_tree.node_table import tabulate_nodes
@@ -67,10 +67,11 @@ class LabelTree(Method):
     max_passes: int = param(
         10, "maximum number of passes over the documents of a node with few branches", low=1, advanced=True
     )
+    device: str = device_param()
 
     title = "Label tree"
     paper = "Prabhu et al., Parabel, WWW 2018; Khandagale et al., Bonsai, Machine Learning 2020"
-    capabilities = Capabilities(exact_explanations=True, resumable=True)
+    capabilities = Capabilities(exact_explanations=True, gpu=True, resumable=True)
     model_type = LabelTreeModel
     presets = (
         Preset("quick", {"trees": 1}),

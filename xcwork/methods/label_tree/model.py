@@ -26,7 +26,7 @@ class LabelTreeModel(FittedModel):
     @property
     def search(self) -> BeamSearch:
         """The search through the trees."""
-        return BeamSearch(self.forest, self.n_labels, self.params.beam, self.params.power)
+        return BeamSearch(self.forest, self.n_labels, self.params.beam, self.params.power, self.params.device)
 
     def check(self) -> None:
         self.forest.check(self.n_features, self.n_labels)

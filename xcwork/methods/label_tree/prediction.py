@@ -7,16 +7,21 @@ way. The labels below the nodes it comes to are its candidates.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import parallel_map
 from xcwork.core.topk import TopK
 from xcwork.kernels.tree_search import search_trees
 from xcwork.methods.label_tree.forest import Forest
-from xcwork.progress import track
-from xcwork.sparse import normalise_values, to_rows
+from xcwork.progress import track, track_batches
+from xcwork.sparse import normalise_rows, normalise_values, to_rows
+
+if TYPE_CHECKING:
+    import torch
 
 DOCUMENTS_PER_BLOCK = 512  # that one thread takes through the trees
 
@@ -29,6 +34,7 @@ class BeamSearch:
     n_labels: int
     beam: int  # nodes of a level that the search follows
     power: int  # of the hinge in the probability of a step
+    device: str = "cpu"
 
     def find_labels(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         """Return the k best labels of each document, of those in `among` if given.
@@ -39,6 +45,9 @@ class BeamSearch:
         allowed = np.full(self.n_labels, among is None)
         if among is not None:
             allowed[among] = True
+        place = find_tensor_device(self.device)
+        if place is not None:
+            return self._search_with_tensors(X, k, allowed, place)
 
         def search_block(start: int) -> TopK:
             return self._search(X[start : start + DOCUMENTS_PER_BLOCK], k, allowed)[0]
@@ -48,6 +57,21 @@ class BeamSearch:
             (only,) = [self._search(X, k, allowed)[0] for _ in track(starts, "searching")]
             return only
         return TopK.concatenate(parallel_map(search_block, starts, "searching"))
+
+    def _search_with_tensors(self, X: sparse.csr_array, k: int, allowed: np.ndarray, device: torch.device) -> TopK:
+        from xcwork.kernels.tensor_rows import TensorRows, send
+        from xcwork.kernels.tensor_topk import find_top_k
+        from xcwork.kernels.tensor_trees import count_documents_at_once
+
+        trees = self.forest.get_tensors(device)
+        candidates = send(allowed, device)
+        beam = min(self.beam, self.forest.n_nodes)
+        found = []
+        for x in track_batches(normalise_rows(X), count_documents_at_once(trees, beam, self.n_labels), "searching"):
+            scores = trees.search(TensorRows.from_csr(x, device), beam, self.power, candidates)
+            ids, best = find_top_k(scores, k)
+            found.append(TopK(ids.cpu().numpy().astype(np.int32), best.cpu().numpy()))
+        return TopK.concatenate(found).head(k)
 
     def find_nodes(self, x: sparse.csr_array) -> set[int]:
         """Return the nodes that the one document `x` comes to in the course of the search."""

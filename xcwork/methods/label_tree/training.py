@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import block_map
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled
@@ -27,6 +28,9 @@ from xcwork.methods.label_tree.hierarchy import read_given_tree
 from xcwork.methods.label_tree.shape import TreeShape, find_labels_below
 from xcwork.methods.model import Params
 from xcwork.sparse import Rows, keep_entries, normalise_rows, order_by_frequency, to_rows
+
+if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
+    from xcwork.methods.common.linear_machines import TensorNodeTrainer
 
 DEFAULT_BRANCHING = {"parabel": 2, "bonsai": 100}  # parts of a split
 DEFAULT_MAX_DEPTH = {"parabel": 100, "bonsai": 2}  # splits; a balanced tree ends by itself
@@ -74,7 +78,19 @@ def make_clustering(trainer: TreeTrainer, params: Params) -> LabelClustering:
         balanced=params.kind == "parabel",
         leaf_size=params.leaf_size,
         max_depth=DEFAULT_MAX_DEPTH[params.kind] if params.max_depth is None else params.max_depth,
+        device=params.device,
     )
+
+
+def make_tensor_trainer(X: sparse.csr_array, params: Params) -> TensorNodeTrainer | None:
+    """Return what trains the nodes on the device that the parameters name; None for compiled kernels on the CPU."""
+    device = find_tensor_device(params.device)
+    if device is None:
+        return None
+    from xcwork.kernels.tensor_machines import MachineSettings
+    from xcwork.methods.common.linear_machines import TensorNodeTrainer
+
+    return TensorNodeTrainer.from_matrix(X, MachineSettings(params.C, params.tolerance), params.prune, device)
 
 
 class NodeTask(NamedTuple):
@@ -96,11 +112,13 @@ class TreeTrainer:
     tolerance: float
     max_passes: int
     prune: float
+    tensors: TensorNodeTrainer | None  # None: compiled kernels solve
 
     @classmethod
     def from_split(cls, train: Split, params: Params) -> TreeTrainer:
         X, columns = order_by_frequency(normalise_rows(train.X))
         return cls(
+            tensors=make_tensor_trainer(X, params),
             rows=to_rows(X),
             columns=columns,
             documents_of=sparse.csr_array(train.Y.T),
@@ -133,7 +151,9 @@ class TreeTrainer:
         frequencies = np.diff(self.documents_of.indptr)
         largest_first = sorted(nodes, key=lambda node: -frequencies[below[node]].sum())  # so that no core has to wait
         tasks = [describe_node(node) for node in largest_first]
-        results = block_map(TreeTrainer.train_node, self, tasks, phase, light=True)
+        here = self.tensors is not None
+        n_jobs = 1 if here else -1  # one device does one thing after the other
+        results = block_map(TreeTrainer.train_node, self, tasks, phase, light=True, n_jobs=n_jobs, here=here)
         trained = dict(zip(largest_first, results, strict=True))
         return Forest.from_tree(shape, [trained[node] for node in nodes], len(self.columns))
 
@@ -142,6 +162,8 @@ class TreeTrainer:
         positives = [self._find_documents(labels) for labels in node.labels]
         everyone = np.arange(self.n_documents)
         documents = everyone if node.is_root else self._find_documents(np.concatenate(node.labels))
+        if self.tensors is not None:
+            return self._train_with_tensors(self.tensors, documents, positives)
         local, features = tree_training.gather_rows(self.rows, len(self.columns), documents)
         weights = []
         biases = []
@@ -157,6 +179,12 @@ class TreeTrainer:
         rows = sparse.csr_array(sparse.hstack(weights)) if len(weights) > 1 else weights[0]
         used = np.flatnonzero(np.diff(rows.indptr))
         return NodeClassifiers(self.columns[features[used]], rows[used], np.concatenate(biases))
+
+    def _train_with_tensors(
+        self, trainer: TensorNodeTrainer, documents: np.ndarray, positives: list[np.ndarray]
+    ) -> NodeClassifiers:
+        features, weights, bias = trainer.train(documents, positives, MAX_SLOTS_PER_BLOCK)
+        return NodeClassifiers(self.columns[features], weights, bias)
 
     def _find_documents(self, labels: np.ndarray) -> np.ndarray:
         """Return the documents that have one of the labels, in order."""

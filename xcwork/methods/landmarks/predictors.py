@@ -147,13 +147,20 @@ def train_ridge(
 
 
 def train_svm(
-    train: Split, labels: np.ndarray, *, C: float, keep: int, seed: int, checkpoint: Checkpoint | None
+    train: Split,
+    labels: np.ndarray,
+    *,
+    C: float,
+    keep: int,
+    seed: int,
+    checkpoint: Checkpoint | None,
+    device: str = "cpu",
 ) -> Regressors:
     """Return support vector machines of `labels`, rescaled to predict 0 and 1."""
     names = LabelSpace([train.labels.names[label] for label in labels])
     part = replace(train, Y=sparse.csr_array(train.Y[:, labels]), labels=names, filter_pairs=None)
     prune = 0.0 if keep > train.X.shape[1] else MIN_WEIGHT
-    weights, bias = train_one_vs_all(part, SvmSettings(C=C, prune=prune, seed=seed), checkpoint)
+    weights, bias = train_one_vs_all(part, SvmSettings(C=C, prune=prune, seed=seed), checkpoint, device)
     X = append_bias(train.X)
     Y = sparse.csc_array(part.Y)
     rows = []

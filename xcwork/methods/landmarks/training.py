@@ -103,7 +103,9 @@ def train_regressors(
     """Return linear predictors of `labels`, of the kind that the parameters name."""
     keep = count_kept_weights(train.X.shape[1] + 1, len(labels), params.max_weights)
     if params.predictor == "svm":
-        return train_svm(train, labels, C=params.C, keep=keep, seed=params.seed, checkpoint=checkpoint)
+        return train_svm(
+            train, labels, C=params.C, keep=keep, seed=params.seed, checkpoint=checkpoint, device=params.device
+        )
     return train_ridge(train, labels, RidgeSettings.from_params(params), keep, progress)
 
 

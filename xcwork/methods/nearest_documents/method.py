@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from scipy import sparse
 
 from xcwork.core.split import Split
-from xcwork.methods.base import Capabilities, Method, param
+from xcwork.methods.base import Capabilities, Method, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.nearest_documents.model import NearestDocumentsModel
 from xcwork.sparse import normalise_rows
@@ -37,9 +37,10 @@ class NearestDocuments(Method):
         at_prediction=True,
         formerly="batch",
     )
+    device: str = device_param()
 
     title = "Nearest documents"
-    capabilities = Capabilities(exact_explanations=True)
+    capabilities = Capabilities(exact_explanations=True, gpu=True)
     model_type = NearestDocumentsModel
     learns_from_labels = False
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.device import find_tensor_device
 from xcwork.core.explanation import TRAINING_DOCUMENT, Explanation, Family, Part
 from xcwork.core.topk import TopK
 from xcwork.methods.model import FittedModel, check_csr, check_texts
 from xcwork.progress import track_batches
-from xcwork.search import top_k_product, top_k_rows
+from xcwork.search import TermSearch, top_k_rows
 from xcwork.sparse import normalise_rows
 
 
@@ -30,9 +32,21 @@ class NearestDocumentsModel(FittedModel):
         if self.uids is not None:
             check_texts("uids", self.uids, n_documents)
 
+    @cached_property
+    def search(self) -> TermSearch:
+        """The search for the nearest training documents."""
+        return TermSearch(self.postings, None, self.params.device)
+
+    @cached_property
+    def label_search(self) -> TermSearch:
+        """The search for the labels with the most votes, on an accelerator."""
+        return TermSearch(self.relevance, None, self.params.device)
+
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
-        relevance = self.relevance if among is None else self.relevance[:, among]
         blocks = track_batches(X, self.params.batch_size, "voting")
+        if find_tensor_device(self.params.device) is not None:
+            return TopK.concatenate([self.label_search.find(self.cast_votes(x), k, among=among) for x in blocks])
+        relevance = self.relevance if among is None else self.relevance[:, among]
         best = TopK.concatenate([top_k_rows(self.cast_votes(x) @ relevance, k) for x in blocks])
         return best if among is None else best.renumber(among)
 
@@ -52,7 +66,7 @@ class NearestDocumentsModel(FittedModel):
 
     def cast_votes(self, X: sparse.csr_array) -> sparse.csr_array:
         """Return the similarities to the nearest training documents as shares of one, (n_rows, n_documents)."""
-        nearest = top_k_product(X, self.postings, self.params.neighbours)
+        nearest = self.search.find(X, self.params.neighbours)
         # Features may be negative in some datasets; a training document that points away is ignored.
         similar = nearest.where(nearest.scores > 0).to_csr(self.postings.shape[1])
         total = np.asarray(similar.sum(axis=1)).ravel()

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 from xcwork.core.split import Split
 from xcwork.kernels.svm import MIN_TOLERANCE
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.common.one_vs_all_svm import SvmSettings, train_one_vs_all
 from xcwork.methods.one_vs_all.model import OneVsAllModel
@@ -47,14 +47,15 @@ class OneVsAll(Method):
     max_passes: int = param(
         30, "maximum number of rounds of descent and check per label", low=1, advanced=True, formerly="max_rounds"
     )
+    device: str = device_param()
 
     title = "One-vs-all"
     paper = "Babbar and Schölkopf, DiSMEC, WSDM 2017"
-    capabilities = Capabilities(exact_explanations=True, resumable=True)
+    capabilities = Capabilities(exact_explanations=True, gpu=True, resumable=True)
     model_type = OneVsAllModel
     presets = (Preset("quick", {"C": 0.1}),)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> OneVsAllModel:
         settings = SvmSettings(self.C, self.tolerance, self.prune, self.max_passes, self.seed)
-        weights, bias = train_one_vs_all(train, settings, checkpoint)
+        weights, bias = train_one_vs_all(train, settings, checkpoint, self.device)
         return OneVsAllModel(**self._collect_facts(train), weights=weights, bias=bias)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +12,7 @@ from xcwork.core.explanation import ANY_DOCUMENT, LABEL_RARITY, NO_TRAINING_DOCU
 from xcwork.core.topk import TopK
 from xcwork.methods.model import FittedModel, check_array, check_csr, with_gaps
 from xcwork.progress import track_batches
-from xcwork.search import top_k_product
+from xcwork.search import TermSearch
 from xcwork.sparse import normalise_rows
 
 NO_CLASSIFIER_MARGIN = -1.0  # the margin of a label without training documents
@@ -29,11 +30,14 @@ class OneVsAllModel(FittedModel):
         check_csr("weights", self.weights, (self.n_features, self.n_labels))
         check_array("bias", self.bias, (self.n_labels,))
 
+    @cached_property
+    def search(self) -> TermSearch:
+        """The search for the labels of the best margins."""
+        return TermSearch(self.weights, self.bias, self.params.device)
+
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
         blocks = track_batches(X, DOCUMENTS_PER_BATCH, "scoring")
-        return TopK.concatenate(
-            [top_k_product(normalise_rows(x), self.weights, k, start=self.bias, among=among) for x in blocks]
-        )
+        return TopK.concatenate([self.search.find(normalise_rows(x), k, among=among) for x in blocks])
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         if np.isnan(self.bias[label]):

@@ -78,7 +78,7 @@ def train_word_classifiers(
         max_weights=MAX_WEIGHTS,
         seed=params.seed,
     )
-    machines = PairSVM(X, pairs, np.full(pairs.nnz, PRIOR_MARGIN, np.float32), settings)
+    machines = PairSVM(X, pairs, np.full(pairs.nnz, PRIOR_MARGIN, np.float32), settings, params.device)
     labels = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
     weights, bias = machines.solve(labels, progress, name)
     return WordClassifiers(weights, (bias + PRIOR_MARGIN).astype(np.float32))

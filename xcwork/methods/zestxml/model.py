@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.device import find_tensor_device
 from xcwork.core.explanation import ANY_DOCUMENT, LABEL_RARITY, Explanation, Part
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
@@ -23,6 +24,11 @@ from xcwork.methods.zestxml.scorer import SEEN_ROW, UNSEEN_ROW, squash_margins
 from xcwork.methods.zestxml.shortlist import measure_recall
 from xcwork.methods.zestxml.xhtp import PairCounts
 from xcwork.sparse import enlarge, fill_with_ones, keep_entries, normalise_rows, replace_values
+
+if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
+    import torch
+
+    from xcwork.methods.zestxml.tensor_ranker import TensorRanker
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,8 +108,23 @@ class ZestXMLModel(FittedModel):
         return LabelRanker.from_weights(self.voters, self.label_features, self.refined, self.params)
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        device = find_tensor_device(self.params.device)
+        if device is not None:
+            return self._get_tensors(device).rank(normalise_rows(X), k, among)
         ranker = self.ranker if among is None else self.ranker.restrict_to(among)
         return ranker.rank(normalise_rows(X), k)
+
+    def _get_tensors(self, device: torch.device) -> TensorRanker:
+        """Return the ranker on a device; it is copied there once."""
+        from xcwork.methods.zestxml.tensor_ranker import TensorRanker
+
+        if device not in self._tensors:
+            self._tensors[device] = TensorRanker.from_ranker(self.ranker, device)
+        return self._tensors[device]
+
+    @cached_property
+    def _tensors(self) -> dict[torch.device, TensorRanker]:
+        return {}
 
     # ---- explanation
 

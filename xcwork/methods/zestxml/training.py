@@ -241,7 +241,7 @@ class Refinement:
             seed=self.params.seed,
             logistic=self._is_logistic,
         )
-        machines = PairSVM(self.X, pairs, offsets, settings)
+        machines = PairSVM(self.X, pairs, offsets, settings, self.params.device)
         own, bias = machines.solve(labels, self.progress, name)
         return own, bias + np.float32(self._prior)
 

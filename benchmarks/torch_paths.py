@@ -1,0 +1,162 @@
+"""Linear methods computed by torch beside the compiled kernels, on the CPU and in one run: the same results? What time?
+
+    python -m benchmarks.torch_paths DATA … [--documents N] [--test-documents N] [--methods "a;b"] [--out FILE.json]
+
+DATA is what `xcwork train` takes, such as a folder or `synthetic:n_labels=100000`. With `--documents` only so many
+training documents, drawn with seed 0, are used, and labels without any of them are left out. Each method trains and
+predicts twice, once with compiled kernels and once with the tensors that an accelerator would get. Times are seconds of
+processor time on the CPU and say nothing about a GPU; that results agree is what counts.
+
+- `objective`: of the machines of one-vs-all without pruning, summed over the labels; to be equal to 1e-4 at a small
+  tolerance. At the default tolerance the kernels stop earlier, so theirs may be larger.
+- `same first`: documents, in percent, whose first label is the same on both paths.
+- `same model`: the largest difference of a score when torch predicts with the model of the kernels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import xcwork
+from benchmarks._common import conditions, described, markdown_table, timed, write_json
+from xcwork.compute.device import compute_with_torch
+from xcwork.core.dataset import Dataset
+from xcwork.core.labels import LabelSpace
+from xcwork.core.split import Split
+from xcwork.core.topk import TopK
+from xcwork.errors import DataError
+from xcwork.methods.base import Method
+from xcwork.sparse import normalise_rows
+
+METHODS: dict[str, dict[str, Any]] = {
+    "one_vs_all": {},
+    "one_vs_all, tolerance 0.001": {"tolerance": 1e-3, "max_passes": 500},
+    "one_vs_all, unpruned, tolerance 0.001": {"tolerance": 1e-3, "prune": 0.0, "max_passes": 500},
+    "label_tree": {"trees": 1},
+    "label_tree, tolerance 0.001": {"trees": 1, "tolerance": 1e-3, "max_passes": 500},
+    "label_tree, bonsai": {"kind": "bonsai", "trees": 1},
+    "zestxml": {"shortlister": "exact"},
+    "zestxml, logistic": {"shortlister": "exact", "loss": "logistic"},
+    "nearest_documents": {},
+    "bm25": {},
+}
+KS = (1, 3, 5)
+
+
+def draw_documents(dataset: Dataset, n_train: int | None, n_test: int | None) -> tuple[Split, Split]:
+    """Return some documents of both splits with the labels that the training documents have."""
+    train, test = dataset.train, dataset.test
+    if n_train is None or n_train >= len(train):
+        return train, draw(test, n_test)
+    train, test = draw(train, n_train), draw(test, n_test)
+    labels = np.flatnonzero(train.label_frequencies)
+    Z = None if train.labels.Z is None else sparse.csr_array(train.labels.Z[labels])
+    names = [train.labels.names[label] for label in labels.tolist()]
+    space = LabelSpace(names, Z=Z, features=train.labels.features)
+    train, test = (
+        replace(part, Y=sparse.csr_array(part.Y[:, labels]), labels=space, filter_pairs=None) for part in (train, test)
+    )
+    return train, test
+
+
+def draw(split: Split, n: int | None) -> Split:
+    """Return `n` documents drawn with seed 0."""
+    if n is None or n >= len(split):
+        return split
+    return split.take(np.sort(np.random.default_rng(0).permutation(len(split))[:n]))
+
+
+def measure_precision(best: TopK, Y: sparse.csr_array) -> dict[str, float]:
+    """Return P@k in percent."""
+    found = np.zeros(best.ids.shape, bool)
+    for row, ids in enumerate(best.ids):
+        found[row] = np.isin(ids, Y.indices[Y.indptr[row] : Y.indptr[row + 1]])
+    return {f"P@{k}": 100 * float(found[:, :k].mean()) for k in KS}
+
+
+def sum_objectives(method: Method, train: Split, C: float) -> float:
+    """Return the summed objective of one-vs-all machines."""
+    model: Any = method.model_
+    X = normalise_rows(train.X)
+    total = 0.0
+    seen = np.flatnonzero(np.isfinite(model.bias))
+    for start in range(0, len(seen), 256):
+        labels = seen[start : start + 256]
+        W = model.weights[:, labels].toarray().astype(np.float64)
+        signs = np.where(train.Y[:, labels].toarray() > 0, 1.0, -1.0)
+        gaps = np.maximum(0, 1 - signs * (X @ W + model.bias[labels]))
+        total += float((W**2).sum() / 2 + (model.bias[labels].astype(np.float64) ** 2).sum() / 2 + C * (gaps**2).sum())
+    return total
+
+
+def compare(data: str, title: str, params: dict[str, Any], train: Split, test: Split) -> list[dict[str, Any]]:
+    """Train and predict on both paths; return a row for each."""
+    name = title.split(",")[0]
+    rows = []
+    first: tuple[Method, TopK] | None = None
+    for path in ("kernels", "torch"):
+        with compute_with_torch() if path == "torch" else nullcontext():
+            method = xcwork.create(name, **params)
+            with timed() as training:
+                method.fit(train)
+            with timed() as predicting:
+                best = method.predict(test.X, max(KS))
+            row = {"data": data, "method": title, "path": path, "labels": train.n_labels, "documents": len(train)}
+            row |= {"train, CPU s": training.cpu_seconds, "predict, CPU s": predicting.cpu_seconds}
+            row |= measure_precision(best, test.Y)
+            if "unpruned" in title:
+                row["objective"] = sum_objectives(method, train, method.get_params()["C"])
+            if first is not None:
+                other, theirs = first
+                row["same first"] = 100 * float((best.ids[:, 0] == theirs.ids[:, 0]).mean())
+                again = other.predict(test.X, max(KS))
+                is_same = (again.ids == theirs.ids) & (again.ids >= 0)
+                row["same model"] = float(np.abs(again.scores[is_same] - theirs.scores[is_same]).max(initial=0))
+                row["same model, same labels"] = 100 * float((again.ids == theirs.ids).mean())
+            else:
+                first = (method, best)
+        rows.append(row)
+        print(row, file=sys.stderr, flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="+")
+    parser.add_argument("--documents", type=int)
+    parser.add_argument("--test-documents", type=int)
+    parser.add_argument("--methods", default=";".join(METHODS))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    import numba
+    import torch
+
+    torch.set_num_threads(options.threads)
+    numba.set_num_threads(options.threads)
+    rows: list[dict[str, Any]] = []
+    for source in options.data:
+        dataset = xcwork.load_dataset(source)
+        train, test = draw_documents(dataset, options.documents, options.test_documents)
+        for title in filter(None, options.methods.split(";")):
+            try:
+                rows += compare(dataset.name, title, METHODS[title], train, test)
+            except DataError as refusal:
+                print(f"{dataset.name}, {title}: {refusal}", file=sys.stderr)
+        facts = conditions(torch=torch.__version__, threads=options.threads, device="cpu")
+        if options.out:
+            write_json(options.out, {"conditions": facts, "rows": rows})
+    print(markdown_table(rows))
+    print(f"\n{described(facts)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""Linear machines on an accelerator: the same problems, and the same results, as the compiled kernels on the CPU have.
+
+Documents go to the device once, with a column of ones for the bias. A block of labels then needs their ids there and
+the weights that stay back; nothing else travels. `xcwork.kernels.tensor_machines` has the mathematics.
+
+- `TensorBlockTrainer`: labels against all documents, for one-vs-all and landmark labels (`one_vs_all_svm`);
+- `TensorNodeTrainer`: labels against some of the documents, for the nodes of a label tree;
+- `TensorPairSolver`: labels with documents and starting scores of their own (`pair_svm`), for ZestXML and SiameseXML.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from xcwork.kernels.bilinear_training import LabelledPairs
+from xcwork.kernels.tensor_machines import MachineSettings, OwnDocuments, SharedDocuments, solve_machines
+from xcwork.kernels.tensor_rows import TensorRows, cut_by_size, find_starts, send
+
+BLOCK_BYTES = 2**29  # of the tensors of a block of labels
+TENSORS_PER_BLOCK = 10  # of the size of the weights or of the pairs, while a block is solved
+MAX_LABELS_PER_BLOCK = 256
+MAX_ENTRIES_PER_BLOCK = 2**23  # of documents that labels have of their own
+MIN_LABELS_FOR_COMMON_START = 9  # fewer are solved from zero
+
+log = logging.getLogger(__name__)
+
+
+def append_ones(X: sparse.csr_array) -> sparse.csr_array:
+    """Return `X` with a column of ones behind it, as float32."""
+    ones = np.ones((X.shape[0], 1), np.float32)
+    return sparse.csr_array(sparse.hstack([X, ones], dtype=np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class TensorBlockTrainer:
+    """Trains blocks of labels against all documents of one split."""
+
+    X: TensorRows  # (n_documents, n_features + 1)
+    X_by_feature: TensorRows
+    documents_of: TensorRows  # (n_labels, n_documents)
+    settings: MachineSettings
+    prune: float  # smaller weights are dropped
+
+    @classmethod
+    def from_matrices(
+        cls, X: sparse.csr_array, Y: sparse.csr_array, settings: MachineSettings, prune: float, device: torch.device
+    ) -> TensorBlockTrainer:
+        """Copy documents (unit rows) and their labels to the device."""
+        rows = TensorRows.from_csr(append_ones(X), device)
+        return cls(rows, rows.transpose(), TensorRows.from_csr(sparse.csr_array(Y.T), device), settings, prune)
+
+    @property
+    def block_size(self) -> int:
+        """Labels whose tensors fit into the memory of a block."""
+        numbers_per_label = TENSORS_PER_BLOCK * (self.X.n_rows + self.X.n_columns)
+        return int(
+            np.clip(BLOCK_BYTES // (4 * numbers_per_label), 1, min(MAX_LABELS_PER_BLOCK, self.documents_of.n_rows))
+        )
+
+    @cached_property
+    def no_positives(self) -> torch.Tensor:
+        """The weights (n_features + 1, 1) of a label that no document has, from which all others start."""
+        return solve_without_positives(self.X, self.X_by_feature, self.settings)
+
+    def train(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+        """Return the pruned weights (n_labels, n_features) and biases (n_labels,) of `labels`."""
+        assert self.documents_of.lengths is not None
+        signs = torch.full((self.X.n_rows, len(labels)), -1.0, device=self.X.device)
+        n_positives = int(self.documents_of.lengths[labels].sum())
+        label, place = self.documents_of.list_entries(send(labels.astype(np.int64), self.X.device), n_positives)
+        signs[self.documents_of.columns[place], label] = 1.0
+        start = self.no_positives.expand(-1, len(labels)).contiguous()
+        weights = solve_and_tell(SharedDocuments(self.X, self.X_by_feature, signs), start, self.settings)
+        label, column, values, bias = fetch_weights(weights.T, self.prune)
+        return sparse.csr_array((values, (label, column)), shape=(len(labels), self.X.n_columns - 1)), bias
+
+
+@dataclass(frozen=True, eq=False)
+class TensorNodeTrainer:
+    """Trains labels, or sets of them, against some of the documents of one split."""
+
+    X: TensorRows  # (n_documents, n_features + 1)
+    settings: MachineSettings
+    prune: float
+
+    @classmethod
+    def from_matrix(
+        cls, X: sparse.csr_array, settings: MachineSettings, prune: float, device: torch.device
+    ) -> TensorNodeTrainer:
+        """Copy documents (unit rows) to the device."""
+        return cls(TensorRows.from_csr(append_ones(X), device), settings, prune)
+
+    def train(
+        self, documents: np.ndarray, positives: Sequence[np.ndarray], slots_per_block: int
+    ) -> tuple[np.ndarray, sparse.csr_array, np.ndarray]:
+        """Return (features with a weight ascending, their weights (n_rows, n_slots), biases (n_slots,)).
+
+        Slot s tells positives[s], which are among `documents` (both ascending), from the others of them.
+        """
+        assert self.X.lengths is not None
+        device = self.X.device
+        rows = self.X.take(send(documents.astype(np.int64), device), int(self.X.lengths[documents].sum()))
+        features, columns = torch.unique(rows.columns, return_inverse=True)  # the bias is the last of them
+        rows = TensorRows(rows.values, columns, rows.starts, len(features))
+        by_feature = rows.transpose()
+        start = torch.zeros((rows.n_columns, 1), device=device)
+        if len(positives) >= MIN_LABELS_FOR_COMMON_START:
+            start = solve_without_positives(rows, by_feature, self.settings)
+        kept = []
+        for first in range(0, len(positives), slots_per_block):
+            some = positives[first : first + slots_per_block]
+            place = np.concatenate([np.searchsorted(documents, having) for having in some])
+            slot = np.repeat(np.arange(len(some)), [len(having) for having in some])
+            signs = torch.full((rows.n_rows, len(some)), -1.0, device=device)
+            signs.view(-1)[send(place * len(some) + slot, device)] = 1.0
+            machines = SharedDocuments(rows, by_feature, signs)
+            weights = solve_and_tell(machines, start.expand(-1, len(some)).contiguous(), self.settings)
+            at, slots = torch.nonzero(find_kept(weights[:-1], self.prune), as_tuple=True)
+            kept.append((features[at], slots + first, weights[at, slots], weights[-1]))
+        feature, slot, values, bias = (torch.cat(parts).cpu().numpy() for parts in zip(*kept, strict=True))
+        used, row = np.unique(feature, return_inverse=True)
+        shape = (len(used), len(positives))
+        return used.astype(np.int32), sparse.csr_array((values, (row, slot)), shape=shape), bias
+
+
+@dataclass(frozen=True, eq=False)
+class TensorPairSolver:
+    """Solves labels that have documents and starting scores of their own."""
+
+    X: TensorRows  # (n_documents, n_features + 1)
+    signs: TensorRows  # (n_labels, n_documents)
+    offsets: torch.Tensor  # (n_pairs,)
+    entries_of: np.ndarray  # (n_labels,): entries of the documents of each label, on the host
+    settings: MachineSettings
+    prune: float
+    max_weights: int  # of a label
+
+    @classmethod
+    def from_pairs(
+        cls,
+        X: sparse.csr_array,
+        pairs: LabelledPairs,
+        settings: MachineSettings,
+        device: torch.device,
+        *,
+        prune: float,
+        max_weights: int,
+    ) -> TensorPairSolver:
+        """Copy documents and pairs, which are listed by label, to the device."""
+        rows = TensorRows.from_csr(append_ones(X), device)
+        assert rows.lengths is not None
+        signs = sparse.csr_array(tuple(pairs.others), shape=(len(pairs.others.indptr) - 1, X.shape[0]))
+        before = np.concatenate([[0], np.cumsum(rows.lengths[signs.indices])])
+        return cls(
+            rows,
+            TensorRows.from_csr(signs, device),
+            send(pairs.offsets.astype(np.float32), device),
+            np.diff(before[signs.indptr]),
+            settings,
+            prune,
+            max_weights,
+        )
+
+    @property
+    def width(self) -> int:
+        """Weights that a label can have."""
+        return min(self.max_weights, self.X.n_columns - 1)
+
+    def solve(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+        """Return the weights (n_labels, n_features) and biases (n_labels,) of one block."""
+        parts = cut_by_size(self.entries_of[labels], MAX_ENTRIES_PER_BLOCK, len(labels))
+        solved = [self._solve_part(labels[part]) for part in parts]
+        if not solved:
+            return sparse.csr_array((0, self.X.n_columns - 1), dtype=np.float32), np.zeros(0, np.float32)
+        rows, biases = zip(*solved, strict=True)
+        return sparse.csr_array(sparse.vstack(rows)), np.concatenate(biases)
+
+    def _solve_part(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+        assert self.signs.lengths is not None
+        n_features = self.X.n_columns - 1
+        machines, keys = self._lay_side_by_side(labels)
+        start = torch.zeros(len(keys), device=keys.device)
+        weights = solve_and_tell(machines, start, self.settings)
+        feature = keys % self.X.n_columns
+        is_bias = feature == n_features
+        bias = machines.sum_weights(torch.where(is_bias, weights, 0.0))
+        kept = torch.nonzero(find_kept(weights, self.prune) & ~is_bias)[:, 0]
+        label, column, values, biases = (
+            part.cpu().numpy() for part in (machines.label_of_weight[kept], feature[kept], weights[kept], bias)
+        )
+        rows = sparse.csr_array((values, (label, column)), shape=(len(labels), n_features))
+        return keep_largest_weights(rows, self.width), biases
+
+    def _lay_side_by_side(self, labels: np.ndarray) -> tuple[OwnDocuments, torch.Tensor]:
+        """Return the problems of `labels`, and label * (n_features + 1) + feature of each weight, ascending."""
+        assert self.signs.lengths is not None
+        n_pairs = int(self.signs.lengths[labels].sum())
+        n_entries = int(self.entries_of[labels].sum())
+        label_of_pair, pair = self.signs.list_entries(send(labels.astype(np.int64), self.X.device), n_pairs)
+        documents = self.signs.columns[pair]
+        pair_of_entry, entry = self.X.list_entries(documents, n_entries)
+        keys = label_of_pair[pair_of_entry] * self.X.n_columns + self.X.columns[entry]
+        keys, columns = torch.unique(keys, return_inverse=True)
+        lengths = self.X.starts[documents + 1] - self.X.starts[documents]
+        rows = TensorRows(self.X.values[entry], columns, find_starts(lengths), len(keys))
+        machines = OwnDocuments(
+            rows,
+            rows.transpose(),
+            self.signs.values[pair],
+            self.offsets[pair],
+            keys // self.X.n_columns,
+            label_of_pair,
+            len(labels),
+        )
+        return machines, keys
+
+
+def solve_without_positives(X: TensorRows, X_by_feature: TensorRows, settings: MachineSettings) -> torch.Tensor:
+    """Return the weights (n_features + 1, 1) of a label that no document has."""
+    nobody = torch.full((X.n_rows, 1), -1.0, device=X.device)
+    start = torch.zeros((X.n_columns, 1), device=X.device)
+    return solve_and_tell(SharedDocuments(X, X_by_feature, nobody), start, settings)
+
+
+def solve_and_tell(
+    machines: SharedDocuments | OwnDocuments, start: torch.Tensor, settings: MachineSettings
+) -> torch.Tensor:
+    """Return the weights; say in the log if some labels are not within the tolerance."""
+    weights, n_left = solve_machines(machines, start, settings)
+    if n_left:
+        log.info("%d labels are not within the tolerance %g", n_left, settings.tolerance)
+    return weights
+
+
+def find_kept(weights: torch.Tensor, prune: float) -> torch.Tensor:
+    """Return which weights are large enough to stay."""
+    return (weights.abs() >= prune) & (weights != 0)
+
+
+def fetch_weights(weights: torch.Tensor, prune: float) -> tuple[np.ndarray, ...]:
+    """Return label, feature and value of the weights that stay, and the biases, from (n_labels, n_features + 1)."""
+    label, column = torch.nonzero(find_kept(weights[:, :-1], prune), as_tuple=True)
+    return tuple(part.cpu().numpy() for part in (label, column, weights[label, column], weights[:, -1]))
+
+
+def keep_largest_weights(rows: sparse.csr_array, most: int) -> sparse.csr_array:
+    """Return the `most` entries of largest size of every row; of equal ones those with the lowest column."""
+    lengths = np.diff(rows.indptr)
+    if lengths.max(initial=0) <= most:
+        return rows
+    row = np.repeat(np.arange(rows.shape[0]), lengths)
+    order = np.lexsort((rows.indices, -np.abs(rows.data), row))
+    kept = order[np.arange(rows.nnz) - rows.indptr[row] < most]
+    kept.sort()
+    indptr = np.concatenate([[0], np.cumsum(np.minimum(lengths, most))])
+    return sparse.csr_array((rows.data[kept], rows.indices[kept], indptr), shape=rows.shape)
