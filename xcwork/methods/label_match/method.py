@@ -38,7 +38,9 @@ from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_match.model import BM25Model, TfidfModel
 from xcwork.methods.label_match.term_weights import read_label_counts, read_label_rows, weigh_label_counts
 
-CAPABILITIES = Capabilities(zero_shot=True, exact_explanations=True, gpu=True, needs_label_text=True)
+CAPABILITIES = Capabilities(
+    zero_shot=True, exact_explanations=True, gpu=True, gpu_prediction="scores", needs_label_text=True
+)
 
 
 @dataclass(kw_only=True, eq=False)

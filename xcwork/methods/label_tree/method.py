@@ -71,7 +71,13 @@ class LabelTree(Method):
 
     title = "Label tree"
     paper = "Prabhu et al., Parabel, WWW 2018; Khandagale et al., Bonsai, Machine Learning 2020"
-    capabilities = Capabilities(exact_explanations=True, gpu=True, resumable=True)
+    capabilities = Capabilities(
+        exact_explanations=True,
+        gpu=True,
+        gpu_training="clusters and classifiers",
+        gpu_prediction="search",
+        resumable=True,
+    )
     model_type = LabelTreeModel
     presets = (
         Preset("quick", {"trees": 1}),

@@ -85,7 +85,7 @@ class Landmarks(Method):
     capabilities = Capabilities(
         exact_explanations=True,
         gpu=True,
-        gpu_training="ADMM and ridge regression",
+        gpu_training="ADMM, ridge regression, classifiers",
         gpu_prediction="scores",
         resumable=True,
     )

@@ -40,7 +40,7 @@ class NearestDocuments(Method):
     device: str = device_param()
 
     title = "Nearest documents"
-    capabilities = Capabilities(exact_explanations=True, gpu=True)
+    capabilities = Capabilities(exact_explanations=True, gpu=True, gpu_prediction="similarities")
     model_type = NearestDocumentsModel
     learns_from_labels = False
 

@@ -51,7 +51,9 @@ class OneVsAll(Method):
 
     title = "One-vs-all"
     paper = "Babbar and Schölkopf, DiSMEC, WSDM 2017"
-    capabilities = Capabilities(exact_explanations=True, gpu=True, resumable=True)
+    capabilities = Capabilities(
+        exact_explanations=True, gpu=True, gpu_training="all classifiers", gpu_prediction="scores", resumable=True
+    )
     model_type = OneVsAllModel
     presets = (Preset("quick", {"C": 0.1}),)
 

@@ -140,7 +140,7 @@ class SiameseXML(Method):
         zero_shot=True,
         exact_explanations=True,
         gpu=True,
-        gpu_training="encoder and classifiers",
+        gpu_training="encoder, classifiers, word classifiers",
         gpu_prediction="embeddings of documents",
         resumable=True,
         needs_label_text=True,

@@ -144,7 +144,8 @@ class ZestXML(Method):
         zero_shot=True,
         exact_explanations=True,
         gpu=True,
-        gpu_training="the counting of XHTP",
+        gpu_training="the counting of XHTP, own weights",
+        gpu_prediction="shortlists and scores",
         resumable=True,
         needs_label_text=True,
     )
