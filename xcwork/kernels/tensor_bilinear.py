@@ -107,11 +107,14 @@ class TensorScorer:
         own = to_tensor_rows(terms.own, len(terms.bias), device)
         return cls(model, own, send(terms.bias, device), send(factors, device))
 
-    def score(self, documents: TensorDocuments) -> torch.Tensor:
-        """Return the scores of all labels, (n_documents, n_labels)."""
+    def score_own(self, documents: TensorDocuments) -> torch.Tensor:
+        """Return the part of own weights alone, (n_documents, n_labels)."""
+        return multiply_rows(documents.rows, documents.indices, self.own)
+
+    def score(self, documents: TensorDocuments, own: torch.Tensor) -> torch.Tensor:
+        """Return the scores of all labels, (n_documents, n_labels), where `own` is what `score_own` returned."""
         by_pairs = self.model.score_labels(self.model.project_pairs(documents))
         by_matches = self.model.score_labels(self.model.project_matches(documents))
-        own = multiply_rows(documents.rows, documents.indices, self.own)
         return self.bias + self.factors[:, 0] * by_pairs + self.factors[:, 1] * by_matches + own
 
 
