@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.support.brief_training import BRIEF
 from tests.support.planted_groups import planted
 from xcwork.core.dataset import Dataset
 from xcwork.data.groups import aggregate_labels, draw_random_groups
@@ -14,7 +15,7 @@ from xcwork.errors import ConfigError
 from xcwork.methods.base import Method
 from xcwork.methods.eagle.method import LEARNERS
 from xcwork.methods.multihead import encoders
-from xcwork.methods.registry import create, find_method_class
+from xcwork.methods.registry import create
 from xcwork.progress import Callback
 
 pytestmark = pytest.mark.slow
@@ -129,7 +130,7 @@ def test_it_can_do_what_its_learner_can(checkerboard, tmp_path):
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_any_learner_sees_the_assigned_labels_as_ordinary_data(learner: str, checkerboard: Dataset, tmp_path):
     grouped = draw_random_groups(checkerboard.train, 3, seed=0)
-    short = "epochs=3" if "epochs" in find_method_class(learner).parameters() else ""
+    short = ",".join(f"{name}={value}" for name, value in BRIEF.get(learner, {}).items())
     model = create("eagle", learner=learner, learner_params=short).fit(grouped)
     alone = model.make_learner().fit(model.assign_labels(grouped).train)
     model.save(tmp_path / "model")
