@@ -74,7 +74,7 @@ def _offer_pilot(source: Source, found: Recommendation) -> None:
         type="tertiary",
         icon=":material/science:",
         on_click=lambda: pilot_job.start_pilot(place, minutes=PILOT_MINUTES),
-        help=f"Trains methods on a subset of this dataset for about {PILOT_MINUTES} minutes, to tell you what to expect.",
+        help=f"Trains methods on a subset of this dataset for about {PILOT_MINUTES} minutes, to say what to expect.",
     )
 
 
