@@ -1,6 +1,6 @@
 // The list of `label_list.py`. All text is set with textContent; nothing from outside becomes HTML.
 
-const BREAKS = /(?<=[._/:\-])/; // a name may wrap after these
+const BREAKS = /(?<=[_/])|(?<=[.:\-])(?!\d)/; // a name may wrap after these, but not within a number
 const MOVE_PAUSE = 200; // milliseconds without another key before a row that was moved to is chosen
 
 /** Set a text that may wrap at dots, underscores, slashes, colons and hyphens. */

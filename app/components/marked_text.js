@@ -5,7 +5,8 @@ const SPOKEN = { strong: "strong evidence", medium: "evidence", weak: "weak evid
 const MAX_TITLE = 90; // characters of a first line that is set as a title
 const FULL_LINE = 55; // characters after which a line was broken because it was full
 const RULE = /^\s*([-=~^])\1{2,}\s*$/; // the line under a heading
-const LIST_ITEM = /^\s*([-*•>]|\d+[.)])\s/;
+const CODE = /^\s*(>>>|\.\.\.)/;
+const LIST_ITEM = /^\s*([-*•>]|>>>|\.\.\.|\d+[.)])\s/; // or a line of code
 
 function makeMark(part, text, chosen) {
   const mark = make("mark", part.strength, text);
@@ -53,7 +54,8 @@ function layOut(parts, makePiece) {
 /** Return whether a line only goes on where the one before was full. */
 function flowsOn(before, text) {
   const indent = (line) => line.length - line.trimStart().length;
-  return before.length >= FULL_LINE && text.trim() && indent(before) === indent(text) && !LIST_ITEM.test(text);
+  const isText = !LIST_ITEM.test(text) && !CODE.test(before);
+  return before.length >= FULL_LINE && text.trim() && indent(before) === indent(text) && isText;
 }
 
 function hideIndent(line) {

@@ -296,7 +296,7 @@ def test_a_corrected_copy_is_written_under_a_new_name(open_page: Open, items: li
     assert any("already" in error.value for error in page.error)
     page.text_input(key="review.copy_name").set_value("better").run()
     page.button(key="review.copy").click().run()
-    assert any("1 labels more and 0 fewer" in text.value.replace("\\", "") for text in page.success)
+    assert any("1 label added, 0 removed" in text.value.replace("\\", "") for text in page.success)
     _, document, label = items[0].split(":")
     copy, original = load_dataset("better"), load_dataset("doubtful.csv")
     assert copy.test.Y[[int(document)], :].toarray()[0, int(label)] == 1

@@ -26,6 +26,7 @@ class QueueChoice(StrEnum):
     missing = "missing"
     wrong = "wrong"
     threshold = "threshold"
+    requested = "requested"
 
 
 class ReviewedSplit(StrEnum):
@@ -38,7 +39,10 @@ class ReviewedSplit(StrEnum):
 def review(
     run: RunId,
     queue: Annotated[
-        QueueChoice, typer.Option("--queue", help="Labels likely missing, likely wrong, or near the threshold.")
+        QueueChoice,
+        typer.Option(
+            "--queue", help="Labels likely missing, likely wrong, near the threshold, or requested by people."
+        ),
     ] = QueueChoice.missing,
     split: Annotated[
         ReviewedSplit, typer.Option("--split", help="Whose labels; train needs --folds once.")

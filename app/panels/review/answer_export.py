@@ -58,5 +58,6 @@ def _write_copy(review: RunReview, verdicts: VerdictLog, name: str) -> None:
     place = choose_place(folder / "new", name)
     with st.spinner("Writing the corrected dataset."):
         counts = write_corrected_dataset(review.dataset, verdicts, place)
-    said = f"{place.name}: {counts.added:,} labels added, {counts.removed:,} removed. Train on it as on any dataset."
+    noun = "label" if counts.added == 1 else "labels"
+    said = f"{place.name}: {counts.added:,} {noun} added, {counts.removed:,} removed. Train on it as on any dataset."
     st.session_state[COPIED] = (place.name, said)
