@@ -78,7 +78,7 @@ def show_sidebar(page: str) -> DeltaGenerator:
 def _choose_dataset() -> None:
     used = [found for run in caches.list_runs() if (found := caches.get_source(run)) is not None]
     offered = [each.id for each in list_sources(*used, selection.get_source())]
-    key = _prepare_box("shell.data", selection.get_source().id)
+    key = prepare_box("shell.data", selection.get_source().id)
     st.selectbox(
         "Dataset",
         offered,
@@ -96,7 +96,7 @@ def _choose_run() -> None:
     chosen = selection.get_run()
     # Fixed before they are drawn: a run may change its state while somebody chooses.
     titles = {name: selection.name_run(run) for name, run in runs.items()}
-    key = _prepare_box("shell.run", None if chosen is None else chosen.id)
+    key = prepare_box("shell.run", None if chosen is None else chosen.id)
     with st.container(key="shell_run"):
         if chosen is not None:
             st.html(tokens.make_mark(caches.glance(chosen).number))
@@ -111,7 +111,7 @@ def _choose_run() -> None:
         )
 
 
-def _prepare_box(name: str, shown: str | None) -> str:
+def prepare_box(name: str, shown: str | None) -> str:
     """Return the key of a select box that shows this value: a new one if it was not the box that changed it.
 
     What refreshes itself lets the browser send all it has. If that was the value before, it would be taken for the

@@ -24,7 +24,7 @@ from xcwork.advice.traits import read_traits
 from xcwork.cli.demo import DEMO_DATA, list_demo_trainings
 from xcwork.compute.busyness import measure_load
 from xcwork.data.load import load_dataset
-from xcwork.methods.presets import DEFAULT_PRESET, list_presets
+from xcwork.methods.presets import list_presets
 from xcwork.methods.registry import list_usable_methods
 from xcwork.runs import RunStore, jobs
 from xcwork.runs.estimates import Measurement, estimate_cost, measure_run
@@ -38,7 +38,8 @@ def measure(
     store: RunStore, method: str, preset: str, sizes: dict[str, int], known: list[Measurement]
 ) -> dict[str, Any]:
     """Estimate, train and compare one run, which joins the known ones."""
-    params = list_presets(method, n_labels=sizes["n_labels"])[preset or DEFAULT_PRESET]
+    presets = list_presets(method, n_labels=sizes["n_labels"])
+    params = presets[preset] if preset else next(iter(presets.values()))
     own = [
         (count_seconds_since(run.status.started or ""), count_seconds_since(run.status.ended or ""))
         for run in store.list()

@@ -104,29 +104,17 @@ def write_documents(file: Path) -> None:
             rows.writerow([texts[row], ";".join(names[at] for at in ids)])
 
 
-def find_first(page: Page, *targets: Locator) -> Locator:
-    """Return the first of several targets that is on the page."""
-    for _ in range(PATIENCE):
-        for target in targets:
-            if target.first.is_visible():
-                return target.first
-        page.wait_for_timeout(1000)
-    raise SystemExit(f"none of these is on {page.url}: {', '.join(map(str, targets))}")
-
-
 def add_file(film: Film, address: str, file: Path) -> None:
     """Add a file on the Data page."""
     page = film.page
     page.goto(f"{address}/data?add=file")
-    uploader = page.get_by_test_id("stFileUploader").locator("input[type=file]")
-    if not uploader.count():
-        page.wait_for_function(SETTLED)
-    if not uploader.count():
-        page.goto(f"{address}/data?section=upload")
     film.look()
-    uploader.first.set_input_files(file)
+    dialog = page.get_by_role("dialog")
+    dialog.locator("input[type=file]").set_input_files(file)
+    add = dialog.get_by_role("button", name="Add dataset", exact=True)  # behind the dialog there is "Add a dataset"
+    add.wait_for()
     film.look(2 * LOOK_MILLISECONDS)
-    film.click(find_first(page, page.get_by_role("button", name=re.compile(r"^(\w+ )?(Add|Load|Read|Use) .*dataset"))))
+    film.click(add)
     page.wait_for_url(re.compile("data=my-documents"))
     film.look()
 
@@ -141,7 +129,7 @@ def train_method(film: Film, address: str, home: Path) -> Run:
     page = film.page
     page.goto(f"{address}/train?{urlencode({'data': read_dataset(page)})}")
     film.look()
-    film.click(find_first(page, page.get_by_role("button", name=re.compile(r"^(\w+ )?(Train|Start)\b"))))
+    film.click(page.get_by_role("button", name="Train", exact=True).first)
     page.wait_for_timeout(1500)
     film._add(LOOK_MILLISECONDS)
     run = RunStore(home).open("last")

@@ -26,19 +26,21 @@ MAX_USUAL_RUNS = 6
 
 @dataclass(frozen=True)
 class ComparedRuns:
-    """Measured runs on one dataset, best first, with the times of their files: the key to all tables about them."""
+    """Measured runs on one dataset, best first, with their names and the times of their files: what tables rest on."""
 
     folders: tuple[str, ...]
     stamps: tuple[int, ...]
     source: Source
     find_home: str
     changed: str  # the stamp of the dataset
+    titles: tuple[str, ...]  # a run may be renamed
 
     @classmethod
     def from_runs(cls, runs: list[Run], source: Source) -> ComparedRuns:
         folders = tuple(str(run.folder) for run in runs)
         stamps = tuple(caches.get_stamp(run.folder / "eval") for run in runs)
-        return cls(folders, stamps, source, str(find_home()), source.make_stamp())
+        titles = tuple(caches.get_record(run)["name"] for run in runs)
+        return cls(folders, stamps, source, str(find_home()), source.make_stamp(), titles)
 
     @property
     def runs(self) -> list[Run]:

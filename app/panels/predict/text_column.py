@@ -89,7 +89,7 @@ def show_own_text(chosen: ChosenDocument | None, reasons: DocumentReasons | None
         if chosen is not None and chosen.original_row is not None:
             st.caption(f"Edited from document {chosen.original_row + 1:,}", width="content")
         st.space("stretch")
-        if text:
+        if text.strip():
             st.button(
                 "Clear",
                 key="predict.new_text",
