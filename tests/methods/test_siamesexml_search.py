@@ -185,7 +185,7 @@ def test_barred_pairs_are_left_out(Y):
 def classifier_training(encoder, around, Y, **changes) -> ClassifierTraining:
     values = {"classifier_batch_size": 16, "classifier_learning_rate": 0.01, "classifier_epochs": 6, "plus": False}
     values |= {"token_learning_rate": 1.0, "dropout": 0.0, "token_dropout": 0.0}
-    values |= {"hardest": None, "random_negatives": 0}
+    values |= {"hardest": None, "random_negatives": 0, "precision": "float32"}
     X = texts(N_DOCUMENTS, 2)
     near = drop_pairs(np.argsort(-(around.documents @ (around.text + around.centroids).T))[:, :20], Y)
     classifiers = LabelClassifiers(encoder.finish(around.text), 0.0, CPU)

@@ -358,8 +358,9 @@ class Method(Parametrised, ABC):
             raise DataError(refusal.problem, file=folder, remedy=refusal.remedy) from None
         if not isinstance(model, Method):
             raise DataError("this folder does not hold a model", file=folder)
-        if not is_available(getattr(model, "device", "auto")):
-            log.warning("there is no %s here, where the model was last used; device is auto now", model.device)
+        device = getattr(model, "device", "auto")
+        if not is_available(device):
+            log.warning("there is no %s here, where the model was last used; device is auto now", device)
             model.set_params(device="auto")
         try:
             model.set_calibration(read_calibration(folder))

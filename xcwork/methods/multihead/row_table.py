@@ -41,7 +41,8 @@ class RowBags(NamedTuple):
         """Return the rows of `X` on the device."""
         columns, starts, values = X.indices.astype(np.int64), X.indptr.astype(np.int64), X.data.astype(np.float32)
         matrix = sparse.csr_array((values, columns, starts), shape=X.shape)
-        return cls(*send_arrays(device, columns, starts, values), matrix)
+        at, begin, weights = send_arrays(device, columns, starts, values)
+        return cls(at, begin, weights, matrix)
 
 
 class HandedOut(NamedTuple):

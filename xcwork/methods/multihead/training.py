@@ -51,8 +51,8 @@ class Schedule:
     label_learning_rate: float
     weight_decay: float
     swa: int  # epochs at the end that are averaged
-    precision: str
     seed: int
+    precision: str = "float32"
 
     @classmethod
     def from_params(cls, params: Params, n_documents: int) -> Self:
