@@ -1,7 +1,7 @@
 """The few loops that numpy cannot express well, compiled with numba; each has a plain twin in its test.
 
-Modules `tensor_…` do the same with tensors, for an accelerator; they alone import torch, and nothing imports them before
-a device is asked for.
+Modules `tensor_…` do the same with tensors, for an accelerator. They alone import torch, and nothing imports them
+before a device is asked for.
 
 A kernel that uses several threads is called under `one_at_a_time`: where numba finds neither OpenMP nor TBB, its own
 threading layer ends the whole process when two Python threads, such as two sessions of a dashboard, meet in it.
