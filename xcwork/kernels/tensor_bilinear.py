@@ -33,9 +33,11 @@ class TensorBilinear:
         cls, weights: BilinearWeights, labels: Rows, n_label_features: int, device: torch.device
     ) -> TensorBilinear:
         """Copy weights and label features to the device."""
-        parts = [to_tensor_rows(part, n_label_features, device) for part in (weights.pairs, weights.matches, labels)]
         is_positive = all((part.data >= 0).all() for part in (weights.pairs, weights.matches, labels))
-        return cls(*parts, is_positive)
+        pairs, matches, rows = (
+            to_tensor_rows(part, n_label_features, device) for part in (weights.pairs, weights.matches, labels)
+        )
+        return cls(pairs, matches, rows, is_positive)
 
     def project_pairs(self, documents: TensorDocuments) -> torch.Tensor:
         """Return Wᵀx through learned pairs, (n_documents, n_label_features)."""

@@ -16,7 +16,7 @@ more, and when f is within a small share of its minimum: f is strongly convex, s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import Protocol
 
 import torch
 
@@ -42,8 +42,13 @@ class MachineSettings:
 class Machines(Protocol):
     """Labels with their documents. Weights and pairs (of document and label) each have a shape of their own."""
 
-    signs: torch.Tensor  # (pairs): +1 and -1
-    offsets: torch.Tensor | None  # (pairs): the score without these weights
+    @property
+    def signs(self) -> torch.Tensor:
+        """+1 and -1 of all pairs."""
+
+    @property
+    def offsets(self) -> torch.Tensor | None:
+        """The scores of all pairs without these weights; None: zero."""
 
     def score(self, weights: torch.Tensor) -> torch.Tensor:
         """Return w·x of all pairs."""
@@ -63,7 +68,7 @@ class Machines(Protocol):
     def spread_to_pairs(self, values: torch.Tensor) -> torch.Tensor:
         """Return the number of each label at all its pairs."""
 
-    def narrow(self, labels: torch.Tensor) -> Self | None:
+    def narrow(self, labels: torch.Tensor) -> Machines | None:
         """Return the machines of some labels; None where that is not worth it."""
 
     def pick_weights(self, weights: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

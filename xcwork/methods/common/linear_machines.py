@@ -42,19 +42,25 @@ def append_ones(X: sparse.csr_array) -> sparse.csr_array:
 class TensorBlockTrainer:
     """Trains blocks of labels against all documents of one split."""
 
-    X: TensorRows  # (n_documents, n_features + 1)
+    X: TensorRows  # (n_documents, n_used + 1)
     X_by_feature: TensorRows
     documents_of: TensorRows  # (n_labels, n_documents)
     settings: MachineSettings
     prune: float  # smaller weights are dropped
+    columns: np.ndarray  # (n_used,): the features that some document has; others would only take room
+    n_features: int
 
     @classmethod
     def from_matrices(
         cls, X: sparse.csr_array, Y: sparse.csr_array, settings: MachineSettings, prune: float, device: torch.device
     ) -> TensorBlockTrainer:
         """Copy documents (unit rows) and their labels to the device."""
-        rows = TensorRows.from_csr(append_ones(X), device)
-        return cls(rows, rows.transpose(), TensorRows.from_csr(sparse.csr_array(Y.T), device), settings, prune)
+        columns = np.unique(X.indices)
+        used = np.searchsorted(columns, X.indices)
+        compact = sparse.csr_array((X.data, used, X.indptr), shape=(X.shape[0], len(columns)))
+        rows = TensorRows.from_csr(append_ones(compact), device)
+        documents_of = TensorRows.from_csr(sparse.csr_array(Y.T), device)
+        return cls(rows, rows.transpose(), documents_of, settings, prune, columns, X.shape[1])
 
     @property
     def block_size(self) -> int:
@@ -74,12 +80,12 @@ class TensorBlockTrainer:
         assert self.documents_of.lengths is not None
         signs = torch.full((self.X.n_rows, len(labels)), -1.0, device=self.X.device)
         n_positives = int(self.documents_of.lengths[labels].sum())
-        label, place = self.documents_of.list_entries(send(labels.astype(np.int64), self.X.device), n_positives)
-        signs[self.documents_of.columns[place], label] = 1.0
+        slot, place = self.documents_of.list_entries(send(labels.astype(np.int64), self.X.device), n_positives)
+        signs[self.documents_of.columns[place], slot] = 1.0
         start = self.no_positives.expand(-1, len(labels)).contiguous()
         weights = solve_and_tell(SharedDocuments(self.X, self.X_by_feature, signs), start, self.settings)
         label, column, values, bias = fetch_weights(weights.T, self.prune)
-        return sparse.csr_array((values, (label, column)), shape=(len(labels), self.X.n_columns - 1)), bias
+        return sparse.csr_array((values, (label, self.columns[column])), shape=(len(labels), self.n_features)), bias
 
 
 @dataclass(frozen=True, eq=False)

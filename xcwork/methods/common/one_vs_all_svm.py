@@ -74,7 +74,7 @@ def train_one_vs_all(
         # A block keeps all cores busy by itself, so here they come one after the other.
         phase = "training classifiers"
         here = place is not None
-        for trained in block_map(type(trainer).train, trainer, blocks, phase, n_jobs=1, done=done, here=here):
+        for trained in block_map(train_block, trainer, blocks, phase, n_jobs=1, done=done, here=here):
             classifiers.add(*trained)
     except Cancelled:
         progress.save()
@@ -83,6 +83,11 @@ def train_one_vs_all(
     bias = np.full(train.n_labels, np.nan, np.float32)
     bias[order] = numbers
     return renumber_columns(sparse.csr_array(rows.T), order.astype(np.int32), train.n_labels), bias
+
+
+def train_block(trainer: BlockTrainer | TensorBlockTrainer, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return the pruned weights and biases of `labels`, from whichever trainer."""
+    return trainer.train(labels)
 
 
 @dataclass(frozen=True)

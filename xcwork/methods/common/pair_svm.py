@@ -95,7 +95,7 @@ class PairSVM:
         done = max(0, -(-len(order) // size) - len(blocks))
         phase = "training own weights"
         here = place is not None
-        for block in block_map(type(solver).solve, solver, blocks, phase, n_jobs=1, done=done, here=here):
+        for block in block_map(solve_block, solver, blocks, phase, n_jobs=1, done=done, here=here):
             solved.add(*block)
         rows, numbers = solved.join()
         del X, signs, offsets, pairs, solver
@@ -104,6 +104,11 @@ class PairSVM:
         bias = np.zeros(n_labels, np.float32)
         bias[order] = numbers
         return renumber_columns(weights, order.astype(np.int32), n_labels), bias
+
+
+def solve_block(solver: PairBlockSolver | TensorPairSolver, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return the weights and biases of `labels`, from whichever solver."""
+    return solver.solve(labels)
 
 
 @dataclass(frozen=True, eq=False)
