@@ -64,7 +64,7 @@ class ZestXML(Method):
         "what is refined: own weights of seen labels, or all kept pairs as in the paper (pairs)",
         choices=("own", "pairs"),
     )
-    shortlist: int = param(200, "number of seen labels that XHTP lists for each document", low=1)
+    shortlist: int = param(150, "number of seen labels that XHTP lists for each document", low=1)
     nearest_shortlist: int = param(
         100, "number of labels with the nearest mean document that a training document also learns from", low=0
     )
@@ -163,7 +163,7 @@ class ZestXML(Method):
                 "blend": 0.01,
                 "columns": False,
                 "add_missed": False,
-                "learning_rate": 0.5,
+                "learning_rate": 0.1,
                 "validation": 0.0,
             },
             ours_adds="own weights over all features for labels with documents, labels listed by mean documents and by "
@@ -175,7 +175,7 @@ class ZestXML(Method):
     def validate(self) -> None:
         super().validate()
         if self.variant == "tuned" and self.refined == "pairs" and not self.epochs:
-            raise ConfigError("refined=pairs learns nothing in 0 epochs", remedy="set epochs, for example to 20")
+            raise ConfigError("refined=pairs learns nothing in 0 epochs; set epochs, for example to 20")
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> ZestXMLModel:
         facts = self._collect_facts(train)

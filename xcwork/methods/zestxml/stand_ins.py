@@ -22,7 +22,7 @@ from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.shortlist import Shortlister, prepare_documents
 from xcwork.sparse import keep_entries
 
-MAX_DOCUMENTS = 2000  # that have a stand-in; more would not make the calibration any better
+MAX_DOCUMENTS = 1000  # that have a stand-in; more would not make the calibration any better
 MIN_UNSEEN_LABELS = 50  # fewer are no competition
 MAX_SHARE_IN_TURN = 0.25  # of the documents that lend nothing at a time
 
