@@ -61,6 +61,14 @@ def test_a_sentence_tells_its_language(code: str) -> None:
     assert guess_language(SENTENCES[code]) == code
 
 
+def test_english_words_in_the_list_of_slovak_do_not_count() -> None:
+    assert guess_language("The state of the art") == "en"
+
+
+def test_a_few_texts_in_another_script_do_not_make_the_others_greek() -> None:
+    assert choose_languages([*["numpy.linalg.norm"] * 4, SENTENCES["el"]]) == ["en", "el"]
+
+
 @pytest.mark.parametrize("text", ["scipy.special.hermite", "", "12 34"])
 def test_a_text_without_function_words_tells_nothing(text: str) -> None:
     assert guess_language(text) is None

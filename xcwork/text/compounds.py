@@ -24,8 +24,8 @@ MAX_LETTERS = 60  # of a word that is looked at
 LINKS = ("", "s", "es", "n", "en", "er", "e")  # between two parts
 
 
-class Part(NamedTuple):
-    """A part of a compound: the letters from `start` to before `end`, without a link."""
+class WordPart(NamedTuple):
+    """A part of a word: the letters from `start` to before `end`, without a link."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ def count_terms(
     return dict(sorted(kept.items(), key=lambda item: (-item[1], item[0]))[:MAX_LEXICON])
 
 
-def split_compound(term: str, lexicon: Mapping[str, int]) -> list[Part]:
+def split_compound(term: str, lexicon: Mapping[str, int]) -> list[WordPart]:
     """Return the parts of a term in order; none where it is no compound.
 
     >>> [part.term for part in split_compound("arbeitsmarkt", {"arbeit": 50, "markt": 40})]
@@ -58,7 +58,7 @@ def split_compound(term: str, lexicon: Mapping[str, int]) -> list[Part]:
     return _split(term, 0, lexicon) if len(term) <= MAX_LETTERS else []
 
 
-def _split(term: str, shift: int, lexicon: Mapping[str, int]) -> list[Part]:
+def _split(term: str, shift: int, lexicon: Mapping[str, int]) -> list[WordPart]:
     best, best_score = None, float(lexicon.get(term, 0))
     for at in range(MIN_PART, len(term) - MIN_PART + 1):
         behind = lexicon.get(term[at:])
@@ -74,6 +74,6 @@ def _split(term: str, shift: int, lexicon: Mapping[str, int]) -> list[Part]:
     if best is None:
         return []
     end, at = best
-    first = _split(term[:end], shift, lexicon) or [Part(shift, shift + end, term[:end])]
-    rest = _split(term[at:], shift + at, lexicon) or [Part(shift + at, shift + len(term), term[at:])]
+    first = _split(term[:end], shift, lexicon) or [WordPart(shift, shift + end, term[:end])]
+    rest = _split(term[at:], shift + at, lexicon) or [WordPart(shift + at, shift + len(term), term[at:])]
     return first + rest

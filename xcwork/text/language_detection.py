@@ -15,7 +15,7 @@ Cost: one look-up per word of the first MAX_CHARACTERS of a text, and only where
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -82,10 +82,10 @@ def _find_candidates(text: str, n_letters: int) -> list[str]:
     return [code for code in LANGUAGES if code not in _OTHER_SCRIPTS]
 
 
-def _count_votes(words: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
+def _count_votes(words: Sequence[str]) -> tuple[defaultdict[str, float], Counter[str]]:
     """Return (votes for each language, words that belong to it)."""
     voters = _list_voters()
-    votes: Counter[str] = Counter()
+    votes: defaultdict[str, float] = defaultdict(float)
     n_words: Counter[str] = Counter()
     for word in words:
         codes = voters.get(word, ())
@@ -118,6 +118,8 @@ def choose_languages(texts: Sequence[str]) -> list[str]:
     """Return the languages by whose rules texts are worth reading, most frequent first; English where few tell."""
     sample = [text for text in take_evenly(texts, MAX_TEXTS) if text.strip()]
     found = Counter(filter(None, map(guess_language, sample)))
+    if _OTHER_SCRIPTS.issuperset(found):  # the others are in Latin letters, and nothing speaks against English
+        found[ENGLISH] += len(sample) - found.total()
     if found.total() < MIN_TOLD_SHARE * len(sample) or not found:
         return [ENGLISH]
     first, *others = found.most_common()
@@ -190,10 +192,9 @@ class LanguageDetector:
     def from_state(cls, state: dict[str, Any]) -> LanguageDetector:
         self = cls(**state)
         shape = (len(self.units), len(self.languages))
-        arrays = ((self.weights, shape), (self.prior, shape[1:]))
-        if not all(
-            isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.shape == wanted
-            for array, wanted in arrays
+        stored: list[tuple[Any, tuple[int, ...]]] = [(self.weights, shape), (self.prior, shape[1:])]
+        if any(
+            not isinstance(each, np.ndarray) or each.dtype.kind != "f" or each.shape != size for each, size in stored
         ):
             raise ValueError("what tells languages apart is not stored as numbers")
         return self

@@ -152,6 +152,8 @@ def list_stop_words(code: str) -> tuple[str, ...]:
     from stop_words import get_stop_words
 
     listed = {unicodedata.normalize("NFC", word.lower()).strip("\"',. ") for word in get_stop_words(code)}
+    if code == "sk":
+        listed -= {"and", "for", "of", "the"}  # the list of Slovak has English words in it
     if LANGUAGES[code].folds_accents:
         listed |= {strip_accents(word) for word in listed}
     return tuple(sorted(filter(_LISTED_WORD.fullmatch, listed)))

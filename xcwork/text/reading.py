@@ -71,11 +71,11 @@ class ReadingRules:
         every = list(self.of_languages)
         for number, rules in enumerate(self.of_languages):
             if splits[number]:
-                words = [
+                documents, names = (
                     _split_texts(some, place, number, rules)
                     for some, place in zip((sample, labels), places, strict=True)
-                ]
-                every[number] = replace(rules, lexicon=count_terms(*words, rules.make_term))
+                )
+                every[number] = replace(rules, lexicon=count_terms(documents, names, rules.make_term))
         return replace(self, of_languages=tuple(every))
 
     @property

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from xcwork.text.compounds import Part, split_compound
+from xcwork.text.compounds import WordPart, split_compound
 from xcwork.text.languages import ENGLISH, LANGUAGES, stem_word, strip_accents
 
 PIECE_SIGN = "*"
@@ -51,7 +51,7 @@ class WordRules:
     def has_parts(self) -> bool:
         return bool(self.char_ngrams or self.lexicon)
 
-    def find_parts(self, word: str) -> Iterator[Part]:
+    def find_parts(self, word: str) -> Iterator[WordPart]:
         """Yield the parts of a word with their places in it."""
         if self.lexicon and (term := self.make_term(word)) is not None:
             parts = split_compound(term, self.lexicon)
@@ -59,7 +59,7 @@ class WordRules:
             yield from (part._replace(end=len(word)) if part is parts[-1] else part for part in parts)
         yield from self._find_pieces(word)
 
-    def _find_pieces(self, word: str) -> Iterator[Part]:
+    def _find_pieces(self, word: str) -> Iterator[WordPart]:
         """Yield the pieces of a word; one that is hardly longer than a piece has none."""
         size = self.char_ngrams
         if not size or len(word) <= size + 1:
@@ -67,7 +67,7 @@ class WordRules:
         for start in range(len(word) - size + 1):
             end = start + size
             before, after = PIECE_SIGN * (start > 0), PIECE_SIGN * (end < len(word))
-            yield Part(start, end, f"{before}{word[start:end]}{after}")
+            yield WordPart(start, end, f"{before}{word[start:end]}{after}")
 
     def to_state(self) -> dict[str, Any]:
         state: dict[str, Any] = {
