@@ -63,8 +63,8 @@ class TensorRanker:
             shortlisters.append((model, lister.candidates, size))
         scorer: TensorScorer | TensorBlend | None = None
         if isinstance(given := ranker.scorer, BlendScorer):
-            parts = (copy_scorer(part, device) for part in (given.margins, given.matches))
-            scorer = TensorBlend(*parts, given.alpha, given.logistic)
+            margins, matches = copy_scorer(given.margins, device), copy_scorer(given.matches, device)
+            scorer = TensorBlend(margins, matches, given.alpha, given.logistic)
         elif given is not None:
             scorer = copy_scorer(given, device)
         return cls(shortlisters, scorer, ranker.listed, ranker.n_own, device)
@@ -86,7 +86,7 @@ class TensorRanker:
             if self.scorer is None:
                 found.append(fetch_ranking(*shortlists[0]).head(k))
                 continue
-            lists = [ids for ids, _ in shortlists]
+            lists = [labels for labels, _ in shortlists]
             n_shown = sum(size for _, _, size in listers)
             if isinstance(self.scorer, TensorBlend):
                 scores = self.scorer.score(documents)
@@ -98,8 +98,8 @@ class TensorRanker:
                     lists.append(find_top_k(by_own, n_own)[0])
                     n_shown += n_own
             is_listed = torch.zeros((x.shape[0], n_labels + 1), dtype=torch.bool, device=self.device)
-            for ids in lists:
-                is_listed.scatter_(1, torch.where(ids == MISSING, n_labels, ids), True)
+            for labels in lists:
+                is_listed.scatter_(1, torch.where(labels == MISSING, n_labels, labels), True)
             scores = torch.where(is_listed[:, :n_labels], scores, -torch.inf)
             found.append(fetch_ranking(*find_top_k(scores, min(k, n_shown))))
         return TopK.concatenate(found)
