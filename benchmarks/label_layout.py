@@ -26,6 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks._common import conditions, described, earlier, markdown_table, peak_memory_mb, timed, write_json
+from xcwork.layout.label_layout import MAX_UMAP_LABELS
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 SOURCES = {"tibkat": "tibkat-gnd", "wordnet": "wordnet-reverse"}
@@ -146,7 +147,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES)
     parser.add_argument("--shared", type=Path, default=SHARED)
     parser.add_argument("--vectors", default="documents", choices=("documents", "texts"))
-    parser.add_argument("--max-umap-labels", type=int, default=50_000)
+    parser.add_argument("--max-umap-labels", type=int, default=MAX_UMAP_LABELS)
     parser.add_argument("--one", choices=SIZES, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()

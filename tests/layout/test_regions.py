@@ -12,7 +12,7 @@ from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.errors import DataError
 from xcwork.layout.label_layout import LabelLayout
-from xcwork.layout.region_names import SEPARATOR, find_path_roots, split_words
+from xcwork.layout.region_names import SEPARATOR, find_path_roots, join_phrases, name_regions, split_words
 from xcwork.layout.regions import LabelRegions, find_regions
 
 TOPICS = ("spline bivariate", "fourier transform", "graph node", "series window")
@@ -53,13 +53,29 @@ def test_planted_clusters_are_found_and_named_by_their_words(scene):
     assert (found.of_label[0, 4 * PER_TOPIC :] == -1).sum() >= 8
 
 
-def test_no_name_occurs_twice_at_a_level_nor_says_what_all_say(scene):
+def test_no_name_occurs_twice_nor_says_what_all_say(scene):
     layout, dataset = scene
-    found = find_regions(layout, dataset)
-    for level in range(found.n_levels):
-        names = [frozenset(region.name.split(SEPARATOR)) for region in found.regions if region.level == level]
-        assert len(set(names)) == len(names)
-        assert not {"numpy", "scipy", "common"} & set().union(*names)
+    names = [frozenset(region.name.split(SEPARATOR)) for region in find_regions(layout, dataset).regions]
+    assert len(set(names)) == len(names)
+    assert not {"numpy", "scipy", "common"} & set().union(*names)
+
+
+def test_a_part_of_a_region_never_has_the_name_of_another():
+    """The address knows a region by its name alone."""
+    of_label = np.array([[0] * 20 + [1] * 20, [-1] * 20 + [2] * 10 + [3] * 10])
+    names = ["spline bivariate"] * 20 + ["graph node"] * 10 + ["spline bivariate"] * 10
+    dataset = make_scene(names + ["far"] * (4 * PER_TOPIC - 30))[1]
+    found = name_regions(of_label, [-1, -1, 1, 1], np.arange(40), dataset)
+    assert found[0] == "bivariate · spline"
+    assert len({frozenset(name.split(SEPARATOR)) for name in found}) == 4
+
+
+def test_the_parts_of_a_phrase_are_one():
+    features = Features(3, names=["element", "wise", "element wise"])
+    labels = LabelSpace(
+        [f"f{at}" for at in range(4)], Z=sparse.csr_array(np.ones((4, 3), np.float32)), features=features
+    )
+    assert join_phrases(["wise", "element", "sum"], np.arange(4), labels) == ["element wise", "sum"]
 
 
 def test_labels_that_share_no_word_are_named_by_the_most_frequent_ones():

@@ -25,6 +25,7 @@ from xcwork.analysis.head_grid import count_grid_columns
 from xcwork.analysis.map_colours import LabelClasses
 from xcwork.analysis.tree_levels import find_nodes_by_level
 from xcwork.layout.label_layout import LabelLayout
+from xcwork.layout.region_names import find_path_roots
 from xcwork.methods.names import METHODS
 from xcwork.search import top_k_rows
 
@@ -122,7 +123,8 @@ def colour_by_structure(method: Method, ids: np.ndarray) -> LabelClasses | None:
     if name == "label_tree":
         tree = cast("LabelTreeModel", method.model_)
         nodes = find_tree_levels(tree)[0, ids]
-        return _name_classes("Tree node", nodes, lambda node: _name_node(tree, node), "other or none")
+        roots = find_path_roots(tree.labels, ids)
+        return _name_classes("Tree node", nodes, lambda node: _name_node(tree, node, roots), "other or none")
     if name in GRID_METHODS:
         heads = cast("MultiHeadModel", method.model_)
         rows = np.argsort(heads.label_of_code)[ids] // count_grid_columns(heads)
@@ -167,6 +169,7 @@ def find_tree_hulls(model: LabelTreeModel, layout: LabelLayout) -> tuple[Structu
     families: dict[int, int] = {}  # of the outermost nodes
     held: dict[int, np.ndarray] = {}  # the cells inside the hulls of each node
     hulls = []
+    roots = find_path_roots(model.labels, layout.ids)
     for level, nodes in enumerate(levels):
         groups = sorted(_group_by_node(nodes).items(), key=lambda group: (-len(group[1]), group[0]))
         families = families or {node: at for at, (node, _) in enumerate(groups)}
@@ -179,7 +182,8 @@ def find_tree_hulls(model: LabelTreeModel, layout: LabelLayout) -> tuple[Structu
             for at, patch in enumerate(patches):
                 points = find_hull(layout.positions[patch])
                 if len(points):
-                    hulls.append(StructureHull("" if at else _name_node(model, node), points, level, node, family))
+                    name = "" if at else _name_node(model, node, roots)
+                    hulls.append(StructureHull(name, points, level, node, family))
     return tuple(hulls)
 
 
@@ -271,12 +275,16 @@ def _group_by_node(nodes: np.ndarray) -> dict[int, np.ndarray]:
     return {node: part for node, part in zip(found.tolist(), parts, strict=True) if node >= 0}
 
 
-def _name_node(model: LabelTreeModel, node: int) -> str:
-    """Return two terms without a word in common that lead to a node, or its number where there are none."""
+def _name_node(model: LabelTreeModel, node: int, roots: set[str]) -> str:
+    """Return two terms without a word in common that lead to a node, or its number where there are none.
+
+    `roots` are words that say little, such as `numpy` in `numpy.linalg.qr`.
+    """
     from xcwork.methods.label_tree.node_table import name_best_terms
 
     way_in = model.forest.find_slot_into(node)
     terms = [] if way_in is None else name_best_terms(model.forest, way_in, model.features, TERMS_TO_NAME_FROM)
+    terms = [term for term in terms if not set(term.lower().split()) & roots] or terms
     named: list[str] = []
     for term in terms:
         if len(named) < NAME_TERMS and not set(term.split()) & set(" ".join(named).split()):

@@ -1,4 +1,4 @@
-"""Labels put beside their nearest laid-out labels: how a million labels get a place from a layout of fifty thousand.
+"""Labels put beside their nearest laid-out labels: how a million labels get a place from a layout of some of them.
 
 A label goes to the weighted mean of the nearest laid-out labels that lie around the very nearest one; neighbours in
 another part of the map would draw it into the empty space between. A little noise, the same for the same seed, keeps

@@ -8,8 +8,8 @@ class-based tf-idf, with regions as the classes:
 
 Left out is what the dataset says everywhere: words of more than a third of the regions, terms of more than a tenth
 of the training documents (unless names have them), numbers, and the first part of names that are paths (`numpy` in
-`numpy.linalg.qr`). Two words that always come together, such as the parts of `element-wise`, count as one. No two
-regions of a map have the same name, whatever their level.
+`numpy.linalg.qr`). Two words of a phrase, such as the parts of `element-wise`, count as one. No two regions of a map
+have the same name, whatever their level.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def name_regions(of_label: np.ndarray, parents: Sequence[int], ids: np.ndarray, 
         ranked = _rank_words(shares, banned)
         for region, words, labels in zip(regions, ranked, members, strict=True):
             above = names[parents[region]] if parents[region] >= 0 else ""
-            words = _join_words(words, labels, dataset.labels)
+            words = join_phrases(words, labels, dataset.labels)
             name = _choose_name(words, taken, above) or _name_by_labels(labels, dataset, taken)
             taken.add(frozenset(name.split(SEPARATOR)))
             names[region] = name
@@ -158,8 +158,8 @@ def _rank_words(shares: list[dict[str, float]], banned: set[str]) -> list[list[s
     return ranked
 
 
-def _join_words(words: list[str], members: np.ndarray, labels: LabelSpace) -> list[str]:
-    """Return the words without those that nearly always come with a stronger one; in a row they become one phrase."""
+def join_phrases(words: list[str], members: np.ndarray, labels: LabelSpace) -> list[str]:
+    """Return the words; two that stand in a row and nearly always come together are one phrase."""
     chosen = members[:: max(1, len(members) // MAX_LABELS_PER_REGION)][:MAX_LABELS_PER_REGION].tolist()
     having: dict[str, set[int]] = {word: set() for word in words}
     phrases: set[str] = set()
@@ -176,13 +176,15 @@ def _join_words(words: list[str], members: np.ndarray, labels: LabelSpace) -> li
                 phrases.add(name)
     joined: list[str] = []
     for word in words:
-        stronger = next((each for each in joined if _come_together(having.get(each, set()), having[word])), None)
-        if stronger is None:
+        both = ((each, phrase) for each in joined for phrase in (f"{each} {word}", f"{word} {each}"))
+        found = next(
+            (pair for pair in both if pair[1] in phrases and _come_together(having[pair[0]], having[word])), None
+        )
+        if found is None or _is_same_word(found[0], word):
             joined.append(word)
-            continue
-        if not _is_same_word(stronger, word):
-            phrase = next((each for each in (f"{stronger} {word}", f"{word} {stronger}") if each in phrases), stronger)
-            joined[joined.index(stronger)] = phrase
+        else:
+            joined[joined.index(found[0])] = found[1]
+            having[found[1]] = having[word]
     return joined
 
 

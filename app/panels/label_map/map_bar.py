@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 BESIDE = "label_map.beside"
 MAX_WEAK_REGIONS = 2
+MAX_WEAK_CHARACTERS = 40  # of their names together, so that the menu has room beside them
 LAYOUTS = {map_content.NEIGHBOURHOODS: "Neighbourhood map", map_content.PCA: "PCA"}
 PICTURE = "label_map.picture"  # how many pictures were asked for
 LAYOUT_HELP = "PCA shows the two widest directions; the neighbourhood map keeps near labels near."
@@ -68,6 +69,8 @@ def choose_layer(run: Run) -> None:
 def show_weakest(content: MapContent, limit: int = MAX_WEAK_REGIONS) -> None:
     """Show the weakest regions as buttons."""
     weakest = list_weakest_regions(content.scores, limit=limit)
+    while len(weakest) > 1 and sum(len(content.names[each.region]) for each in weakest) > MAX_WEAK_CHARACTERS:
+        weakest.pop()
     if not weakest:
         return
     st.html('<span style="color: var(--muted); font-size: .8667rem">Weakest regions</span>', width="content")
