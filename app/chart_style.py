@@ -41,7 +41,7 @@ def light_series(drawn: go.Figure, rows: Mapping[str, str], *, key: str) -> str:
     for row, own in places.items():
         lit = f":root[data-lit={_quote(row)}] {chart}"
         others = "".join(f":not(:nth-child({at}))" for at in own)
-        rules.append(f"{lit} :is(.scatterlayer > .trace, .legend .traces){others}{{opacity:{DIMMED}}}")
+        rules.append(f"{lit} :is(.scatterlayer > .trace, .legend .traces){others}{{opacity:{DIMMED}!important}}")
     return f"<style>{''.join(rules)}</style>"
 
 
