@@ -44,11 +44,11 @@ from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
 from xcwork.methods.model import FittedModel, Misfit, Params
 from xcwork.methods.names import find_class, find_name, list_usable_methods
-from xcwork.methods.params import Parameter, Preset, param
+from xcwork.methods.params import Parameter, Preset, device_param, param
 from xcwork.progress import Callback, listen
 from xcwork.storage.state import read_state, register_storable, write_state
 
-__all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "Preset", "TopK", "param"]
+__all__ = ["Capabilities", "Explanation", "Method", "Parameter", "Part", "Preset", "TopK", "device_param", "param"]
 
 DEFAULT_PRESET = "default"
 

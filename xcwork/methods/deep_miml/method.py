@@ -28,14 +28,14 @@ from dataclasses import dataclass
 
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.deep_miml.model import DeepMIMLModel
 from xcwork.methods.deep_miml.network import POOLED, POOLINGS, TARGETS
 from xcwork.methods.deep_miml.training import train_on_bags
 from xcwork.methods.model import Params
-from xcwork.methods.params import device_param, precision_param
+from xcwork.methods.params import precision_param
 
 
 @dataclass(kw_only=True, eq=False)

@@ -37,14 +37,13 @@ from scipy import sparse
 
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.common.grlr import ASSIGNMENTS
 from xcwork.methods.eagle.assignment import GroupAssignment, assign_group_labels, group_documents
 from xcwork.methods.eagle.model import EagleModel
 from xcwork.methods.inputs import Documents
 from xcwork.methods.model import Params
-from xcwork.methods.params import device_param
 from xcwork.methods.registry import METHODS, create, find_method_class
 from xcwork.options import parse_pairs
 

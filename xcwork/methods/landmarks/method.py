@@ -34,14 +34,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xcwork.core.split import Split
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.landmarks.decoding import DECODINGS
 from xcwork.methods.landmarks.model import LandmarksModel
 from xcwork.methods.landmarks.ridge import RIDGE_SOLVERS
 from xcwork.methods.landmarks.selection import STRATEGIES
 from xcwork.methods.landmarks.training import train_landmarks
-from xcwork.methods.params import device_param
 
 
 @dataclass(kw_only=True, eq=False)

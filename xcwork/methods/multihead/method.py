@@ -30,7 +30,7 @@ from scipy import sparse
 from xcwork.compute.device import resolve_device
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
 from xcwork.methods.inputs import Documents
@@ -49,7 +49,7 @@ from xcwork.methods.multihead.heads import LOSSES
 from xcwork.methods.multihead.label_order import ORDERS, order_labels
 from xcwork.methods.multihead.model import FlatModel, MHCModel, MHPModel, MHSModel, MultiHeadModel
 from xcwork.methods.multihead.training import train_network
-from xcwork.methods.params import device_param, precision_param
+from xcwork.methods.params import precision_param
 
 HEADS_HELP = "lengths of the heads, such as 172,23; empty: chosen for the number of labels"
 PAPER_TRAINING = {"dropout": 0.5, "label_order": "given"}

@@ -37,10 +37,10 @@ from typing import TYPE_CHECKING, Any
 
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
-from xcwork.methods.params import device_param, precision_param
+from xcwork.methods.params import precision_param
 from xcwork.methods.siamesexml.initial_embeddings import TABLE_SOURCES
 from xcwork.methods.siamesexml.model import SiameseXMLModel
 from xcwork.methods.siamesexml.neighbourhood import GRAPHS, read_graphs
