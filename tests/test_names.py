@@ -25,16 +25,16 @@ embed encode end enlarge enter escape estimate evaluate examine exchange exit ex
 factorise fail fall fill filter find finish fit fix flatten flush follow forget format gather generate get give glance
 go grade group grow guess halve hand hash hear hide highlight hold identify ignore imitate import improve include index
 initialise insert inspect invoke iterate join judge keep launch lay leap learn leave let light limit link list listen
-load locate lock log look make map mark match maximise measure merge mirror mix move multiply name narrow normalise note
-number observe offer open order pack pad paint pair parse pass peek permute phrase pick place plan plant pool
-precondition predict prepare preview print project promise publish push put query queue quote raise rank rate read
+load locate lock log look lower make map mark match maximise measure merge mirror mix move multiply name narrow
+normalise note number observe offer open order pack pad paint pair parse pass peek permute phrase pick place plan plant
+pool precondition predict prepare preview print project promise publish push put query queue quote raise rank rate read
 recalibrate recognise recommend reconstruct record reduce refine refresh refuse register regroup reject relate release
 remember remove rename render renumber replace report require resample resolve restore restrict resume return review
 rewrite round run sample save say scale score search seed select send set share shift shorten shortlist show shuffle
 sift simulate skip solve sort space spawn spell split spread stack stage stamp start stem step stop store strip style
 suggest sum summarise swap sweep switch sync tabulate take tell test time toggle trace track train transform transpose
-triage trim try turn understand undo unflatten unite unpack unquote update use validate vectorise view wait walk warn
-watch weigh widen work write yield zero
+triage trim try turn understand undo unflatten unite unpack unquote unscale update use validate vectorise view wait walk
+warn watch weigh widen work write yield zero
 """
 VERBS = set(VERB_LIST.split())
 # Questions with the answer yes or no, other constructors, conversions, and what a callback hears.
@@ -74,6 +74,7 @@ VOCABULARY |= {"block_map", "parallel_map", "stream_map", "top_k_product", "top_
 COMMANDS = {"_root", "app", "datasets", "demo_runs", "methods", "papers", "runs", "study"}
 # The published contracts of methods and readers, and what declares the field of a class, as `dataclasses.field` does.
 CONTRACT = {"for_display", "label_embeddings", "param", "recognises", "with_gaps"}
+CONTRACT |= {"device_param", "precision_param"}
 MODULES = {name: tree for name, tree in read_modules().items() if name.startswith(PACKAGES)}
 
 

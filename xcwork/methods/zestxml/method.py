@@ -41,10 +41,9 @@ from typing import Any
 
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError
-from xcwork.methods.base import Capabilities, Method, Preset, param
+from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
-from xcwork.methods.params import device_param
 from xcwork.methods.zestxml.label_features import LabelFeatures, compute_idf
 from xcwork.methods.zestxml.model import ZestXMLModel
 from xcwork.methods.zestxml.training import Refinement, Roles, count_pairs
