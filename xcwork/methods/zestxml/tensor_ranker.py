@@ -48,15 +48,15 @@ class TensorRanker:
         n_labels = self.shortlisters[0][0].labels.n_rows
         listers = []
         for model, candidates, size in self.shortlisters:
-            ids = candidates if among is None else np.intersect1d(candidates, among)
+            chosen = candidates if among is None else np.intersect1d(candidates, among)
             allowed = np.zeros(n_labels, bool)
-            allowed[ids] = True
-            listers.append((model, send(allowed, self.device), min(max(size, k), len(ids))))
+            allowed[chosen] = True
+            listers.append((model, send(allowed, self.device), min(max(size, k), len(chosen))))
         n_at_once = self.shortlisters[0][0].count_documents_at_once()
         found = []
         for x in track_batches(X, n_at_once, "scoring"):
             documents = TensorDocuments.from_csr(x, self.device)
-            listed = [model.shortlist(documents, allowed, size) for model, allowed, size in listers]
+            listed = [model.shortlist(documents, mask, size) for model, mask, size in listers]
             if self.scorer is None:
                 found.append(fetch_ranking(*listed[0]).head(k))
                 continue
