@@ -101,8 +101,8 @@ class Refinement:
         pairs = self._collect_pairs(statistics.voters)
         if self.params.refined == "pairs":
             start = replace_values(statistics.voters, np.zeros(statistics.voters.nnz, np.float32))
-            shared, bias = self._refine_shared(pairs, start, np.zeros(pairs.nnz, np.float32), l2=True)
-            return RefinedWeights.from_pairs(shared, bias, self.Y.shape[1])
+            shared, level = self._refine_shared(pairs, start, np.zeros(pairs.nnz, np.float32), l2=True)
+            return RefinedWeights.from_pairs(shared, level, self.Y.shape[1])
         # The XHTP weights of terms, which labels share, without those of identities; and who voted for them.
         is_term = statistics.voters.indices >= len(self.label_features.identities)
         shared = keep_entries(statistics.voters, is_term) * np.float32(self.params.trust)
