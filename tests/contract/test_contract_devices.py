@@ -25,16 +25,32 @@ from xcwork.methods.landmarks.admm import relate_labels_by_admm
 from xcwork.methods.registry import METHODS, create, find_method_class
 
 ON_DEVICE = sorted(name for name in METHODS if find_method_class(name).capabilities.gpu)
+RESUMABLE = [name for name in ON_DEVICE if find_method_class(name).capabilities.resumable]
 NETWORK = {"epochs": 2, "min_steps": 0, "width": 8, "batch_size": 8}
 SMALL: dict[str, dict[str, Any]] = {
     "deep_miml": NETWORK,
+    "eagle": {"learner_params": "tolerance=1e-4, max_passes=1000"},
     "flat": NETWORK,
+    "label_tree": {"tolerance": 1e-4, "max_passes": 1000},
     "landmarks": {"solver": "admm"},
     "mhc": NETWORK | {"label_dimension": 8},
     "mhp": NETWORK,
     "mhs": NETWORK,
-    "siamesexml": {"epochs": 2, "classifier_epochs": 2, "dimension": 8, "batch_size": 8, "classifier_batch_size": 8},
+    "one_vs_all": {"tolerance": 1e-4, "max_passes": 1000},
+    # Without classifiers over words, which are machines as those of one-vs-all.
+    "siamesexml": {
+        "epochs": 2,
+        "classifier_epochs": 2,
+        "dimension": 8,
+        "batch_size": 8,
+        "classifier_batch_size": 8,
+        "terms": False,
+    },
+    "zestxml": {"shortlister": "exact", "tolerance": 1e-6, "max_passes": 1000},
 }
+# Linear machines are solved in another way on a device; here as exactly as both can.
+SOLVED = frozenset({"eagle", "label_tree", "one_vs_all", "zestxml"})
+SOLVER_TOLERANCE = 5e-3
 # Copies to the device per step of training. Words and what moves them, labels and what moves them, a mask of dropout.
 COPIES_PER_STEP = {"deep_miml": 3, "flat": 4, "mhc": 9, "mhp": 4, "mhs": 5}
 # MHC chooses its groups on the CPU, after each head but the last; nobody else reads anything back in a step.
@@ -66,7 +82,8 @@ def assert_close(found: TopK, expected: TopK, tolerance: float = 1e-4) -> None:
     np.testing.assert_allclose(found.scores, expected.scores, atol=tolerance, rtol=tolerance)
     scores = np.where(np.isfinite(expected.scores), expected.scores, -1e9)
     apart = np.abs(np.diff(scores, axis=1)) > 10 * tolerance  # neighbours that rounding cannot swap
-    safe = np.pad(apart, ((0, 0), (1, 0)), constant_values=True) & np.pad(apart, ((0, 0), (0, 1)), constant_values=True)
+    # The last one may be as good as one that is not listed.
+    safe = np.pad(apart, ((0, 0), (1, 0)), constant_values=True) & np.pad(apart, ((0, 0), (0, 1)))
     np.testing.assert_array_equal(found.ids[safe], expected.ids[safe])
 
 
@@ -75,12 +92,13 @@ def test_it_answers_and_explains_as_on_the_cpu(method_name: str, checkerboard: D
     expected = predict_on_cpu(method_name, checkerboard)
     with emulate(float64=float64) as traffic:
         method = make(method_name).fit(checkerboard.train)
+        tolerance = SOLVER_TOLERANCE if method_name in SOLVED else 1e-4
+        assert_close(method.predict(checkerboard.test, k=5), expected, tolerance)
         if float64:
             assert traffic.kernels > 0, "nothing was computed on the device"
-        assert_close(method.predict(checkerboard.test, k=5), expected)
         x = checkerboard.test.X[[0]]
         explained = method.explain(x, int(expected.ids[0, 0]))
-        assert abs(explained.score - make_explained_score(method_name, checkerboard)) < 1e-3
+        assert abs(explained.score - make_explained_score(method_name, checkerboard)) < max(tolerance, 1e-3)
 
 
 @functools.cache
@@ -124,7 +142,7 @@ def test_a_step_of_siamesexml_copies_no_more_than_it_says(
 def test_what_is_trained_at_once_copies_a_fixed_number_of_times(
     name: str, checkerboard: Dataset, traffic: Traffic
 ) -> None:
-    most = {"eagle": 40, "landmarks": 30, "zestxml": 24}
+    most = {"eagle": 100, "landmarks": 30, "zestxml": 64}  # machines read once per Newton step, of all labels together
     params = {"solver": "square_root_lasso"} if name == "landmarks" else {}
     assert count_training(traffic, make(name, **params), checkerboard).transfers <= most[name], traffic.places
 
@@ -165,6 +183,7 @@ def test_a_model_from_a_machine_with_another_device_uses_what_is_here(
     assert_close(loaded.predict(checkerboard.test, k=5), predict_on_cpu("flat", checkerboard))
 
 
+@pytest.mark.parametrize("method_name", RESUMABLE)
 def test_a_training_is_cancelled_and_resumed(
     method_name: str, checkerboard: Dataset, tmp_path: Any, traffic: Traffic
 ) -> None:
