@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from xcwork.runs import Run
 
@@ -31,6 +32,12 @@ def choose_row(page: AppTest, key: str, row: int) -> AppTest:
     page.run()
     assert not page.exception
     return page
+
+
+def find_box(page: AppTest, name: str) -> Selectbox:
+    """Return a select box of the side bar; a number follows its name once something else changed what it shows."""
+    wanted = re.compile(rf"{re.escape(name)}(\.\d+)?")
+    return next(box for box in page.selectbox if wanted.fullmatch(box.key or ""))
 
 
 def read_component(page: AppTest, key: str) -> dict[str, Any]:
