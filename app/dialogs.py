@@ -29,7 +29,7 @@ def make_dialog(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return `st.dialog` for a function that is called in this run."""
 
-    def decorate(show: Callable[..., None]) -> Callable[..., None]:
+    def make_opener(show: Callable[..., None]) -> Callable[..., None]:
         shown = st.dialog(title, width=width, position=position, on_dismiss=on_dismiss)(show)
 
         def open_dialog(*arguments: Any) -> None:
@@ -38,10 +38,10 @@ def make_dialog(
 
         return open_dialog
 
-    return decorate
+    return make_opener
 
 
-def redraw_page() -> None:
+def refresh_page() -> None:
     """Run the whole page again, from a part of it that refreshes itself; with a dialog open, not now."""
     if not st.session_state.get(IS_OPEN):
         st.rerun()

@@ -130,7 +130,7 @@ def prepare_box(name: str, shown: str | None) -> str:
 def _show_progress() -> None:
     """Show the run under way with its share and the time left; when one has ended, the whole page is drawn anew."""
     if training_end.has_ended():
-        dialogs.redraw_page()
+        dialogs.refresh_page()
     active = run_progress.list_active()
     first = next(iter(active), None)
     run = next((run for run in caches.list_runs() if run.id == first), None)

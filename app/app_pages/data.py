@@ -19,7 +19,7 @@ with st.container(key="data_row", horizontal=True):
     with st.container(key="data_right", border=True), widgets.catch_errors():
         found = caches.get_card(source)
         if home_facts.remember_sizes(source, found):
-            dialogs.redraw_page()  # the list knows its sizes now
+            dialogs.refresh_page()  # the list knows its sizes now
         card.show_head(source, found, card.get_profile(source))
         with st.container(key="data_views", horizontal=True, horizontal_alignment="distribute"):
             view = st.segmented_control(

@@ -17,7 +17,7 @@ def draw_page() -> None:
     if st.session_state.get("asks"):
         dialogs.make_dialog("A question")(lambda: st.text("inside"))()
     if st.session_state["drawn"] < 3:
-        dialogs.redraw_page()
+        dialogs.refresh_page()
 
 
 def test_what_refreshes_itself_waits_until_no_dialog_is_open() -> None:

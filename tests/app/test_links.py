@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.support.pages import Train, go_back, read_component, send_event, table
+from tests.support.pages import Train, find_box, go_back, read_component, send_event, table
 from xcwork.runs import Run, RunStore
 
 if TYPE_CHECKING:
@@ -243,12 +243,12 @@ def test_a_widget_that_lags_behind_back_is_no_choice(
 ) -> None:
     poor = train("popularity", {}, corpus, "by count")
     page = open_page("errors", data="fruit.csv", run=poor.id)
-    page.selectbox(key="shell.run").set_value(poor.id)  # what the browser still shows when Forward was pressed
+    find_box(page, "shell.run").set_value(poor.id)  # what the browser still shows when Forward was pressed
     go_back(page, dict(page.query_params) | {"run": run.id}, monkeypatch)
-    page.selectbox(key="shell.run").set_value(poor.id)
+    find_box(page, "shell.run").set_value(poor.id)
     go_back(page, dict(page.query_params) | {"run": run.id, "k": "3"}, monkeypatch)
     assert page.query_params["run"] == run.id
-    assert page.selectbox(key="shell.run").value == run.id
+    assert find_box(page, "shell.run").value == run.id
 
 
 def test_a_text_too_long_for_the_address_survives_back(open_page, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

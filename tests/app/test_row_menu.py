@@ -9,7 +9,7 @@ import pytest
 from xcwork_app.panels.shared import row_menu
 from xcwork_app.sources import Source
 
-from tests.support.pages import read_component, send_event
+from tests.support.pages import find_box, read_component, send_event
 from xcwork.runs import Run, RunStore
 
 
@@ -101,8 +101,8 @@ def test_a_dataset_is_renamed_with_its_runs_and_in_the_side_bar(open_page, finis
     page.button(key="row_menu.rename").click().run()
     assert page.query_params["data"] == "orchard.csv"
     assert page.query_params["run"] == finished.id
-    assert page.selectbox(key="shell.data").value == "orchard.csv"
-    assert "fruit.csv" not in page.selectbox(key="shell.data").options
+    assert find_box(page, "shell.data").value == "orchard.csv"
+    assert "fruit.csv" not in find_box(page, "shell.data").options
     assert (home / "data" / "orchard.csv").is_file()
     assert finished.config["data"].endswith("orchard.csv")
 
@@ -124,10 +124,10 @@ def test_deleting_a_dataset_names_its_runs(open_page, finished: Run, corpus: Pat
     assert not corpus.exists()
     assert RunStore().list() == []
     assert page.query_params["data"] == "second.csv", "one of the datasets that are left"
-    assert "fruit.csv" not in page.selectbox(key="shell.data").options
+    assert "fruit.csv" not in find_box(page, "shell.data").options
     page.button(key="row_menu.put_back").click().run()
     assert corpus.is_file()
-    assert "fruit.csv" in page.selectbox(key="shell.data").options
+    assert "fruit.csv" in find_box(page, "shell.data").options
 
 
 def test_only_own_datasets_can_be_deleted(home: Path, corpus: Path, tmp_path: Path) -> None:

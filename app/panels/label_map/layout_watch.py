@@ -25,7 +25,7 @@ def show_progress(run: Run) -> None:
     """Say how far the neighbourhood map is; when it is there, the page is drawn again."""
     progress = read_map_progress(run)
     if map_content.has_layout(run, map_content.NEIGHBOURHOODS):
-        dialogs.redraw_page()
+        dialogs.refresh_page()
     if progress is None:
         return
     with st.container(key=f"map_progress_{run.id}", border=True):

@@ -143,7 +143,7 @@ def _show_progress(job: PredictionJob) -> None:
     """Show how far it is; when it is over the page is drawn anew."""
     status = job.status
     if not status.is_active:
-        dialogs.redraw_page()
+        dialogs.refresh_page()
     total = status.total or 0
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(

@@ -86,7 +86,7 @@ def _show_pilot(source: Source) -> None:
     place = training_plan.resolve(source)
     progress = pilot_job.read_progress(place)
     if progress is None or not progress.is_running:
-        dialogs.redraw_page()
+        dialogs.refresh_page()
         return
     with st.container(horizontal=True, vertical_alignment="center", key="train_pilot", width="content"):
         words = html.escape(describe_pilot(progress))

@@ -39,7 +39,7 @@ def _watch(before: tuple[str, ...]) -> None:
         navigation.go_to(wish[0], **wish[1])
     active = run_progress.list_active()
     if tuple(active) != before:
-        dialogs.redraw_page()  # something began or ended: the whole page, and the pace of this fragment, follow
+        dialogs.refresh_page()  # something began or ended: the whole page, and the pace of this fragment, follow
     run = _find_watched_run(active)
     with st.container(border=True, key="train_run"):
         if run is None:
