@@ -69,7 +69,7 @@ def show_labels(
         has_border=True,
         foot="" if question is None else describe_question(question),
         foot_action="" if question is None or question.verdict else OPEN if question.is_waiting else PUT,
-        on_foot=None if question is None else lambda: _act_on(question, run),
+        on_foot=None if question is None else lambda: _store_or_open(question, run),
     )
     if question is not None and st.session_state.pop(WISH, False):
         navigation.open_from_list("review", queue=REQUESTED, item=question.item_id)
@@ -86,8 +86,8 @@ def describe_question(question: OpenQuestion) -> str:
     return f"{name} is {word}, but nobody has annotated it."
 
 
-def _act_on(question: OpenQuestion, run: Run) -> None:
-    """Put the label into Review; where it waits there already, go to it when the page is drawn."""
+def _store_or_open(question: OpenQuestion, run: Run) -> None:
+    """Put the label into Review; where it waits there already, open it there when the page is drawn."""
     if question.is_waiting:
         st.session_state[WISH] = True
         return
