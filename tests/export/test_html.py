@@ -53,7 +53,7 @@ def test_explanations_show_their_parts():
     explanation = Explanation.from_parts(parts, exact=True, label=HOSTILE, predicted=0.2, link="sigmoid")
     html = explanation._repr_html_()
     assert "<script>" not in html
-    assert "30 parts add up exactly to 15.0, shown as 0.2000 (sigmoid)" in html
+    assert "30 parts add up exactly to 15.00, shown as 0.2000 (sigmoid)" in html
     assert "Memorised for this label" in html
     assert 5 <= len(widths(html)) <= 10, "the strongest words have a bar each, the others share some"
 

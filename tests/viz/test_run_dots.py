@@ -31,7 +31,7 @@ def test_quality_and_time_has_words_for_seconds_and_runs_in_their_colours() -> N
     assert [trace.y[0] for trace in figure.data] == [60.0, 50.0]
     assert [trace.marker.color for trace in figure.data] == [STYLES["a"].colour, STYLES["<b>"].colour]
     assert figure.data[1].marker.symbol == "circle-open"
-    assert figure.data[1].text[0] == "&lt;b&gt;"
+    assert figure.data[1].text[0].strip() == "&lt;b&gt;"
     assert "1 min" in figure.layout.xaxis.ticktext
     assert not any("µ" in text or text[-1:] == "m" for text in figure.layout.xaxis.ticktext)
     assert "after 6.7 min" in get_alt_text(figure)

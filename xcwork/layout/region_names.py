@@ -177,9 +177,7 @@ def join_phrases(words: list[str], members: np.ndarray, labels: LabelSpace) -> l
     joined: list[str] = []
     for word in words:
         both = ((each, phrase) for each in joined for phrase in (f"{each} {word}", f"{word} {each}"))
-        found = next(
-            (pair for pair in both if pair[1] in phrases and _come_together(having[pair[0]], having[word])), None
-        )
+        found = next((pair for pair in both if pair[1] in phrases and _is_phrase(having[pair[0]], having[word])), None)
         if found is None or _is_same_word(found[0], word):
             joined.append(word)
         else:
@@ -188,7 +186,7 @@ def join_phrases(words: list[str], members: np.ndarray, labels: LabelSpace) -> l
     return joined
 
 
-def _come_together(one: set[int], other: set[int]) -> bool:
+def _is_phrase(one: set[int], other: set[int]) -> bool:
     return bool(one) and len(one & other) > MAX_TOGETHER_SHARE * len(one | other)
 
 
