@@ -56,14 +56,6 @@ class EagleModel(FittedModel):
             return model
         return replace(model, params=model.params | {"device": self.params.device})
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the learned fields, with a learner that goes where this model goes."""
-        learner = copy(self.learner)
-        learner.model_ = self.predictor
-        if "device" in self.predictor.params:
-            learner.set_params(device=self.predictor.params["device"])
-        return super().to_state() | {"learner": learner}
-
     def add_labels(self, labels: LabelSpace, Z: sparse.csr_array) -> Self:
         """Return a model whose learner knows the new labels too."""
         learner = copy(self.learner)
