@@ -115,28 +115,6 @@ function makeLegend(data) {
   return legend;
 }
 
-/** Make the box below the rows: a sentence, and what can be done about it. */
-function makeFoot(data, act) {
-  const foot = make("div", "foot", data.foot);
-  foot.setAttribute("role", "note");
-  if (data.footAction) {
-    const button = make("button", "", data.footAction);
-    button.onclick = act;
-    foot.append(" ", button);
-  }
-  return foot;
-}
-
-/** Let the whole page know which row the mouse or the keyboard is on, so that its charts can light it. */
-function lightRows(list, options) {
-  const page = document.documentElement;
-  const light = (option) => (option ? (page.dataset.lit = option.dataset.row) : delete page.dataset.lit);
-  options.forEach((option) => (option.onpointerenter = () => light(option)));
-  list.onpointerleave = () => light(null);
-  list.onblur = () => light(null);
-  return light;
-}
-
 export default function ({ data, parentElement, setTriggerValue }) {
   const before = parentElement.querySelector(".frame");
   if (before?.querySelector(".items:popover-open")) return () => {}; // somebody is choosing in a menu

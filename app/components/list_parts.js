@@ -1,4 +1,5 @@
-// What a row of `label_list.js` may have besides words: cells, a verdict, details, a menu; and the heads of columns.
+// What a row of `label_list.js` may have besides words: cells, a verdict, details, a menu; the heads of columns,
+// the box below all rows, and the light on the row that is pointed at.
 
 /** Make a verdict: its sign on a square, and its name. */
 function makeVerdict(verdict) {
@@ -116,3 +117,24 @@ function makeMenu(row, send) {
   return menu;
 }
 
+/** Make the box below the rows: a sentence, and what can be done about it. */
+function makeFoot(data, act) {
+  const foot = make("div", "foot", data.foot);
+  foot.setAttribute("role", "note");
+  if (data.footAction) {
+    const button = make("button", "", data.footAction);
+    button.onclick = act;
+    foot.append(" ", button);
+  }
+  return foot;
+}
+
+/** Let the whole page know which row the mouse or the keyboard is on, so that its charts can light it. */
+function lightRows(list, options) {
+  const page = document.documentElement;
+  const light = (option) => (option ? (page.dataset.lit = option.dataset.row) : delete page.dataset.lit);
+  options.forEach((option) => (option.onpointerenter = () => light(option)));
+  list.onpointerleave = () => light(null);
+  list.onblur = () => light(null);
+  return light;
+}

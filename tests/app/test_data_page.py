@@ -83,7 +83,7 @@ def test_health_checks_name_what_is_wrong(open_page, home: Path) -> None:
 
 def test_documents_are_searched_and_paged(open_page, corpus: Path) -> None:
     page = view(open_page("data", data="fruit.csv"), "Documents")
-    assert len(documents(page)) == 7
+    assert len(documents(page)) == 8
     page.text_input(key="data.search").set_value("PLUM number").run()
     assert all(text.startswith("plum") for text in documents(page)["text"])
     page.text_input(key="data.search").set_value("<script>").run()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from xcwork_app.views import home_facts, next_steps
 
-from tests.support.pages import read_component, send_event
+from tests.support.pages import find_box, read_component, send_event
 from xcwork.data.load import load_dataset
 from xcwork.runs import Run, RunStore
 
@@ -94,7 +94,7 @@ def test_choosing_a_run_makes_it_current(open_page, finished: Run) -> None:
     send_event(page, "home_run_list", finished.id)
     assert page.query_params["data"] == "fruit.csv"
     assert page.query_params["run"] == finished.id
-    page.selectbox(key="shell.data").set_value("pyseealso").run()
+    find_box(page, "shell.data").set_value("pyseealso").run()
     assert page.query_params["data"] == "pyseealso", "the earlier choice does not undo it"
 
 

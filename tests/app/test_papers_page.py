@@ -61,7 +61,7 @@ def test_words_are_searched_and_nothing_found_can_be_cleared(open_page: Open) ->
     assert {row["id"] for row in list_rows(page)} == {claim.id for claim in select_claims(CLAIMS, text="toy example")}
     search = next(each for each in page.text_input if each.label == "Find a claim")
     search.input("perpetual motion").run()
-    assert any("No claim passes these filters" in each.value for each in page.markdown)
+    assert any("No claim matches these filters" in each.value for each in page.markdown)
     find_button(page, "Clear").click().run()
     assert len(list_rows(page)) == len(CLAIMS)
 

@@ -165,9 +165,8 @@ def test_an_edit_shows_what_changed(open_page: Open, matched: Run) -> None:
     page = send_event(page, "predict_text_editor", "plum plum plum", event="edited")
     assert "Before and after" in said(page)
     assert "predict-ranks" in said(page)
-    # Percentages where the run is calibrated, as this one is, and scores beside them.
-    assert re.search(r"<b>\d+ %</b><small>rank 1</small>", said(page))
-    assert re.search(r"before, .*after \(score [\d.e+-]+, then [\d.e+-]+\)", said(page))
+    # Percentages where the run is calibrated; this one has too few documents for it.
+    assert re.search(r"score [\d.e+-]+ before, [\d.e+-]+ after", said(page))
     page.button(key="predict.restore").click().run()
     assert "Edit the text" in said(page)
 
