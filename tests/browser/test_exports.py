@@ -33,7 +33,7 @@ def open_documents(page: Page, address: str) -> Locator:
     from playwright.sync_api import expect
 
     page.goto(f"{address}/data?data=formulas.csv&data.view=Documents")
-    expect(page.get_by_text("The export holds all of them.")).to_be_visible()
+    expect(page.get_by_text("the file holds all of them.")).to_be_visible()
     table = page.get_by_test_id("stDataFrame").filter(has=page.get_by_label("documents with their labels")).first
     settle(page)
     table.scroll_into_view_if_needed()
