@@ -36,7 +36,7 @@ def test_hostile_labels_stay_text(page: Page, dashboard: str, tmp_path: Path) ->
     search = page.get_by_label("Search in texts and labels")
     search.fill("cmd()")
     search.press("Enter")
-    expect(page.get_by_text(re.compile(r"Documents 1 to (\d) of \1\."))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Documents 1 to (\d) of \1;"))).to_be_visible()
     settle(page)
     assert page.evaluate("window.hit") is None
     with page.expect_download() as download:

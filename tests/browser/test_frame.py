@@ -133,10 +133,9 @@ def test_the_lesson_lies_over_the_page_and_leaves_its_width(page: Page, dashboar
 def test_captions_can_be_read(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
     from playwright.sync_api import expect
 
-    page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['tfidf'].id}&lesson=1")
-    page.emulate_media(color_scheme="light")
-    for muted in ("rgb(86, 98, 110)", "rgb(163, 177, 191)"):
+    for scheme, muted in (("light", "rgb(86, 98, 110)"), ("dark", "rgb(163, 177, 191)")):
+        page.emulate_media(color_scheme=scheme)
+        page.goto(f"{dashboard}/errors?data=fruit.csv&run={runs['tfidf'].id}&lesson=1")
         expect(page.get_by_role("dialog").get_by_text("The same as a notebook")).to_have_css("color", muted)
         expect(page.locator(".st-key-page_question p")).to_have_css("color", muted)
         expect(page.get_by_text("Understand", exact=True)).to_have_css("color", muted)
-        page.emulate_media(color_scheme="dark")  # and once more
