@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -162,9 +161,7 @@ def test_a_saved_model_moves_to_the_cpu_and_back(method_name: str, checkerboard:
         assert loaded.device == "emu"
         expected = loaded.predict(checkerboard.test, k=5)
         loaded.set_params(device="cpu").save(tmp_path / "here")
-    # EAGLE's learner still names the device, in parameters of its own; only real devices have names known everywhere.
-    with emulate() if method_name == "eagle" else nullcontext():
-        here = Method.load(tmp_path / "here")
+    here = Method.load(tmp_path / "here")
     assert_close(here.predict(checkerboard.test, k=5), expected)
     with emulate():
         assert_close(here.set_params(device="emu").predict(checkerboard.test, k=5), expected)
@@ -259,7 +256,7 @@ def test_a_model_that_never_fits_is_refused_with_what_to_do(checkerboard: Datase
 def test_eagle_hands_its_device_to_the_learner(checkerboard: Dataset, traffic: Traffic) -> None:
     params = "epochs=1, min_steps=0, width=8"
     method = make("eagle", learner="flat", learner_params=params).fit(checkerboard.train)
-    assert method.model_.learner.device == "emu"
+    assert method.model_.predictor.params.device == "emu"
     before = traffic.copy()
     there = method.predict(checkerboard.test, k=5)
     assert traffic.subtract(before).kernels > 0

@@ -131,9 +131,12 @@ class Eagle(Method):
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> EagleModel:
         assignment = self.assign_labels(self.group_documents(train))
+        learner = self.make_learner().fit(assignment.train, checkpoint=checkpoint)
+        if "device" in learner.parameters():
+            learner.set_params(device="auto")  # EAGLE's own counts, and this one may not be there where it is loaded
         return EagleModel(
             **self._collect_facts(assignment.train),
-            learner=self.make_learner().fit(assignment.train, checkpoint=checkpoint),
+            learner=learner,
             embeddings=assignment.embeddings,
             precision=assignment.precision,
         )
