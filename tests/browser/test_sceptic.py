@@ -113,7 +113,7 @@ def test_labels_that_look_like_code_are_shown_as_typed(
     report = tmp_path / "report.html"
     download.value.save_as(report)
     page.goto(f"{dashboard}/data?data={DATA}&data.view=Documents&data.search=HYPERLINK")
-    expect(page.get_by_text(re.compile(r"Documents 1 to \d+ of \d+\."))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Documents 1 to \d+ of \d+;"))).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name=re.compile(r"\bCSV$")).last.click()
     download.value.save_as(tmp_path / "documents.csv")
@@ -158,7 +158,7 @@ def test_strange_texts_of_ones_own(page: Page, dashboard: str, doubted: dict[str
     box.fill("深さ優先探索 😀 <b>x</b>")
     expect(page.get_by_text("No word of this text is known to this run")).to_be_visible()
     box.fill("a" * 200_001)
-    expect(page.get_by_text("200,001 characters, and 200,000 are the limit")).to_be_visible()
+    expect(page.get_by_text("200,001 characters; the limit is 200,000")).to_be_visible()
     box.fill("   ")
     expect(page.get_by_role("button", name="Try an example")).to_be_visible()
 

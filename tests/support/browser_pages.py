@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tests.support.waiting import PATIENCE_SECONDS
+
 if TYPE_CHECKING:
     from playwright.sync_api import FloatRect, Locator, Page
 
 SMALL = {"width": 1280, "height": 720}
-PATIENCE_SECONDS = 120.0  # for a page of a busy machine
 LOOK_SECONDS = 0.05  # between two looks
 CLICK_PATIENCE_SECONDS = 20.0  # a click that has shown nothing until then is lost
 
