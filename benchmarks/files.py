@@ -43,7 +43,7 @@ def read_yeast_with_xcwork(file: Path) -> Counts:
     labels = find_labels(arff)
     roles = choose_roles([arff], labels.attributes)
     columns = FeatureColumns.from_attributes([arff.attributes[i] for i in roles.features])
-    split = read_split(arff, arff.rows(), labels, roles, columns, MissingChoice())
+    split = read_split(arff, arff.read_rows(), labels, roles, columns, MissingChoice())
     X = split.X.to_matrix(columns.starts[-1])
     Y = split.Y.to_matrix(len(labels.names))
     return {"documents": X.shape[0], "features": X.shape[1], "pairs": int(Y.nnz)}
