@@ -37,7 +37,7 @@ COPIES = {
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 ABILITIES = {
     "zero_shot": "finds labels that no training document has",
-    "exact_explanations": "reasons add up exactly to the score",
+    "exact_explanations": "gives reasons that add up exactly to the score",
     "aggregated_labels": "learns from labels of groups",
     "gpu": "uses a GPU",
     "resumable": "can be resumed",
@@ -85,7 +85,7 @@ def render_method(name: str, cls: type[Method]) -> str:
         f"`{name}` · good for: {note.good_for}.",
         " ".join(note.how),
         f'<p class="flow">{boxes}</p>',
-        " · ".join(able).capitalize() + ".",
+        "This method " + ", ".join(able) + ".",
         f"```sh\nxcwork train {name} --data pyseealso\n```",
         "## How it works",
         _render_manual(cls),

@@ -1,6 +1,6 @@
 """The layout of a label map: a place for every label that has a vector.
 
-Vectors are reduced to fifty dimensions; PCA or UMAP make two of them. Up to fifty thousand labels UMAP lays out all;
+Vectors are reduced to fifty dimensions; PCA or UMAP make two of them. Up to 150,000 labels UMAP lays out all;
 of more it lays out a sample, evenly over frequencies, and puts the others beside their nearest laid-out labels. The
 layout of another run on the same labels can be the start, and the result is turned onto it: then two maps can be
 compared side by side.
@@ -31,7 +31,7 @@ from xcwork.storage.state import read_state, write_state
 
 KINDS = ("pca", "umap")
 VERSION = 4
-MAX_UMAP_LABELS = 50_000
+MAX_UMAP_LABELS = 150_000  # of so many it takes two to three minutes of one core and keeps three times the neighbours
 MAX_REDUCTION_LABELS = 20_000  # that the fifty dimensions are found with
 
 log = logging.getLogger(__name__)

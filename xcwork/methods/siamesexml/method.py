@@ -1,14 +1,20 @@
 """SiameseXML: documents and labels share one encoder, and every label has a classifier that starts from its text.
 
-It suits short texts with label texts. The encoder (`encoder`) sums token embeddings and normalises. Four modules:
+It suits short texts with label texts. The encoder f (`encoder`) sums token embeddings and normalises; E adds a residual
+block for documents. Without the parts that are ours, the score of a label is the paper's sum
 
-I.   The encoder learns to bring labels and their documents together, against the hardest of a batch
-     (`encoder_training`; its loss is `loss.compute_encoder_loss`).
-II.  Labels get smoothed text embeddings and centroids; searches over them find candidates in about log L
-     (`neighbourhood`).
-III. Classifiers w_l = N(z̃_l + η_l) start at η = 0, where they equal the label's text.
-IV.  η and a residual block learn against each document's hard negatives; with `plus` the tokens too
-     (`classifier_training`; its loss is `loss.compute_classifier_loss`).
+    s(x, l) = α w_l·E(x) + (1 - α) (z̃_l + v_l)·E(x)
+    w_l     = N(z̃_l + η_l),  N(u) = u / ‖u‖
+
+of its classifier w, its smoothed text z̃ and the centroid v of its documents. Four modules learn it:
+
+- I. The encoder learns to bring labels and their documents together, against the hardest of a batch
+  (`encoder_training`; its loss is `loss.compute_encoder_loss`).
+- II. Labels get smoothed text embeddings and centroids; searches over them find candidates in about log L
+  (`neighbourhood`).
+- III. Classifiers w_l start at η = 0, where they equal the label's text.
+- IV. η and a residual block learn against each document's hard negatives; with `plus` the tokens too
+  (`classifier_training`; its loss is `loss.compute_classifier_loss`).
 
 Prediction searches candidates and adds the scores of each with learned weights (`scores`, `fusion`). A label added
 later is known by its text immediately. Scores are linear in the tokens once the activations of this document are given,
