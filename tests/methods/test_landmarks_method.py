@@ -14,6 +14,7 @@ from tests.support.label_families import N_GROUPS, every_score, make_families
 from tests.support.paths import SHARED_DATA, needs_shared_data
 from xcwork.core.dataset import Dataset
 from xcwork.methods.base import Method
+from xcwork.methods.landmarks import training
 from xcwork.methods.landmarks.graph import build_landmark_graph
 from xcwork.methods.landmarks.method import Landmarks
 from xcwork.methods.landmarks.predictors import append_bias
@@ -129,6 +130,29 @@ def test_without_the_one_vs_rest_row_only_what_predicts_is_trained(families):
     np.testing.assert_allclose(every_score(lean, families.test.X), every_score(full, families.test.X), atol=1e-10)
     assert lean.model_.rest_weights.shape[1] == 0 < full.model_.rest_weights.shape[1]
     assert not any(name.startswith("one_vs_rest") for name in lean.diagnose(families.test))
+
+
+def test_predictability_from_a_sample_trains_landmarks_and_outliers_alone(families, monkeypatch):
+    settings = {"landmarks": 3, "outlier_threshold": 0.9, "one_vs_rest": False}
+    trained: list[int] = []
+    plain = training.train_regressors
+    monkeypatch.setattr(training, "train_regressors", lambda *args: trained.append(len(args[1])) or plain(*args))
+    lean, full = (Landmarks(**settings, predictability=where).fit(families.train).model_ for where in ("sample", "all"))
+    # Fewer documents than a sample may have: both ways see the same, choose the same and predict the same.
+    np.testing.assert_array_equal(lean.landmarks, full.landmarks)
+    np.testing.assert_allclose(lean.landmark_weights.toarray(), full.landmark_weights.toarray(), atol=1e-8)
+    assert trained == [len(lean.landmarks) + len(lean.outliers), np.count_nonzero(families.train.label_frequencies)]
+    monkeypatch.setattr(training, "MAX_SAMPLED_DOCUMENTS", 40)
+    sampled = Landmarks(**settings, predictability="sample").fit(families.train).model_
+    assert len(sampled.landmarks) == 3
+
+
+def test_the_supplements_schedule_can_be_asked_for(families):
+    settings = {"landmarks": 3, "solver": "admm", "seed": 1}
+    model = Landmarks(**settings, admm_ceiling=None).fit(families.train).model_
+    sigma = np.array(model.convergence["sigma"])
+    np.testing.assert_allclose(sigma[1:] / sigma[:-1], 1.1)
+    assert max(Landmarks(**settings).fit(families.train).model_.convergence["sigma"]) == 3.0
 
 
 def test_torch_scores_are_the_same(jumble):

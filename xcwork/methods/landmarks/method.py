@@ -18,7 +18,8 @@ with ridge it is exactly that when every badly reproduced label is an outlier. T
 the number of outliers, and P@k and nDCG@k of the landmarks alone and of full one-vs-rest beside the method's own.
 
 Cost: counts O(sum_i |y_i|²), affinities and greedy selection proportional to what co-occurs, ridge O(min(N, d)³) or
-conjugate gradients, one regressor per label for the scores of step 2 (and for the one-vs-rest row). Prediction:
+conjugate gradients, one regressor per label for the scores of step 2 (`predictability=sample` does without) and for the
+one-vs-rest row. Prediction:
 O(k · terms + nnz(Z) + outlier weights of the terms) per document. Cannot predict a label that no training document has.
 
 Differences from the paper: the optimisation of step 1 is corrected and solved by columns (see `affinity` and `admm`);
@@ -40,7 +41,7 @@ from xcwork.methods.landmarks.decoding import DECODINGS
 from xcwork.methods.landmarks.model import LandmarksModel
 from xcwork.methods.landmarks.ridge import RIDGE_SOLVERS
 from xcwork.methods.landmarks.selection import STRATEGIES
-from xcwork.methods.landmarks.training import train_landmarks
+from xcwork.methods.landmarks.training import PREDICTABILITIES, train_landmarks
 
 
 @dataclass(kw_only=True, eq=False)
@@ -63,6 +64,12 @@ class Landmarks(Method):
     solver: str = param(
         "square_root_lasso", "solver of the affinities", choices=("square_root_lasso", "admm"), advanced=True
     )
+    admm_ceiling: float | None = param(
+        3.0,
+        "ceiling of the penalty of ADMM; empty: it grows without end, as in the paper's supplement",
+        low=0.01,
+        advanced=True,
+    )
     ridge_solver: str = param("auto", "solver of ridge regression", choices=RIDGE_SOLVERS, advanced=True)
     tolerance: float = param(0.1, "relative residual of conjugate gradients", low=1e-12, high=0.5, advanced=True)
     fill: bool = param(
@@ -76,6 +83,13 @@ class Landmarks(Method):
         low=1,
         advanced=True,
         formerly="weights",
+    )
+    predictability: str = param(
+        "all",
+        "where the selection learns how predictable a label is: a regressor per label on all documents, or a ridge "
+        "regression on a sample, so that only landmarks and outliers get a regressor",
+        choices=PREDICTABILITIES,
+        advanced=True,
     )
     one_vs_rest: bool = param(True, "whether what only the one-vs-rest row needs is trained, too", advanced=True)
     device: str = device_param()
@@ -94,11 +108,11 @@ class Landmarks(Method):
         Preset("quick", {"landmarks": 30, "one_vs_rest": False, "selection": "most_frequent"}),
         Preset(
             "paper",
-            {"decoding": "l1", "one_vs_rest": False},
+            {"decoding": "l1", "one_vs_rest": False, "predictability": "sample"},
             ours_adds="decoding by least squares, the one-vs-rest row for comparison",
-            not_yet="predictors for landmarks and outliers alone (the selection needs one per label), the supplement's "
-            "ADMM schedule (solver=admm has a ceiling); predictability, redundancy and outlier threshold are "
-            "reconstructions, because the main paper was not available",
+            not_yet="solver=admm with an empty admm_ceiling is the supplement's schedule, but dense, so the preset "
+            "takes the square-root lasso, which solves the same problem; predictability, redundancy and outlier "
+            "threshold are reconstructions, because the main paper was not available",
         ),
     )
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
-from xcwork.methods.landmarks.admm import relate_labels_by_admm
+from xcwork.methods.landmarks.admm import AdmmSettings, relate_labels_by_admm
 from xcwork.methods.landmarks.affinity import Combination, relate_labels
 from xcwork.methods.landmarks.decoding import decode_labels, find_outliers
 from xcwork.methods.landmarks.model import LandmarksModel
@@ -20,6 +20,9 @@ from xcwork.methods.landmarks.selection import USES_AFFINITY, USES_SCORES, Selec
 from xcwork.methods.model import Params
 from xcwork.progress import report
 from xcwork.sparse import drop_zeros
+
+PREDICTABILITIES = ("all", "sample")
+MAX_SAMPLED_DOCUMENTS = 2000  # that tell how predictable labels are, with predictability=sample
 
 log = logging.getLogger(__name__)
 
@@ -36,10 +39,13 @@ def train_landmarks(train: Split, facts: dict[str, Any], checkpoint: Checkpoint 
         affinity = convergence = None
         if params.selection in USES_AFFINITY:
             affinity, convergence = find_affinity(train, params, progress)
-        regressors = None
-        if params.one_vs_rest or params.selection in USES_SCORES:
+        regressors = r2 = None
+        uses_scores = params.selection in USES_SCORES
+        if params.one_vs_rest or (uses_scores and params.predictability == "all"):
             regressors = train_regressors(train, seen, params, progress, checkpoint)
-        r2 = None if regressors is None else regressors.compute_r2(frequencies, len(train))
+            r2 = regressors.compute_r2(frequencies, len(train))
+        elif uses_scores:
+            r2 = estimate_r2(train, params)
         chosen = choose_landmarks(train.Y, affinity, r2, SelectionSettings.from_params(params))
         combination = decode_labels(train.Y, chosen.landmarks, params.decoding, params.decoding_alpha)
         outliers = np.setdiff1d(find_outliers(combination, params.outlier_threshold), chosen.landmarks)
@@ -89,7 +95,10 @@ def find_affinity(
         return Combination(**{**solution, "Z": sparse.csc_array(solution["Z"])}), stored["convergence"]
     convergence = None
     if params.solver == "admm":
-        affinity, history = relate_labels_by_admm(train.Y, params.affinity_alpha, device=params.device)
+        settings = AdmmSettings(ceiling=params.admm_ceiling)
+        affinity, history = relate_labels_by_admm(
+            train.Y, params.affinity_alpha, device=params.device, settings=settings
+        )
         convergence = vars(history)
     else:
         affinity = relate_labels(train.Y, params.affinity_alpha, seed=params.seed)
@@ -107,6 +116,16 @@ def train_regressors(
             train, labels, C=params.C, keep=keep, seed=params.seed, checkpoint=checkpoint, device=params.device
         )
     return train_ridge(train, labels, RidgeSettings.from_params(params), keep, progress)
+
+
+def estimate_r2(train: Split, params: Params) -> np.ndarray:
+    """Return the training R² of every label, (n_labels,), of ridge regression on a sample of the documents."""
+    rows = np.random.default_rng(params.seed).permutation(len(train))[:MAX_SAMPLED_DOCUMENTS]
+    sample = train.take(np.sort(rows))
+    frequencies = sample.label_frequencies
+    progress = TrainingProgress(None, sample, params)
+    regressors = train_ridge(sample, np.flatnonzero(frequencies), RidgeSettings.from_params(params), 1, progress)
+    return regressors.compute_r2(frequencies, len(sample))
 
 
 def divide_columns(Z: sparse.csc_array, outliers: np.ndarray) -> tuple[sparse.csr_array, sparse.csr_array]:
