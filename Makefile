@@ -15,7 +15,7 @@ INSTALLED := .venv/.installed
 
 help:
 	@echo "make app        the dashboard on http://127.0.0.1:$(PORT), with demo runs"
-	@echo "make test       style, types, engine, contract, app, notebook and browser tests"
+	@echo "make test       style, types, docs, engine, contract, app, notebook and browser tests"
 	@echo "make check      style, types and the fast tests, in less than two minutes"
 	@echo "make wheel      the wheel in dist/, installed and tried in a new environment"
 	@echo "make docs       the documentation in site/, with everything that is generated from sources"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Style, then two lanes side by side, because most tests use one core. Each lane takes the next suite of the list (types
-# are one), longest first, so that both end at about the same time. A lane goes on after a suite that fails, so that one
-# run shows every failure; every step prints its time, and what cannot run says why.
+# and docs are two of them), longest first, so that both end at about the same time. A lane goes on after a suite that
+# fails, so that one run shows every failure; every step prints its time, and what cannot run says why.
 # Tests with real browsers and processes can be starved by a busy machine. What failed therefore runs once more at the
 # end, when nothing else does: what passes then is named and counts as passed, what fails again fails the whole.
 set -eu
 . scripts/steps.sh
-suites="browser engine contract app notebooks types faults cluster security"
+suites="browser engine app contract notebooks faults types cluster docs security"
 max_again=20 # so many failed tests of one suite are no coincidence
 
 # run_pytest SUITE ARGUMENT …: with a cache of its own, which knows the tests that failed.
@@ -37,8 +37,8 @@ install_browser() {
 }
 
 engine() {
-    run_pytest engine tests --ignore=tests/contract --ignore=tests/app --ignore=tests/security \
-        --ignore=tests/faults --ignore=tests/cluster --ignore=tests/notebooks --ignore=tests/browser
+    # shellcheck disable=SC2086 # several arguments
+    run_pytest engine $engine_tests
 }
 
 browser() {
@@ -60,6 +60,7 @@ lane() {
         engine | browser) "$each" ;;
         faults | cluster) suite "$each" --reruns 2 ;;
         types) step types sh scripts/check_types.sh || touch "$state/broken" ;;
+        docs) step docs sh scripts/build_docs.sh --check || touch "$state/broken" ;;
         *) suite "$each" ;;
         esac
     done

@@ -1,6 +1,8 @@
-# What run_tests.sh and run_check.sh share: steps that print their time, and the style.
+# What run_tests.sh and run_check.sh share: steps that print their time, the style, and which tests are the engine's.
 python=.venv/bin/python
 begin=$(date +%s)
+engine_tests="tests --ignore=tests/contract --ignore=tests/app --ignore=tests/security --ignore=tests/faults \
+--ignore=tests/cluster --ignore=tests/notebooks --ignore=tests/browser"
 
 step() {
     step_name=$1

@@ -28,6 +28,7 @@ from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.data.build import build_dataset
+from xcwork.data.pyseealso import load_pyseealso
 from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 
 # A first call may compile a kernel, so examples have no deadline; the same examples on every machine.
@@ -128,6 +129,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     folder.mkdir()
     monkeypatch.setenv("XCWORK_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pyseealso_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with the embedded dataset, built once."""
+    folder = tmp_path_factory.mktemp("pyseealso")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONOPTIMIZE", "2")  # would strip the docstrings of a process started from here
+        load_pyseealso(folder)
     return folder
 
 

@@ -46,6 +46,7 @@ LAYERS = [
 # What a method may import of `methods` besides its own package.
 SHARED = {"base", "calibrating", "common", "inputs", "model", "names", "params", "presets", "registry"}
 MODULES = read_modules()
+LONGEST_FILE_LINES = 400
 
 
 def imports_of(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -120,3 +121,12 @@ def test_the_picture_shows_every_layer() -> None:
     picture = (ROOT / "docs" / "layers.svg").read_text("utf-8")
     shown = {name for line in re.findall(r'font-weight="600"[^>]*>([^<]+)<', picture) for name in line.split(" · ")}
     assert shown == {"app" if name == "xcwork_app" else name for name in LAYERS}
+
+
+def test_no_file_is_long_and_the_formatter_is_never_switched_off() -> None:
+    folders = ("app", "benchmarks", "scripts", "tests", "xcwork")
+    texts = {path: path.read_text("utf-8") for folder in folders for path in (ROOT / folder).rglob("*.py")}
+    assert len(texts) > 900
+    assert {path.name: lines for path, text in texts.items() if (lines := text.count("\n")) > LONGEST_FILE_LINES} == {}
+    switched_off = re.compile(r"# fmt: ?(?:skip|off)$", re.MULTILINE)
+    assert [path.name for path, text in texts.items() if switched_off.search(text)] == []

@@ -13,7 +13,7 @@ import pytest
 from tests.support.paths import ROOT
 
 SHELL = "/bin/sh"
-PROGRAMS = ("cat", "date", "dirname", "find", "id", "ln", "mkdir", "mktemp", "rm", "sed", "touch", "wc")
+PROGRAMS = ("cat", "date", "dirname", "find", "grep", "id", "ln", "mkdir", "mktemp", "rm", "sed", "touch", "wc")
 # Stands in for the interpreter of the virtual environment: writes down what it is asked, fails on $FAILS.
 RECORDER = """#!/bin/sh
 echo "$*" >> calls
@@ -76,8 +76,9 @@ def calls(folder: Path) -> list[str]:
 
 
 def name_suite(call: str) -> str:
-    if call.startswith("-m mypy"):
-        return "types"
+    for start, name in (("-m mypy", "types"), ("-m mkdocs", "docs")):
+        if call.startswith(start):
+            return name
     return "engine" if "--ignore=tests/contract" in call else call.split()[-1].removeprefix("tests/")
 
 
@@ -86,25 +87,30 @@ def test_every_suite_runs_once_and_a_skip_has_a_reason(suites: Path, tools: Path
     assert done.returncode == 0, done.stderr
     asked = calls(suites)
     assert [line.split()[1] for line in asked[:2]] == ["ruff", "ruff"]
-    assert sorted(map(name_suite, asked[2:])) == ["app", "browser", "contract", "engine", "types"]
+    assert sorted(map(name_suite, asked[2:])) == ["app", "browser", "contract", "docs", "engine", "types"]
     assert "--ignore=tests/browser" in next(line for line in asked if "--ignore=tests/contract" in line)
     assert "notebooks: skipped, there is no test in tests/notebooks" in done.stdout
-    for name in ("style", "types", "engine", "contract", "app", "browser", "all"):
+    for name in ("style", "types", "docs", "engine", "contract", "app", "browser", "all"):
         assert re.search(rf"^── {name}: \d+ s$", done.stdout, flags=re.MULTILINE), name
 
 
 @pytest.mark.parametrize(
     ("step", "fails"),
-    [("contract", " tests/contract"), ("engine", "--ignore=tests/browser"), ("types", "-m mypy")],
+    [
+        ("contract", " tests/contract"),
+        ("engine", "--ignore=tests/browser"),
+        ("types", "-m mypy"),
+        ("docs", "-m mkdocs"),
+    ],
 )
 def test_a_failure_fails_the_whole_after_every_suite_has_run(suites: Path, tools: Path, step: str, fails: str) -> None:
     done = run_script("run_tests.sh", suites, tools, FAILS=fails)
     assert done.returncode == 1
     assert f"{step} failed" in done.stderr
     asked = [call for call in calls(suites)[2:] if "--last-failed" not in call]
-    assert sorted(map(name_suite, asked)) == ["app", "browser", "contract", "engine", "types"]
+    assert sorted(map(name_suite, asked)) == ["app", "browser", "contract", "docs", "engine", "types"]
     again = [name_suite(call) for call in calls(suites) if "--last-failed" in call]
-    assert again == ([] if step == "types" else [step])
+    assert again == ([] if step in ("docs", "types") else [step])
     assert "── all" not in done.stdout
 
 
@@ -170,7 +176,21 @@ def test_the_check_is_style_types_and_the_fast_tests(suites: Path, tools: Path) 
     assert done.returncode == 0, done.stderr
     asked = calls(suites)
     assert asked[:2] == ["-m ruff check .", "-m ruff format --check ."]
-    assert sorted(asked[2:]) == ["-m mypy -p xcwork -p xcwork_app", "-m pytest -q -m not slow tests"]
-    done = run_script("run_check.sh", suites, tools, FAILS="-m mypy")
+    assert len(asked) == 5
+    assert "-m mypy -p xcwork -p xcwork_app" in asked
+    tests = [call for call in asked if call.startswith("-m pytest -q -m not slow tests")]
+    looked_at, left_out = (
+        {word for call in tests for word in call.split() if word.startswith(start)} for start in ("tests/", "--ignore=")
+    )
+    assert len(tests) == 2
+    # What one lane leaves out the other looks at; tests with a browser are all slow.
+    assert {word.removeprefix("--ignore=") for word in left_out} == looked_at | {"tests/browser"}
+
+
+@pytest.mark.parametrize("fails", ["-m mypy", " tests/contract", "--ignore=tests/browser"])
+def test_the_check_fails_where_a_part_of_it_does(suites: Path, tools: Path, fails: str) -> None:
+    done = run_script("run_check.sh", suites, tools, FAILS=fails)
     assert done.returncode == 1
-    assert "types failed" in done.stderr
+    assert "failed after" in done.stderr
+    assert len(calls(suites)) == 5
+    assert "── all" not in done.stdout

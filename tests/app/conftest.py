@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.support.fruit import write_fruit
 from tests.support.gated_runs import end_workers, install_gated
-from tests.support.pages import FORMULA, HOSTILE, Open, Train
+from tests.support.pages import FORMULA, HOSTILE, Open, Train, scan_packages_once
 from tests.support.paths import ROOT
 from xcwork.runs import Run, RunStore, worker
 
@@ -23,6 +23,12 @@ from xcwork.runs import Run, RunStore, worker
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where home folders are made, one after the other under one path, and trained runs are kept for copies."""
     return tmp_path_factory.mktemp("workshop")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def known_packages() -> Iterator[None]:
+    with scan_packages_once():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -74,8 +74,13 @@ def make(name: str, device: str = "emu", **params: Any) -> Method:
 
 
 @functools.cache
+def train_on_cpu(name: str, dataset: Dataset) -> Method:
+    return make(name, "cpu").fit(dataset.train)
+
+
+@functools.cache
 def predict_on_cpu(name: str, dataset: Dataset) -> TopK:
-    return make(name, "cpu").fit(dataset.train).predict(dataset.test, k=5)
+    return train_on_cpu(name, dataset).predict(dataset.test, k=5)
 
 
 def assert_close(found: TopK, expected: TopK, tolerance: float = 1e-4) -> None:
@@ -103,8 +108,8 @@ def test_it_answers_and_explains_as_on_the_cpu(method_name: str, checkerboard: D
 
 @functools.cache
 def make_explained_score(name: str, dataset: Dataset) -> float:
-    method = make(name, "cpu").fit(dataset.train)
-    return method.explain(dataset.test.X[[0]], int(predict_on_cpu(name, dataset).ids[0, 0])).score
+    label = int(predict_on_cpu(name, dataset).ids[0, 0])
+    return train_on_cpu(name, dataset).explain(dataset.test.X[[0]], label).score
 
 
 def count_training(traffic: Traffic, method: Method, dataset: Dataset) -> Traffic:
@@ -115,9 +120,9 @@ def count_training(traffic: Traffic, method: Method, dataset: Dataset) -> Traffi
 
 @pytest.mark.parametrize("name", TRAINED_BY_EPOCHS)
 def test_a_step_of_training_copies_no_more_than_it_says(name: str, checkerboard: Dataset, traffic: Traffic) -> None:
-    few, more = (count_training(traffic, make(name, epochs=epochs), checkerboard) for epochs in (2, 4))
-    curve = make(name, epochs=4).fit(checkerboard.train).model_.curve
-    assert len(curve) == 4
+    method = make(name, epochs=4)
+    few, more = (count_training(traffic, each, checkerboard) for each in (make(name, epochs=2), method))
+    assert len(method.model_.curve) == 4
     steps = 2 * -(-len(checkerboard.train) // 8)  # of the two epochs more
     assert more.to_device - few.to_device <= COPIES_PER_STEP[name] * steps, more.places
     assert more.from_device - few.from_device <= READ_PER_STEP.get(name, 0) * steps + 2, more.places  # losses, by epoch

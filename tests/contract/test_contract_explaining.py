@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.registry import create
 
 
 def shown(explanation) -> float:
@@ -110,8 +111,8 @@ def test_label_embeddings_have_a_row_per_label(name, on_jumble):
     assert np.any(values)
 
 
-def test_labels_are_added_by_text_or_refused_with_a_sentence(name, checkerboard, tmp_path, same):
-    method = create(name).fit(checkerboard.train)
+def test_labels_are_added_by_text_or_refused_with_a_sentence(on_checkerboard, tmp_path, same):
+    method = copy.copy(on_checkerboard)
     if not method.capabilities.zero_shot:
         with pytest.raises(ConfigError, match=r"cannot predict labels it was not trained on; .*tfidf.* can"):
             method.add_labels(["green triangle"])

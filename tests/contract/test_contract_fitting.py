@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.support.brief_training import Stopper, briefly
+from tests.support.brief_training import Stopper, briefly, count_steps, train_briefly
 from xcwork.errors import Cancelled, DataError, NotFittedError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.registry import create
@@ -21,14 +21,8 @@ INSTANT = {
 }  # they only count and transpose, so nothing can be stopped
 
 
-def steps_of(name, split) -> int:
-    counter = Stopper()
-    briefly(name).fit(split, callbacks=[counter])
-    return counter.steps
-
-
 def test_a_stop_at_any_step_raises_and_leaves_it_untrained(name, jumble):
-    steps = steps_of(name, jumble.train)
+    steps = count_steps(name, jumble)
     assert (steps == 0) == (name in INSTANT)
     for stop_at in sorted({0, steps // 2, steps - 1} if steps else ()):
         method = briefly(name)
@@ -51,8 +45,8 @@ def test_a_stop_while_predicting_raises_and_the_model_stays(name, on_jumble, jum
 
 
 def test_a_resumed_training_equals_an_uninterrupted_one(name, jumble, tmp_path, same):
-    steps = steps_of(name, jumble.train)
-    expected = briefly(name).fit(jumble.train).predict(jumble.test, k=11)
+    steps = count_steps(name, jumble)
+    expected = train_briefly(name, jumble).predict(jumble.test, k=11)
     for stop_at in sorted({0, 1, steps // 2, steps - 1} & set(range(steps))):
         checkpoint = Checkpoint(tmp_path / str(stop_at))
         with pytest.raises(Cancelled):
@@ -65,7 +59,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(name, jumble, tmp_path, 
 
 def test_a_resumable_method_leaves_a_checkpoint_when_it_is_stopped(name, jumble, tmp_path):
     checkpoint = Checkpoint(tmp_path)
-    last = steps_of(name, jumble.train) - 1
+    last = count_steps(name, jumble) - 1
     if briefly(name).capabilities.resumable:
         with pytest.raises(Cancelled):
             briefly(name).fit(jumble.train, callbacks=[Stopper(last)], checkpoint=checkpoint)
@@ -77,7 +71,7 @@ def test_a_resumable_method_leaves_a_checkpoint_when_it_is_stopped(name, jumble,
 
 def test_a_new_fit_forgets_the_old_one(name, jumble, checkerboard, same):
     method = briefly(name).fit(checkerboard.train).fit(jumble.train)
-    fresh = briefly(name).fit(jumble.train)
+    fresh = train_briefly(name, jumble)
     same(method.predict(jumble.test, k=11), fresh.predict(jumble.test, k=11))
     assert set(vars(method)) == set(vars(fresh))
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.support.brief_training import briefly
+from tests.support.brief_training import briefly, train_briefly
 from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
+from xcwork.methods.base import Method
 from xcwork.storage.mapped_arrays import find_mapping
 
 Same = Callable[[TopK, TopK], None]
@@ -51,9 +52,8 @@ def read_arrays(dataset: Dataset) -> Iterator[np.ndarray]:
         yield from (matrix.data, matrix.indices, matrix.indptr)
 
 
-def ask_everything(name: str, train: Split, test: Split) -> list[TopK]:
-    """Return what a freshly trained method answers; explanations and embeddings are computed, too."""
-    method = briefly(name).fit(train)
+def ask_everything(method: Method, test: Split) -> list[TopK]:
+    """Return what a trained method answers; explanations and embeddings are computed, too."""
     found = [method.predict(test, k=11), method.predict(test.X, k=3, among=[1, 2, 8])]
     for document in range(3):
         method.explain(test.X[[document]], 0)
@@ -82,7 +82,7 @@ def test_data_of_any_form_give_the_same_answers_and_stay_as_they_are(
     name: str, jumble: Dataset, other_form: Dataset, same: Same
 ) -> None:
     before = [part.tobytes() for part in read_arrays(other_form)]
-    found = ask_everything(name, other_form.train, other_form.test)
+    found = ask_everything(briefly(name).fit(other_form.train), other_form.test)
     assert [part.tobytes() for part in read_arrays(other_form)] == before
-    for mine, expected in zip(found, ask_everything(name, jumble.train, jumble.test), strict=True):
+    for mine, expected in zip(found, ask_everything(train_briefly(name, jumble), jumble.test), strict=True):
         same(mine, expected)

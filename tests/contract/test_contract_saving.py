@@ -55,8 +55,8 @@ def test_saved_files_are_json_and_plain_arrays(on_checkerboard, tmp_path):
                 assert list(arrays.keys())
 
 
-def test_saving_replaces_an_older_model(name, on_jumble, checkerboard, jumble, tmp_path, same):
-    create(name).fit(checkerboard.train).save(tmp_path / "model")
+def test_saving_replaces_an_older_model(on_jumble, on_checkerboard, jumble, tmp_path, same):
+    on_checkerboard.save(tmp_path / "model")
     on_jumble.save(tmp_path / "model")
     same(Method.load(tmp_path / "model").predict(jumble.test, k=3), on_jumble.predict(jumble.test, k=3))
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -173,17 +173,8 @@ def test_the_walk_finds_public_objects_under_canonical_names(small_package):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONOPTIMIZE", "2")  # would strip the docstrings of a process started from here
-        load_pyseealso(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def pyseealso(home) -> Dataset:
-    return load_pyseealso(home)
+def pyseealso(pyseealso_home) -> Dataset:
+    return load_pyseealso(pyseealso_home)
 
 
 @pytest.mark.slow
@@ -229,11 +220,11 @@ def test_label_text_finds_about_half_of_the_first_labels(pyseealso):
 
 
 @pytest.mark.slow
-def test_every_build_is_byte_identical_and_the_cache_gives_it_back(home, pyseealso, tmp_path):
+def test_every_build_is_byte_identical_and_the_cache_gives_it_back(pyseealso_home, tmp_path):
     code = "import sys; from xcwork.data.pyseealso import load_pyseealso; load_pyseealso(sys.argv[1])"
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment, check=True)
-    ours, theirs = ((folder / "data" / ".cache") for folder in (home, tmp_path))
+    ours, theirs = ((folder / "data" / ".cache") for folder in (pyseealso_home, tmp_path))
     files = sorted(path.relative_to(ours) for path in ours.rglob("*") if path.is_file())
     assert len(files) == 2
     assert files == sorted(path.relative_to(theirs) for path in theirs.rglob("*") if path.is_file())

@@ -65,7 +65,7 @@ def test_the_kernel_is_its_plain_twin(alpha):
     np.testing.assert_allclose(found.norms, np.linalg.norm(dense - dense @ expected, axis=0), atol=1e-6)
 
 
-@pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("alpha", [1.0, 3.0])
 @pytest.mark.parametrize("landmarks", [None, np.array([3, 0, 7, 5])], ids=["all", "four"])
 def test_both_solvers_agree(alpha, landmarks):
     Y = label_matrix(3)

@@ -15,6 +15,7 @@ from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError, DataError
+from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.multihead import encoders
 from xcwork.methods.multihead.training import NetworkTrainer, Schedule
@@ -42,6 +43,12 @@ def one_topic_a_label(n_labels: int = 12, per_label: int = 12) -> Split:
 
 
 @functools.cache
+def trained(name: str, **choice: object) -> Method:
+    """A method trained on these documents, for tests that read it and do not change it."""
+    return create(name, **QUICK, **choice).fit(one_topic_a_label())
+
+
+@functools.cache
 def word_sets(n_labels: int = 6, n: int = 300, seed: int = 0) -> Split:
     """A document carries label l exactly where it has word l: every combination occurs."""
     rng = np.random.default_rng(seed)
@@ -63,8 +70,7 @@ def word_sets(n_labels: int = 6, n: int = 300, seed: int = 0) -> Split:
     ],
 )
 def test_one_label_a_document_is_learned_with_any_heads(name, choice):
-    split = one_topic_a_label()
-    model = create(name, **QUICK, **choice).fit(split)
+    split, model = one_topic_a_label(), trained(name, **choice)
     assert (model.predict(split, k=1).ids[:, 0] == split.Y.indices).mean() > 0.97
     everything = model.predict(split, k=12)
     assert all(sorted(row) == list(range(12)) for row in everything.ids.tolist())
@@ -103,8 +109,7 @@ def test_a_powerset_gives_whole_label_sets_even_new_ones(loss):
 
 
 def test_sets_of_a_single_label_coding_are_the_best_labels():
-    split = one_topic_a_label()
-    model = create("mhp", **QUICK).fit(split)
+    split, model = one_topic_a_label(), trained("mhp")
     np.testing.assert_array_equal(model.predict_sets(split).indices, model.predict(split, k=1).ids[:, 0])
     accuracies = model.diagnose(split)
     assert set(accuracies) == {"head 1", "head 2", "exact match"}
@@ -162,8 +167,7 @@ def test_several_labels_need_a_powerset_or_another_method():
 
 @pytest.mark.parametrize("name", METHODS)
 def test_explanations_name_the_words_and_the_heads(name):
-    split = one_topic_a_label()
-    model = create(name, **QUICK).fit(split)
+    split, model = one_topic_a_label(), trained(name)
     explanation = model.explain(split.X[[0]], 0)
     heads = {part.label_term.split(":")[0] for part in explanation}
     assert len({head.split(",")[0] for head in heads}) == (1 if name in ("flat", "mhs") else 2)
@@ -198,11 +202,10 @@ def test_a_hidden_layer_keeps_explanations_exact():
 
 @pytest.mark.parametrize("name", ["flat", "mhc", "mhs"])
 def test_labels_have_embeddings_in_their_own_order(name):
-    split = one_topic_a_label()
-    model = create(name, **QUICK).fit(split)
+    model = trained(name)
     rows, network = model.label_embeddings(), model.model_.network
     np.testing.assert_array_equal(rows[model.model_.label_of_code], network.heads.read_embeddings().numpy())
-    assert create("mhp", **QUICK).fit(split).label_embeddings() is None
+    assert trained("mhp").label_embeddings() is None
 
 
 def images() -> Split:
@@ -238,7 +241,7 @@ def test_dense_data_is_recognised():
     split = one_topic_a_label()
     dense = replace(split, X=sparse.csr_array(split.X.toarray() + 0.01))
     assert create("flat", **QUICK).fit(dense).model_.backbone == "dense"
-    assert create("flat", **QUICK).fit(split).model_.backbone == "text"
+    assert trained("flat").model_.backbone == "text"
 
 
 class StopAfter(Callback):
@@ -269,8 +272,7 @@ def test_averaged_and_validated_training_resumes_where_it_stopped(tmp_path):
 
 def test_the_average_is_that_of_the_last_epochs():
     split = one_topic_a_label()
-    model = create("flat", **QUICK).fit(split)
-    network = model.model_.make_network()
+    network = trained("flat").model_.make_network()
     torch.manual_seed(0)
     network.initialise(split.Y)
     training = NetworkTrainer(network, split.X, split.Y, Schedule(4, 64, 0.001, 0.1, 0.05, 0.0, 2, 0), dict)

@@ -1,4 +1,8 @@
-"""The guided notebooks run from top to bottom, and what is committed shows it: figures, no warnings, no traces."""
+"""The guided notebooks run from top to bottom, and what is committed shows it: figures, no warnings, no traces.
+
+Here they run on a third of pyseealso and with the smaller numbers of `SMALLER`: every cell, in a third of the time.
+`python scripts/run_notebooks.py --check` runs them as they are.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ import ast
 import base64
 import getpass
 import re
+import resource
 import socket
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +23,7 @@ import pytest
 from nbformat import NotebookNode
 
 from tests.support.paths import ROOT
+from xcwork.data.pyseealso import load_pyseealso
 
 sys.path.insert(0, str(ROOT / "scripts"))
 
@@ -40,6 +47,36 @@ PAGES = ("Home", "Data", "Train", "Predict", "Review", "Errors", "Compare", "Lab
 ABSOLUTE = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|var|usr|work|Users|opt|private)/|\b[A-Z]:\\\\")
 QUESTION = re.compile(r"^### Question \d", flags=re.MULTILINE)
 WARNING = re.compile(r"\bWARNING\b|Warning:")  # a label may be called SomeWarning
+
+MAX_CPU_SECONDS = 120  # of one notebook; a quiet machine needs a fifth
+# What a notebook says, and what is run here: fewer documents, epochs and points of a curve.
+SMALLER = {
+    "03_siamesexml": {
+        "epochs=6, classifier_epochs=4": "epochs=1, classifier_epochs=1",
+        "geomspace(1, 2000, 60)": "geomspace(1, 1000, 60)",
+    },
+    "04_eagle": {
+        "seeds: int = 100": "seeds: int = 10",
+        "repeats=10": "repeats=2",
+        "n_documents=1200": "n_documents=600",
+        "sizes=(1, 2, 4, 8, 16), depths=(8, 7, 6, 5)": "sizes=(1, 4), depths=(6, 5)",
+        "noises=(0.0, 0.5, 1.0, 2.0, 5.0)": "noises=(0.0, 2.0)",
+        "sizes, steps = (2, 4, 8, 16, 32), (0, 20)": "sizes, steps = (2, 16), (0, 20)",
+    },
+    "05_landmarks": {
+        "n_documents=900": "n_documents=450",
+        "max_rounds=300": "max_rounds=40",
+        "thresholds = (1.0, 0.95, 0.92, 0.9, 0.87, 0.84, 0.0)": "thresholds = (1.0, 0.9, 0.0)",
+    },
+    "06_multi_head": {
+        "steps=10, documents=64": "steps=2, documents=16",
+        "n_documents=3000": "n_documents=1000",
+        '"epochs": 8': '"epochs": 2',
+        "epochs=1500, every=75": "epochs=150, every=75",
+        "directions=90": "directions=9",
+    },
+    "09_scale": {"sizes = (500, 1000, 2000, 4000)": "sizes = (100, 200, 400)", "n_documents=5000": "n_documents=1000"},
+}
 
 each_notebook = pytest.mark.parametrize("name", EXPECTED)
 
@@ -65,14 +102,39 @@ def shown_texts(notebook: NotebookNode) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One home folder for all, so that built-in data is made once."""
-    return tmp_path_factory.mktemp("home")
+    """One home folder for all, in which pyseealso has every third document."""
+    folder = tmp_path_factory.mktemp("home")
+    whole = load_pyseealso(folder)
+    (cached,) = (folder / "data" / ".cache").iterdir()
+    train, test = (split.take(range(0, len(split), 3)) for split in (whole.train, whole.test))
+    replace(whole, train=train, test=test).save(cached)
+    return folder
+
+
+def shrink(notebook: NotebookNode, smaller: dict[str, str]) -> None:
+    """Put smaller numbers into the cells; each of them is there."""
+    for written, run in smaller.items():
+        cells = [cell for cell in code_cells(notebook) if written in cell.source]
+        assert cells, f"{written!r} is not in the notebook any more"
+        for cell in cells:
+            cell.source = cell.source.replace(written, run)
+
+
+def measure_children() -> float:
+    """Processor seconds of all processes that this one has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @pytest.mark.slow
 @each_notebook
 def test_it_runs_from_top_to_bottom(name: str, home: Path) -> None:
-    assert run_notebooks.run(name, home, write=False) < 180
+    notebook, before = committed(name), measure_children()
+    shrink(notebook, SMALLER.get(name, {}))
+    run_notebooks.execute(notebook, name, home)
+    assert 1 < measure_children() - before < MAX_CPU_SECONDS
+    for ran, stored in zip(code_cells(notebook), code_cells(committed(name)), strict=True):
+        assert {each.output_type for each in ran.outputs} == {each.output_type for each in stored.outputs}, ran.source
 
 
 def test_no_notebook_is_missing_or_unknown() -> None:

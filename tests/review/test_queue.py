@@ -204,8 +204,8 @@ def test_planting_changes_exactly_the_pairs_that_it_names(topics: Dataset) -> No
 
 
 @pytest.mark.slow
-def test_errors_planted_into_pyseealso_are_found_far_more_often_than_by_chance(tmp_path: Path) -> None:
-    train = load_dataset("pyseealso", home=tmp_path).train
+def test_errors_planted_into_pyseealso_are_found_far_more_often_than_by_chance(pyseealso_home: Path) -> None:
+    train = load_dataset("pyseealso", home=pyseealso_home).train
     planted = plant_errors(train, share=0.05, seed=1)
     topk = predict_out_of_fold(lambda: registry.create("zestxml"), planted.split, n_folds=2, k=50, seed=1)
     evidence = LabelEvidence.from_predictions(topk, planted.split)

@@ -1,4 +1,4 @@
-"""A marker that planted code would leave."""
+"""A marker that planted code would leave; installed packages are looked through once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.pages import scan_packages_once
 from tests.support.planted_code import Planted
+
+
+@pytest.fixture(scope="session", autouse=True)
+def known_packages() -> Iterator[None]:
+    with scan_packages_once():
+        yield
 
 
 @pytest.fixture

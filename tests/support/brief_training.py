@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from xcwork.core.dataset import Dataset
 from xcwork.methods.base import Method
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
@@ -44,3 +46,17 @@ class Stopper(Callback):
     def on_step(self, phase: str, step: int, total: int | None) -> bool:
         self.steps += 1
         return self.stop_at is not None and self.steps > self.stop_at
+
+
+@functools.cache
+def train_briefly(name: str, dataset: Dataset) -> Method:
+    """A briefly trained method that tests may read but not change."""
+    return briefly(name).fit(dataset.train)
+
+
+@functools.cache
+def count_steps(name: str, dataset: Dataset) -> int:
+    """How many steps such a training has."""
+    counter = Stopper()
+    briefly(name).fit(dataset.train, callbacks=[counter])
+    return counter.steps

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any
 
 import pandas as pd
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import Selectbox
@@ -20,6 +22,15 @@ HOSTILE = "<script>alert(1)</script>"
 FORMULA = "=cmd()"
 Open = Callable[..., AppTest]
 Train = Callable[..., Run]
+
+
+@contextmanager
+def scan_packages_once() -> Iterator[None]:
+    """Let Streamlit look for components in the installed packages once, and not for every page that is opened."""
+    with pytest.MonkeyPatch.context() as patch:
+        found_once = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", found_once)
+        yield
 
 
 def table(page: AppTest, *columns: str) -> pd.DataFrame:
