@@ -175,7 +175,8 @@ def draw_reliability(rows: Sequence[Mapping[str, float]], *, colour: str, height
         marker_color="grey",
         hoverinfo="skip",
     )
-    figure.add_annotation(x=34, y=66, text="dashed: what it says", showarrow=False)
+    below = [row["high"] for row in rows if 10 <= row["said"] <= 60]  # the words stand above these bars
+    figure.add_annotation(x=34, y=min(max([58, *below]) + 8, 97), text="dashed: what it says", showarrow=False)
     told = [f"of {row['n']:,} that say {row['said']:.0f} %, {row['right']:.0f} % are right" for row in rows]
     apply_style(
         figure,

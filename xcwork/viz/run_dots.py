@@ -21,6 +21,7 @@ TICKS_SECONDS = (0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 360000)
 TICK_NAMES = ("0.01 s", "0.1 s", "1 s", "10 s", "1 min", "10 min", "1 h", "10 h", "100 h")
 LOWEST_SECONDS = 0.01  # that a logarithmic axis shows
 DOT_PIXELS = 12
+RING_PIXELS = 3
 POINTS_PER_CHARACTER = 1.9  # percent of the axis that a character of a name takes
 MAX_WORDS_CHARACTERS = 60
 MAX_NAMES = 3  # of dots that lie close together
@@ -293,4 +294,5 @@ def group_near(values: Mapping[str, float]) -> list[tuple[float, list[str]]]:
 
 def _mark(styles: Mapping[str, SeriesStyle], name: str) -> dict[str, Any]:
     style = styles.get(name) or style_series(0)
-    return {"color": style.colour, "symbol": style.marker, "size": DOT_PIXELS}
+    ring = {"line": {"width": RING_PIXELS}} if style.marker.endswith("-open") else {}
+    return {"color": style.colour, "symbol": style.marker, "size": DOT_PIXELS} | ring
