@@ -132,15 +132,17 @@ def test_runs_here_tell_how_fast_this_machine_is(monkeypatch: pytest.MonkeyPatch
     estimates._find_base.cache_clear()
     alone = estimate_cost("other", {}, **SIZES)
     assert measure_slowness([]) is None
-    slow = [replace(MEASURED, cpu_seconds=30.0)]
+    first = [replace(MEASURED, cpu_seconds=30.0)]
+    assert measure_slowness(2 * first) is None, "the first runs also build the dataset and compile"
+    slow = 3 * first
     assert measure_slowness(slow) == Slowness(pytest.approx(3.0), 1.0)
     beside = estimate_cost("other", {}, **SIZES, known=slow)
     assert beside.cpu_seconds == pytest.approx(3 * alone.cpu_seconds)
     assert beside.high / beside.low < alone.high / alone.low
-    assert measure_slowness([replace(MEASURED, cpu_seconds=0.2)]) is None, "too short to tell"
-    assert measure_slowness([replace(slow[0], params={"steps": 40})]) is None, "it may be slow for its settings"
-    busy = [*slow, replace(MEASURED, cpu_seconds=120.0)]
-    assert measure_slowness(busy) == Slowness(pytest.approx(7.5), pytest.approx(2.0))
+    assert measure_slowness(3 * [replace(MEASURED, cpu_seconds=0.2)]) is None, "too short to tell"
+    assert measure_slowness(3 * [replace(MEASURED, cpu_seconds=30.0, params={"steps": 40})]) is None, "other settings"
+    busy = [*slow, *(3 * [replace(MEASURED, cpu_seconds=120.0)])]
+    assert measure_slowness(busy) == Slowness(pytest.approx(12.0), pytest.approx(2.0)), "of the last five"
     unsure = estimate_cost("other", {}, **SIZES, known=busy)
     assert unsure.high / unsure.low > beside.high / beside.low, "a machine that does other things, too"
     estimates._find_base.cache_clear()

@@ -50,6 +50,7 @@ OVERHEAD_CPU_SECONDS_PER_DOCUMENT = 2e-4
 REFIT_CPU_SECONDS_PER_DOCUMENT = 1.6e-4  # of a refit beside its training: texts are read anew, held-out ones predicted
 REFIT_SHARE = 0.9  # of the time of the training: a refit has fewer documents
 RUNS_THAT_TELL_SPEED = 5  # the last ones
+MIN_TELLING_RUNS = 3  # fewer tell nothing: the first run also builds the dataset, and the first of a method compiles
 MIN_TELLING_SECONDS = 1.0  # of a run that tells how fast this machine is
 
 
@@ -213,7 +214,7 @@ def _add_rest(training: float, n_train: int, factor: float = 1.0) -> float:
 
 
 def measure_slowness(known: Sequence[Measurement]) -> Slowness | None:
-    """Return by which factor the last runs here took more than the table says; None if no run tells."""
+    """Return by which factor the last runs here took more than the table says; None if too few of them tell."""
     ratios: list[float] = []
     for run in reversed(known):  # the last ones, and no more of them than needed: there may be thousands
         if len(ratios) == RUNS_THAT_TELL_SPEED:
@@ -224,7 +225,9 @@ def measure_slowness(known: Sequence[Measurement]) -> Slowness | None:
             if _count_differing(nearest, run.params):
                 continue  # what it took more or less may come from its settings
             ratios.append(run.total_cpu_seconds / _scale_run(nearest, run.params, run.n_train, run.n_labels))
-    return Slowness(median(ratios), math.sqrt(max(ratios) / min(ratios))) if ratios else None
+    if len(ratios) < MIN_TELLING_RUNS:
+        return None
+    return Slowness(median(ratios), math.sqrt(max(ratios) / min(ratios)))
 
 
 @cache
