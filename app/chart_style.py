@@ -28,13 +28,15 @@ def match_page(drawn: go.Figure) -> go.Figure:
 
 
 def light_series(drawn: go.Figure, rows: Mapping[str, str], *, key: str) -> str:
-    """Return the style that dims all other series while the mouse or the keyboard is on the row of one.
+    """Return the style that dims all other series while the mouse or the keyboard is on one, or on its row.
 
-    `rows` are ids of rows by the names of series, of a list with `lights`; `key` is that of the chart.
+    `rows` are ids of rows by the names of series, of a list with `lights`; `key` is that of the chart, which is shown
+    afterwards: each series gets the id of its row, by which the list finds it.
     """
     places: dict[str, list[int]] = {}
     for at, trace in enumerate(drawn.data, start=1):
         if (row := rows.get(trace.name)) is not None:
+            trace.meta = row
             places.setdefault(row, []).append(at)
     chart = f".st-key-{key.replace('.', '-')}"
     rules = []

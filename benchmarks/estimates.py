@@ -81,12 +81,12 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", help="of the demo runs, those of these methods only")
     parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
     options = parser.parse_args()
-    traits = read_traits(load_dataset(DEMO_DATA))
-    sizes = {"n_train": traits.n_train, "n_labels": traits.n_labels, "n_features": traits.n_features}
     wanted = [each for each in list_demo_trainings(list_usable_methods()) if each[0] in (options.methods or each)]
     facts = conditions(data=[DEMO_DATA])
     with tempfile.TemporaryDirectory() as temporary:
         store = RunStore(options.home or Path(temporary))
+        traits = read_traits(load_dataset(DEMO_DATA, home=store.home))  # built before the first run, as for a demo
+        sizes = {"n_train": traits.n_train, "n_labels": traits.n_labels, "n_features": traits.n_features}
         known = [found for run in store.list() if (found := measure_run(run)) is not None]
         rows = []
         for method, preset in wanted:

@@ -4,8 +4,9 @@
 
 Every method needs a run on a dataset of a few documents, which tells its base cost, such as
 `synthetic:n_documents=60,n_labels=12,n_topics=3,labels_per_document=1.5`, and runs on larger ones, which tell how the
-cost grows. All times are processor seconds. Of several runs of the same training the one with the fewest counts: a busy
-machine needs more of them, too. What HOME has no run of stays as it is.
+cost grows. All times are processor seconds. Of several runs of the same training the one with the fewest counts, be it
+in HOME or in the table: a busy machine needs more of them, and so does the first run of a method, which compiles. What
+HOME has no run of stays as it is.
 
 RESULTS.json, which `benchmarks.methods` wrote, has processor seconds of trainings, too. Where they are fewer they
 replace those of runs on the same data; trainings on the datasets of `SIZES` that no run repeats are taken from there.
@@ -15,12 +16,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from xcwork.runs import RunStore
-from xcwork.runs.estimates import REFERENCES_FILE, measure_run, read_references
+from xcwork.runs.estimates import REFERENCES_FILE, Measurement, measure_run, read_references
 from xcwork.storage.atomic import write_json
 
 # Training documents, labels and features; of texts there are at most so many terms.
@@ -31,7 +33,13 @@ WORKER_EXTRA_MB = 100  # that a worker has loaded beyond what a benchmark does, 
 def main(home: str, results: str | None = None) -> None:
     by_time = sorted(filter(None, map(measure_run, RunStore(home).list())), key=lambda each: -each.train_cpu_seconds)
     rows = {(each.method, each.data, each.n_train): asdict(each) for each in read_references()}
-    rows |= {(each.method, each.data, each.n_train): asdict(each) for each in by_time}
+    for each in by_time:
+        place = (each.method, each.data, each.n_train)
+        known = rows.get(place)
+        if known is None or not is_same_training(known, each) or each.train_cpu_seconds < known["train_cpu_seconds"]:
+            rows[place] = asdict(each)
+        else:
+            known["params"] = dict(each.params)  # with those that are newer than the row
     if results is not None:
         tables = json.loads(Path(results).read_text("utf-8"))["tables"]
         for row in rows.values():
@@ -47,6 +55,12 @@ def main(home: str, results: str | None = None) -> None:
         if row.get("cpu_seconds") is None:
             row.pop("cpu_seconds", None)
     write_json(REFERENCES_FILE, sorted(rows.values(), key=lambda row: (row["method"], row["n_train"])))
+
+
+def is_same_training(row: Mapping[str, Any], run: Measurement) -> bool:
+    """Return whether a row of the table has the settings of a run; newer ones count if somebody chose them."""
+    chosen = {name: value for name, value in run.params.items() if name in row["params"] or value != "auto"}
+    return all(row["params"].get(name) == value for name, value in chosen.items())
 
 
 def take_fewer_seconds(row: dict[str, Any], tables: dict[str, Any]) -> None:

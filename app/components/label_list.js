@@ -170,7 +170,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   let active = options.findIndex((option) => option.dataset.row === data.selected);
   let timer = 0;
-  const light = data.lights ? lightRows(list, options) : () => {};
+  const lights = data.lights ? lightRows(list, options) : null;
 
   function activate(at, scrolls) {
     options[active]?.classList.remove("active");
@@ -178,7 +178,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     options[active].classList.add("active");
     list.setAttribute("aria-activedescendant", options[active].id);
     if (scrolls) options[active].scrollIntoView({ block: "nearest" });
-    if (scrolls && data.lights) light(options[active]);
+    if (scrolls) lights?.light(options[active]);
   }
 
   function choose(at) {
@@ -241,6 +241,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     observer.disconnect();
     stopFitting();
     clearTimeout(timer);
-    light(null);
+    lights?.stop();
   };
 }

@@ -129,12 +129,35 @@ function makeFoot(data, act) {
   return foot;
 }
 
-/** Let the whole page know which row the mouse or the keyboard is on, so that its charts can light it. */
+const heard = new WeakSet(); // charts that tell which series the mouse is on
+
+/** Let the whole page know which row the mouse or the keyboard is on, so that charts light it; and light the row of a
+    series that the mouse is on in a chart. The id of its row is the `meta` of a series. */
 function lightRows(list, options) {
   const page = document.documentElement;
-  const light = (option) => (option ? (page.dataset.lit = option.dataset.row) : delete page.dataset.lit);
+  const light = (option) => {
+    if (option) page.dataset.lit = option.dataset.row;
+    else delete page.dataset.lit;
+    options.forEach((each) => each.classList.toggle("lit", each === option));
+  };
   options.forEach((option) => (option.onpointerenter = () => light(option)));
   list.onpointerleave = () => light(null);
   list.onblur = () => light(null);
-  return light;
+  const hear = (event) => {
+    const chart = event.target.closest?.(".js-plotly-plot");
+    if (!chart?.on || heard.has(chart)) return;
+    heard.add(chart);
+    const tell = (row) => document.dispatchEvent(new CustomEvent("xcwork-series", { detail: row }));
+    chart.on("plotly_hover", (hover) => tell(hover.points[0]?.fullData.meta));
+    chart.on("plotly_unhover", () => tell(undefined));
+  };
+  const follow = (event) => light(options.find((option) => option.dataset.row === event.detail) ?? null);
+  document.addEventListener("pointerover", hear);
+  document.addEventListener("xcwork-series", follow);
+  const stop = () => {
+    document.removeEventListener("pointerover", hear);
+    document.removeEventListener("xcwork-series", follow);
+    light(null);
+  };
+  return { light, stop };
 }

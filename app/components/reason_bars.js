@@ -89,7 +89,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const title = make("div", "title", data.title);
   title.setAttribute("role", "heading");
   title.setAttribute("aria-level", "2");
-  content.append(title);
+  if (data.title) content.append(title);
   if (data.facts) content.append(make("div", "facts", data.facts));
   if (data.sentence.length) {
     const sentence = make("div", "sentence");
@@ -125,5 +125,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
   content.scrollTop = isSame ? scrolled : 0;
   if (focusedId !== undefined && rows.length) rows[current].focus({ preventScroll: true });
   else if (isSame) rows.find((row) => row.getAttribute("aria-expanded") === "true")?.scrollIntoView({ block: "nearest" });
-  return data.fitsWindow ? fitWindow(frame) : () => {};
+  const stopFitting = data.fitsWindow ? fitWindow(frame) : () => {};
+  const observer = new ResizeObserver(() => fitRows(frame, content)); // of the frame, which takes its height from the window
+  observer.observe(frame);
+  return () => {
+    observer.disconnect();
+    stopFitting();
+  };
+}
+
+/** Set the rows closer together where that is enough for all of them to be seen without scrolling. */
+function fitRows(frame, content) {
+  frame.classList.remove("close");
+  if (content.scrollHeight <= content.clientHeight) return;
+  frame.classList.add("close");
+  if (content.scrollHeight > content.clientHeight) frame.classList.remove("close");
 }

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from xcwork.core.topk import TopK
 
 BANDS = {"count": "by count", "share": "in thirds", "shots": "by shots"}
-BAND_WORDS = {"zero-shot": "Unseen"}  # where the name of a band is no word for people
+BAND_WORDS = {"head": "Frequent", "torso": "Medium", "tail": "Rare", "zero-shot": "Unseen"}  # for people
 MAX_OTHER_RUNS = 8  # that are asked whether they find a label
 BAND_MAKERS: dict[str, Callable[[np.ndarray], Bands]] = {
     "count": make_absolute_bands,

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from xcwork_app.panels.errors.detail_card import shorten_apart
+from xcwork_app.views.run_findings import name_band
 
 from tests.support.pages import FORMULA, HOSTILE, Train, read_component, send_event
 from xcwork.analysis.outcomes import Outcomes, count_outcomes
@@ -23,6 +25,14 @@ LONG = "long " * 60  # 300 characters
 def run(corpus: Path, train: Train) -> Run:
     """A finished run with a name that would like to be Markdown."""
     return train("one_vs_all", None, corpus, "ova *<b>* :red[x]")
+
+
+def test_names_that_end_alike_are_shown_whole() -> None:
+    assert shorten_apart(["numpy.stack", "numpy.ma.stack", "numpy.bmat"]) == ["numpy.stack", "numpy.ma.stack", "bmat"]
+
+
+def test_bands_have_words_for_people() -> None:
+    assert [name_band(name) for name in ("head", "torso", "tail", "unseen")] == ["Frequent", "Medium", "Rare", "Unseen"]
 
 
 def count(run: Run, corpus: Path, k: int) -> Outcomes:

@@ -136,7 +136,9 @@ def test_a_new_label_gets_its_rank(open_page: Open, matched: Run) -> None:
     page.text_input(key="predict.new_label").set_value("apple number").run()
     assert not page.exception
     assert "apple number comes" in said(page)
-    assert read_component(page, "predict_new_reasons")["title"] == "Why apple number?"
+    shown = read_component(page, "predict_new_reasons")
+    assert [bar["name"] for bar in shown["families"]] == ["Words in common"]
+    assert "no training document has it" in "".join(text for text, _ in shown["sentence"])
     assert "apple number" not in matched.load_model().labels_.names
 
 

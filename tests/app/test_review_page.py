@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 from xcwork_app.panels.review.question import drop_name
+from xcwork_app.panels.review.reasons import phrase_rest
+from xcwork_app.views.review_state import ReviewEffect
 
 from tests.support.doubtful import write_doubtful
 from tests.support.pages import HOSTILE, Open, Train, read_component, send_event, table
@@ -21,6 +23,12 @@ from xcwork.runs import Run
 
 pytestmark = pytest.mark.slow
 LABEL = HOSTILE  # no blank in it, so it is one label
+
+
+def test_one_waiting_item_is_not_called_all() -> None:
+    effect = ReviewEffect(original=60.0, corrected=60.0, if_confirmed=61.25)
+    assert phrase_rest(1, "right", effect) == "If the one that waits is right, it is 61.2."
+    assert phrase_rest(1200, "wrong", effect) == "If all 1,200 waiting are wrong, it is 61.2."
 
 
 @pytest.fixture

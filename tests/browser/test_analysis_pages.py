@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tests.support.browser_pages import SMALL, click_until, eventually, expect_above, expect_no_scrolling, settle
+from tests.support.browser_pages import (
+    SMALL,
+    click_until,
+    eventually,
+    expect_above,
+    expect_no_scrolling,
+    get_box,
+    settle,
+)
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 
 def test_a_part_filters_and_why_not_opens_the_document(page: Page, dashboard: str, runs: dict[str, Run]) -> None:
@@ -75,6 +83,7 @@ def test_compare_fits_sorts_exports_and_opens_a_document(
         assert row.locator(".mark").first.evaluate(colour) == mark.evaluate(colour)
 
     eventually(check_colour)
+    check_lights(page, table, runs["tfidf"].id)
     click_until(
         page.get_by_role("button", name="CSV, LaTeX, Markdown").first,
         lambda: expect(page.locator(".st-key-compare-export-csv button").first).to_be_visible(timeout=1000),
@@ -97,6 +106,27 @@ def test_compare_fits_sorts_exports_and_opens_a_document(
     page.locator(".st-key-page_header").get_by_role("button", name="Compare").first.click()
     expect(page.get_by_role("heading", name="Compare", level=1)).to_be_visible()
     page.wait_for_url(re.compile("sort=ms"))
+
+
+def check_lights(page: Page, table: Locator, run: str) -> None:
+    """A run is lit in table and chart, whichever of them the mouse is on."""
+    from playwright.sync_api import expect
+
+    row, traces = table.locator(f"[data-row='{run}']"), page.locator(".st-key-compare-chart .scatterlayer > .trace")
+    root = page.locator("html")
+    row.hover()
+    expect(root).to_have_attribute("data-lit", run)
+    clear = [each for each in traces.all() if each.evaluate("each => getComputedStyle(each).opacity") == "1"]
+    assert len(clear) == 1, "all others are dim"
+    dot = get_box(clear[0].locator(".points path").first)
+    page.mouse.move(1, 1)
+    expect(root).not_to_have_attribute("data-lit", run)
+    page.mouse.move(dot["x"] + 30, dot["y"] + 30)
+    page.mouse.move(dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2, steps=5)
+    expect(root).to_have_attribute("data-lit", run)
+    expect(row).to_have_class(re.compile(r"\blit\b"))
+    page.mouse.move(1, 1)
+    expect(row).not_to_have_class(re.compile(r"\blit\b"))
 
 
 def test_a_report_downloads_and_opens_offline(page: Page, dashboard: str, runs: dict[str, Run], tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_a_label_that_did_not_exist_before(page: Page, dashboard: str, runs: dic
     page.keyboard.press("Enter")
     expect(page.get_by_text("number of apples comes 2nd")).to_be_visible()
     page.wait_for_url("**predict.new_label=number+of+apples*")
-    expect(page.get_by_role("heading", name="Why number of apples?")).to_be_visible()
+    expect(page.locator(".st-key-predict_new_reasons").get_by_text("Words in common").first).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("Memorised"))).to_have_count(0)
 
 

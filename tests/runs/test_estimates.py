@@ -99,6 +99,28 @@ def test_epochs_repeat_the_work() -> None:
     assert "1 setting changed" in found.basis
 
 
+def test_a_quick_look_does_not_make_the_usual_training_look_endless() -> None:
+    # Only the encoder of SiameseXML has fewer epochs in a quick look; the classifiers keep theirs.
+    quick, usual = ({"epochs": n, "classifier_epochs": 20, "seed": 0} for n in (2, 30))
+    known = [replace(MEASURED, params=quick)]
+    found = estimate_cost("gated", usual, **SIZES, known=known)
+    assert found.cpu_seconds == pytest.approx(_add_rest(6.0 * 50 / 22, 1000))
+
+
+def test_a_least_number_of_steps_is_part_of_the_passes() -> None:
+    params = {"epochs": 2, "batch_size": 100, "min_steps": 100, "seed": 0}  # ten passes over 1,000 documents
+    known = [replace(MEASURED, params=params)]
+    found = estimate_cost("gated", params | {"epochs": 10}, **SIZES, known=known)
+    assert found.cpu_seconds == 10.0, "as many passes, so the same"
+    larger = estimate_cost("gated", params, **SIZES | {"n_train": 10_000}, known=known)
+    assert larger.cpu_seconds == pytest.approx(_add_rest(6.0 * 10 * 2 / 10, 10_000)), "two passes are enough"
+
+
+def test_a_setting_left_to_xcwork_that_is_newer_than_the_measurement_changes_nothing() -> None:
+    found = estimate_cost("gated", {"steps": 4, "device": "auto"}, **SIZES, known=[MEASURED])
+    assert found.basis == "from a run here on small"
+
+
 def test_a_run_of_an_older_version_counts_with_a_usual_calibration_and_evaluation() -> None:
     old = replace(MEASURED, train_cpu_seconds=10.0, cpu_seconds=None)
     assert old.total_cpu_seconds == _add_rest(10.0, 1000) > 10.0
@@ -110,14 +132,17 @@ def test_runs_here_tell_how_fast_this_machine_is(monkeypatch: pytest.MonkeyPatch
     estimates._find_base.cache_clear()
     alone = estimate_cost("other", {}, **SIZES)
     assert measure_slowness([]) is None
-    slow = [replace(MEASURED, cpu_seconds=30.0)]
+    first = [replace(MEASURED, cpu_seconds=30.0)]
+    assert measure_slowness(2 * first) is None, "the first runs also build the dataset and compile"
+    slow = 3 * first
     assert measure_slowness(slow) == Slowness(pytest.approx(3.0), 1.0)
     beside = estimate_cost("other", {}, **SIZES, known=slow)
     assert beside.cpu_seconds == pytest.approx(3 * alone.cpu_seconds)
     assert beside.high / beside.low < alone.high / alone.low
-    assert measure_slowness([replace(MEASURED, cpu_seconds=0.2)]) is None, "too short to tell"
-    busy = [*slow, replace(MEASURED, cpu_seconds=120.0)]
-    assert measure_slowness(busy) == Slowness(pytest.approx(7.5), pytest.approx(2.0))
+    assert measure_slowness(3 * [replace(MEASURED, cpu_seconds=0.2)]) is None, "too short to tell"
+    assert measure_slowness(3 * [replace(MEASURED, cpu_seconds=30.0, params={"steps": 40})]) is None, "other settings"
+    busy = [*slow, *(3 * [replace(MEASURED, cpu_seconds=120.0)])]
+    assert measure_slowness(busy) == Slowness(pytest.approx(12.0), pytest.approx(2.0)), "of the last five"
     unsure = estimate_cost("other", {}, **SIZES, known=busy)
     assert unsure.high / unsure.low > beside.high / beside.low, "a machine that does other things, too"
     estimates._find_base.cache_clear()

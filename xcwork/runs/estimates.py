@@ -14,9 +14,9 @@ the measurement, the wider the range of the time.
 The calibration trains further models, as many as `methods.calibrating` has time for; what else a run does grows with
 the documents. Of the very same training that was done here before, all is known.
 
-The table was measured on another machine. How fast this one is shows in the last runs here, whatever their methods: the
-processor seconds of the table are multiplied by the factor by which those runs differed from it. The more these factors
-differ among themselves, the wider the range.
+The table was measured on another machine. How fast this one is shows in the last runs here, whatever their methods, if
+the table has their settings: the processor seconds of the table are multiplied by the factor by which those runs
+differed from it. The more these factors differ among themselves, the wider the range.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MIN_SPREAD_FACTOR = 1.3  # by which the true time may differ
 MAX_SPREAD_FACTOR = 5.0
 MAX_SIMILAR_RATIO = 1.25  # of the sizes of two datasets that are alike
 MIN_MUCH_RATIO = 20.0  # from here on one is much larger
-REPEATING_PARAMETERS = ("epochs",)  # parameters that repeat the work
+FURTHER_EPOCHS = ("classifier_epochs",)  # parameters with passes over the documents beside `epochs`
 FEATURE_WEIGHT = 0.5  # of the distance in features beside that in work
 ELSEWHERE_DISTANCE = 0.5  # by which a measurement on another machine counts as further away
 OVERHEAD_CPU_SECONDS = 1.0  # of a run beside training and calibration: reading, evaluation
@@ -50,6 +50,7 @@ OVERHEAD_CPU_SECONDS_PER_DOCUMENT = 2e-4
 REFIT_CPU_SECONDS_PER_DOCUMENT = 1.6e-4  # of a refit beside its training: texts are read anew, held-out ones predicted
 REFIT_SHARE = 0.9  # of the time of the training: a refit has fewer documents
 RUNS_THAT_TELL_SPEED = 5  # the last ones
+MIN_TELLING_RUNS = 3  # fewer tell nothing: the first run also builds the dataset, and the first of a method compiles
 MIN_TELLING_SECONDS = 1.0  # of a run that tells how fast this machine is
 
 
@@ -196,7 +197,7 @@ def _scale_run(
     measured: Measurement, params: Mapping[str, Any], n_train: int, n_labels: int, factor: float = 1.0
 ) -> float:
     """Return the processor seconds of a run like a measured one, on data of this size."""
-    ratio = _compute_work(n_train, n_labels) / measured.work * _count_all_repeats(measured, params)
+    ratio = _compute_work(n_train, n_labels) / measured.work * _compare_passes(measured, params, n_train)
     if ratio == 1.0 and measured.cpu_seconds is not None and n_train == measured.n_train:
         return factor * measured.cpu_seconds
     training = _scale_cost(measured.train_cpu_seconds, _find_base(measured.method)[0], ratio)
@@ -213,7 +214,7 @@ def _add_rest(training: float, n_train: int, factor: float = 1.0) -> float:
 
 
 def measure_slowness(known: Sequence[Measurement]) -> Slowness | None:
-    """Return by which factor the last runs here took more than the table says; None if no run tells."""
+    """Return by which factor the last runs here took more than the table says; None if too few of them tell."""
     ratios: list[float] = []
     for run in reversed(known):  # the last ones, and no more of them than needed: there may be thousands
         if len(ratios) == RUNS_THAT_TELL_SPEED:
@@ -221,8 +222,12 @@ def measure_slowness(known: Sequence[Measurement]) -> Slowness | None:
         alike = [each for each in read_references() if each.method == run.method]
         if run.here and alike and run.total_cpu_seconds >= MIN_TELLING_SECONDS:
             nearest = min(alike, key=lambda each: _compute_distance(each.work, run.work))
+            if _count_differing(nearest, run.params):
+                continue  # what it took more or less may come from its settings
             ratios.append(run.total_cpu_seconds / _scale_run(nearest, run.params, run.n_train, run.n_labels))
-    return Slowness(median(ratios), math.sqrt(max(ratios) / min(ratios))) if ratios else None
+    if len(ratios) < MIN_TELLING_RUNS:
+        return None
+    return Slowness(median(ratios), math.sqrt(max(ratios) / min(ratios)))
 
 
 @cache
@@ -255,18 +260,35 @@ def _compute_distance(measured: float, wanted: float) -> float:
 
 
 def _count_differing(measured: Measurement, params: Mapping[str, Any]) -> int:
-    return sum(measured.params.get(name) != value for name, value in params.items() if name != "seed")
+    """Return how many settings differ. One that is newer than the measurement and left to xcwork does not."""
+    usual = {"seed": params.get("seed")} | {name: value for name, value in params.items() if value == "auto"}
+    return sum((usual | measured.params).get(name) != value for name, value in params.items() if name != "seed")
 
 
-def _count_all_repeats(measured: Measurement, params: Mapping[str, Any]) -> float:
-    return math.prod(_count_repeats(measured, params, name) for name in REPEATING_PARAMETERS)
+def _compare_passes(measured: Measurement, params: Mapping[str, Any], n_train: int) -> float:
+    """Return how much more often a training goes over its documents than the measured one did."""
+    now, before = _count_passes(params, n_train), _count_passes(measured.params, measured.n_train)
+    return now / before if now and before else 1.0
 
 
-def _count_repeats(measured: Measurement, params: Mapping[str, Any], name: str) -> float:
-    counts = (params.get(name), measured.params.get(name))
-    # A stored run may hold anything where this version expects a number.
-    now, before = (count if isinstance(count, int | float) and count > 0 else None for count in counts)
-    return now / before if before and now else 1.0
+def _count_passes(params: Mapping[str, Any], n_train: int) -> float:
+    """Return how often a training goes over its documents; 0 where the parameters do not say it.
+
+    A method may have two parts with passes of their own, of which only one gets fewer in a quick look, and a least
+    number of steps, which a training on few documents needs more passes for.
+    """
+    epochs = _read_count(params, "epochs")
+    if not epochs:
+        return 0.0
+    steps_per_epoch = math.ceil(max(n_train, 1) / (_read_count(params, "batch_size") or 1.0))
+    least = math.ceil(_read_count(params, "min_steps") / steps_per_epoch)
+    return max(epochs, least) + sum(_read_count(params, name) for name in FURTHER_EPOCHS)
+
+
+def _read_count(params: Mapping[str, Any], name: str) -> float:
+    """Return a number of the parameters, or 0: a stored run may hold anything where this version expects one."""
+    count = params.get(name)
+    return float(count) if isinstance(count, int | float) and count > 0 else 0.0
 
 
 def _describe_basis(measured: Measurement, params: Mapping[str, Any], ratio: float) -> str:

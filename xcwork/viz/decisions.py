@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 GROUP_WORDS = ("leave", "suggest", "assign")  # from the bottom of a bar to its top
 SUGGEST_OPACITY = 0.58
 CURVE_MARGIN_POINTS = 8.0  # below the lowest point of the curve
+PERCENT_AXIS: dict[str, Any] = {"ticksuffix": " %", "automargin": False}  # without a title, the margin is enough
+CURVE_MARGIN = {"l": 50, "r": 24, "t": 20, "b": 26}
 MAX_BAR_SHARE = 1.22  # of the highest bar, so that numbers fit above it
 
 
@@ -134,10 +136,10 @@ def draw_threshold_curve(
         table=traced,
         showlegend=False,
         height=height,
-        margin={"l": 50, "r": 24, "t": 20, "b": 24},
+        margin=CURVE_MARGIN,
     )
-    figure.update_xaxes(range=[0, 100], ticksuffix=" %", nticks=5)
-    figure.update_yaxes(range=[bottom, 103], ticksuffix=" %", nticks=5)
+    figure.update_xaxes(range=[0, 100], **PERCENT_AXIS, dtick=25)
+    figure.update_yaxes(range=[bottom, 103], **PERCENT_AXIS, nticks=5)
     return figure
 
 
@@ -173,7 +175,8 @@ def draw_reliability(rows: Sequence[Mapping[str, float]], *, colour: str, height
         marker_color="grey",
         hoverinfo="skip",
     )
-    figure.add_annotation(x=34, y=66, text="dashed: what it says", showarrow=False)
+    below = [row["high"] for row in rows if 10 <= row["said"] <= 60]  # the words stand above these bars
+    figure.add_annotation(x=34, y=min(max([58, *below]) + 8, 97), text="dashed: what it says", showarrow=False)
     told = [f"of {row['n']:,} that say {row['said']:.0f} %, {row['right']:.0f} % are right" for row in rows]
     apply_style(
         figure,
@@ -184,8 +187,8 @@ def draw_reliability(rows: Sequence[Mapping[str, float]], *, colour: str, height
         table=pd.DataFrame(list(rows)),
         showlegend=False,
         height=height,
-        margin={"l": 50, "r": 16, "t": 12, "b": 24},
+        margin=CURVE_MARGIN,
     )
-    figure.update_xaxes(range=[0, 100], ticksuffix=" %", nticks=5)
-    figure.update_yaxes(range=[0, 103], ticksuffix=" %", nticks=5)
+    figure.update_xaxes(range=[0, 100], **PERCENT_AXIS, dtick=25)
+    figure.update_yaxes(range=[0, 103], **PERCENT_AXIS, nticks=5)
     return figure

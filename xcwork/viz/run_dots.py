@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from xcwork.analysis.run_table import TRAINING, RunTable, format_duration
+from xcwork.analysis.run_table import TRAINING, RunRow, RunTable, format_duration
 from xcwork.viz import COLOURS, SeriesStyle, apply_style, clean_caption, join_phrases, shorten, style_series
+from xcwork.viz.name_places import CHARACTER_PIXELS, GAP_PIXELS, LEADER_PIXELS, DotName, NamePlace, place_beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,10 +21,13 @@ TICKS_SECONDS = (0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 360000)
 TICK_NAMES = ("0.01 s", "0.1 s", "1 s", "10 s", "1 min", "10 min", "1 h", "10 h", "100 h")
 LOWEST_SECONDS = 0.01  # that a logarithmic axis shows
 DOT_PIXELS = 12
+RING_PIXELS = 3
 POINTS_PER_CHARACTER = 1.9  # percent of the axis that a character of a name takes
 MAX_WORDS_CHARACTERS = 60
 MAX_NAMES = 3  # of dots that lie close together
-NAMES_RIGHT_UNTIL = 0.75  # of the axis of time; names of later dots stand left of them
+LOG_MARGIN = 0.3  # of the axis of time, before the first dot
+PLOT_PIXELS = 385  # between the ends of the axis of time, on a page of 1280 pixels
+MAX_DOT_NAME_CHARACTERS = 24
 NEAR_POINTS = 7.0  # percent, below which the names of two dots are joined
 MARGIN = {"l": 50, "r": 20, "t": 10, "b": 40}
 
@@ -34,31 +38,24 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
     import plotly.graph_objects as go
 
     rows = [row for row in table.rows if row.values["P@1"] is not None and row.values[TRAINING] is not None]
-    figure = go.Figure()
-    taken: list[tuple[float, float]] = []
+    rows.sort(key=lambda row: -(row.values["P@1"] or 0.0))
     times = [max(row.values[TRAINING] or 0.0, LOWEST_SECONDS) for row in rows] or [1.0]
-    latest = min(times) * (max(times) / min(times)) ** NAMES_RIGHT_UNTIL
-    for row in sorted(rows, key=lambda row: -(row.values["P@1"] or 0.0)):
-        value, seconds = row.values["P@1"] or 0.0, max(row.values[TRAINING] or 0.0, LOWEST_SECONDS)
-        figure.add_scatter(
-            x=[seconds],
-            y=[value],
-            mode="markers+text",
-            name=clean_caption(row.name),
-            text=[f" {clean_caption(row.name, 24)} "],
-            textposition=_place_name(seconds, value, taken, latest),
-            marker=_mark(styles, row.name),
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": [row.high - value],
-                "arrayminus": [value - row.low],
-                "width": 0,
-            },
-            customdata=[format_duration(row.values[TRAINING] or 0.0)],
-            hovertemplate="P@1 %{y:.1f}, %{customdata}<extra>%{fullData.name}</extra>",
+    names = [shorten(name, MAX_DOT_NAME_CHARACTERS) for name in drop_common_words([row.name for row in rows])]
+    across = _find_log_range(min(times), max(times), max(map(len, names), default=0))
+    up = _find_range([row.low for row in rows], [row.high for row in rows])
+    per_pixel = (across[1] - across[0]) / PLOT_PIXELS, (up[1] - up[0]) / (height - MARGIN["t"] - MARGIN["b"])
+    dots = [
+        DotName(
+            (math.log10(seconds) - across[0]) / per_pixel[0],
+            *(((value or 0.0) - up[0]) / per_pixel[1] for value in (row.values["P@1"], row.low, row.high)),
+            name,
         )
-        taken.append((seconds, value))
+        for row, seconds, name in zip(rows, times, names, strict=True)
+    ]
+    places = place_beside(dots, PLOT_PIXELS, (up[1] - up[0]) / per_pixel[1])
+    figure = go.Figure()
+    for row, seconds, name, place in zip(rows, times, names, places, strict=True):
+        figure.add_scatter(**_make_named_dot(row, seconds, name, place, per_pixel, styles))
     told = [f"{shorten(row.name)} {row.format_cell('P@1')} after {row.format_cell(TRAINING)}" for row in rows]
     frame = pd.DataFrame(
         [(row.name, row.values["P@1"], row.low, row.high, row.values[TRAINING]) for row in rows],
@@ -78,20 +75,62 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
             "type": "log",
             "tickvals": TICKS_SECONDS,
             "ticktext": TICK_NAMES,
-            "range": _find_log_range(min(times), max(times)),
+            "range": across,
         },
+        yaxis={"range": up},
     )
 
 
-def _find_log_range(low: float, high: float) -> list[float]:
-    """Return the ends of the axis of time: room for a name on both sides where there is more than one time."""
-    return [math.log10(low) - 0.4, math.log10(high) + (0.4 if high > 10 * low else 1.6)]
+def _find_log_range(low: float, high: float, longest: int) -> list[float]:
+    """Return the ends of the axis of time, with room for the longest name on the right."""
+    first, last = math.log10(low) - LOG_MARGIN, max(math.log10(high), math.log10(low) + 1.0)
+    name = CHARACTER_PIXELS * longest + GAP_PIXELS + LEADER_PIXELS
+    return [first, first + (last - first) / (1.0 - name / PLOT_PIXELS)]
 
 
-def _place_name(seconds: float, value: float, taken: Sequence[tuple[float, float]], latest: float) -> str:
-    """Return where the name of a dot stands: right of it, of late ones left; lower where another is close above."""
-    crowded = any(0.2 < seconds / x < 5 and 0 <= y - value < 6 for x, y in taken)
-    return f"{'bottom' if crowded else 'middle'} {'left' if seconds > latest else 'right'}"
+def _find_range(lows: Sequence[float], highs: Sequence[float]) -> list[float]:
+    """Return the ends of the axis of quality: all ranges, and a little room."""
+    low, high = min(lows, default=0.0), max(highs, default=100.0)
+    room = max(0.06 * (high - low), 1.0)
+    return [low - room, high + room]
+
+
+def _make_named_dot(
+    row: RunRow,
+    seconds: float,
+    name: str,
+    place: NamePlace | None,
+    per_pixel: tuple[float, float],
+    styles: Mapping[str, SeriesStyle],
+) -> dict[str, Any]:
+    """Return a trace with the dot of a run and its name, with a line to the name where that stands apart."""
+    value, mark = row.values["P@1"] or 0.0, _mark(styles, row.name)
+    x, y, text = [seconds], [value], [f"\u2002{clean_caption(name)}\u2002" if place else ""]
+    if place and place.lift:
+        aside = LEADER_PIXELS * per_pixel[0] * (-1 if place.is_left else 1)
+        x, y, text = [*x, seconds * 10**aside], [*y, value + place.lift * per_pixel[1]], ["", clean_caption(name)]
+        mark |= {"size": [DOT_PIXELS, 0], "opacity": 1}
+    rest = [0.0] * (len(x) - 1)
+    return {
+        "x": x,
+        "y": y,
+        "mode": "markers+text+lines" if rest else "markers+text",
+        "name": clean_caption(row.name),
+        "text": text,
+        "textposition": f"middle {'left' if place and place.is_left else 'right'}",
+        "line": {"width": 1, "color": mark["color"]},
+        "marker": mark,
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [row.high - value, *rest],
+            "arrayminus": [value - row.low, *rest],
+            "width": 0,
+        },
+        "customdata": [f"P@1 {value:.1f}, {format_duration(row.values[TRAINING] or 0.0)}"] * len(x),
+        "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
+        "cliponaxis": False,
+    }
 
 
 def draw_run_differences(
@@ -253,6 +292,7 @@ def group_near(values: Mapping[str, float]) -> list[tuple[float, list[str]]]:
     return [(sum(v for v, _ in group) / len(group), [name for _, name in group]) for group in groups]
 
 
-def _mark(styles: Mapping[str, SeriesStyle], name: str) -> dict[str, object]:
+def _mark(styles: Mapping[str, SeriesStyle], name: str) -> dict[str, Any]:
     style = styles.get(name) or style_series(0)
-    return {"color": style.colour, "symbol": style.marker, "size": DOT_PIXELS}
+    ring = {"line": {"width": RING_PIXELS}} if style.marker.endswith("-open") else {}
+    return {"color": style.colour, "symbol": style.marker, "size": DOT_PIXELS} | ring

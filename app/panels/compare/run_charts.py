@@ -47,9 +47,9 @@ def show_charts(chosen: ComparedRuns, table: RunTable, reference: str) -> None:
             }[section]()
             if drawn is None:
                 return
-            chart_menu.show_chart(drawn, key=CHART)
             rows = {clean_caption(name): run for run, name in chosen.names.items()}
             st.html(chart_style.light_series(drawn, rows, key=CHART))
+            chart_menu.show_chart(drawn, key=CHART)
             with menu:
                 chart_menu.show_menu(drawn, key=CHART, name=f"runs-{section}")
 

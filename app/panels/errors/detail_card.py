@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -60,14 +61,13 @@ def show_label(found: Findings, chosen: str) -> None:
 
 def _show_missing_documents(found: Findings, missing: pd.DataFrame, label: str, total: int) -> None:
     note = f"{len(missing)} of {total:,}" if total > len(missing) else ""
-    ranks = zip(missing["document"].tolist(), missing["rank"].fillna(0).tolist(), strict=True)
+    documents = missing["document"].tolist()
+    names = [run_findings.name_document(found, document) for document in documents]
     rows = [
-        LabelRow(
-            str(document),
-            split_path(run_findings.name_document(found, document))[1],
-            value=f"rank {rank}" if rank else "not listed",
+        LabelRow(str(document), short, hint=name, value=f"rank {rank}" if rank else "not listed")
+        for document, name, short, rank in zip(
+            documents, names, shorten_apart(names), missing["rank"].fillna(0).tolist(), strict=True
         )
-        for document, rank in ranks
     ]
     chosen = show_label_list(
         [LabelGroup(rows, title="Documents that miss it", note=note)],
@@ -77,6 +77,12 @@ def _show_missing_documents(found: Findings, missing: pd.DataFrame, label: str, 
     )
     if chosen is not None and chosen.isdecimal():
         navigation.open_test_document(int(chosen), label=label)
+
+
+def shorten_apart(names: Sequence[str]) -> list[str]:
+    """Return the last parts of names; the whole names of those that have the same."""
+    lasts = [split_path(name)[1] for name in names]
+    return [name if lasts.count(last) > 1 else last for name, last in zip(names, lasts, strict=True)]
 
 
 def show_document(found: Findings, chosen: str) -> None:

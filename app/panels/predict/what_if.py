@@ -50,10 +50,10 @@ def show_new_label(model: Method, found: NewLabel | None, reasons: DocumentReaso
         typed = st.text_input(
             "A label that does not exist yet",
             key=NEW_LABEL,
-            placeholder="describe it in a few words",
+            placeholder="Describe a label that does not exist yet",
             bind="query-params",
             persist_state="session",
-            help="Only tried out: nothing is stored.",
+            label_visibility="collapsed",
         )
         text = (typed or "").strip()
         if (

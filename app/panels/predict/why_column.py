@@ -80,8 +80,7 @@ def make_new_view(reasons: DocumentReasons, family: str, word: str) -> ReasonVie
         reasons,
         family,
         word,
-        title=f"Why {reasons.explanation.label}?",
-        facts=f"Score {reasons.grouped.format(reasons.grouped.units, sign=False)}.",
+        title="",  # the label stands in the field above
         sentence=[tuple(phrase) for phrase in write_sentence(reasons.grouped, 0)],
     )
 

@@ -69,11 +69,16 @@ def show_effect(review: RunReview, queue: ReviewQueue, verdicts: VerdictLog) -> 
         waiting = queue.count_answered(verdicts)["waiting"]
         lines = [phrase_change(effect)]
         if waiting:
-            rest = f"If all {waiting:,} waiting are {SUSPECTED[queue.name.value]}"
-            lines.append(f"{rest}, it is {effect.if_confirmed:.1f}.")
+            lines.append(phrase_rest(waiting, SUSPECTED[queue.name.value], effect))
         st.html(f'<div class="review-title">What your answers change</div><div>{"<br>".join(lines)}</div>')
         if st.button("Table", key="review.table", type="tertiary"):
             show_changes(review)
+
+
+def phrase_rest(waiting: int, suspected: str, effect: ReviewEffect) -> str:
+    """Return what the metric is if all that wait are as suspected, as a sentence."""
+    rest = "the one that waits is" if waiting == 1 else f"all {waiting:,} waiting are"
+    return f"If {rest} {suspected}, it is {effect.if_confirmed:.1f}."
 
 
 def phrase_change(effect: ReviewEffect) -> str:
