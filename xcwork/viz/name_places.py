@@ -64,7 +64,7 @@ def place_beside(dots: Sequence[DotName], width: float, height: float) -> list[N
                     continue
                 line = _draw_line(dots[at], place)
                 crossed = sum(_cross(line, other) for other in lines)
-                crossed += sum(_come_close(line, other) for other in dots if other is not dots[at])
+                crossed += sum(_is_close(line, other) for other in dots if other is not dots[at])
                 cost = abs(step) + LEFT_COST * is_left + BAR_COST * sum(_overlap(box, bar) for bar in bars)
                 cost += CROSSING_COST * crossed if step else 0.0
                 if best is None or cost < best[0]:
@@ -108,7 +108,7 @@ def _cross(one: Line, other: Line) -> bool:
     )
 
 
-def _come_close(line: Line, dot: DotName) -> bool:
+def _is_close(line: Line, dot: DotName) -> bool:
     """Return whether a line touches a dot."""
     along = line[2] - line[0], line[3] - line[1]
     length = along[0] ** 2 + along[1] ** 2
