@@ -16,7 +16,7 @@ from tests.support.syntax_trees import read_modules
 # The packages that are held to the rule.
 PACKAGES = ("xcwork", "xcwork_app")
 VERB_LIST = """
-differentiate fetch repeat squash
+differentiate fetch repeat squash surround overlap cross
 accept acquire activate adapt add advance aggregate agree align allow alternate announce answer append apply arrange
 ascend ask assign assist attach attribute average beat begin bench bootstrap borrow break bring build cache calibrate
 call cancel cast catch change check choose classify clean clear close cluster collect colour compact compare complete
