@@ -114,3 +114,21 @@ def test_weights_of_equally_good_scores_are_alike():
         weights = chosen.weigh_labels(frequencies).of_scores[:, 0]
         ratios.append(weights.min() / weights.max())
     assert np.mean(ratios) > 0.5
+
+
+def test_scores_of_two_trainings_mean_the_same():
+    """Weights that differ by a factor only, as two trainings may learn them, give the same scores and ranking."""
+    frequencies = np.arange(N_LABELS)
+    scored, truth = scored_with(np.zeros(N_LABELS, int))
+    one = fusion.make_usual_weights(EVERY)
+    other = fusion.Fusion(one.table * 7, 0.0, 1.4)
+    one = fusion.Fusion(one.table, 0.0, 0.2)
+    sums = []
+    for each in (one, other):
+        scaled = fusion.scale_to_logits(each, scored, truth, frequencies)
+        before, after = (scored.add_up(which.weigh_labels(frequencies)) for which in (each, scaled))
+        np.testing.assert_array_equal(np.argsort(-before, kind="stable"), np.argsort(-after, kind="stable"))
+        sums.append(after)
+    np.testing.assert_allclose(*sums, atol=0.02)
+    probabilities = 1 / (1 + np.exp(-sums[0]))
+    assert probabilities.mean() == pytest.approx(truth.toarray().mean(), abs=0.01)

@@ -16,6 +16,10 @@ thirds of them (on pyseealso, a part of train, P@1 is 2 points higher than with 
 training documents get a constant of their own when validation documents have enough of them; otherwise φ(0) continues
 what was learned from rare labels.
 
+In the end everything is multiplied by one number, so that the sum is the logit it is called. That changes no ranking,
+but scores of two trainings mean the same: probabilities are learned from a model that has not seen some of the
+documents (`xcwork.decisions`).
+
 `tail` subtracts tail * ln(1 + n_l): of two labels that are about equally likely, the rarer one comes first. That costs
 next to nothing in precision and gains where rare labels matter.
 
@@ -39,7 +43,7 @@ USUAL_WEIGHTS = dict(zip(SCORE_NAMES, (0.3, 0.1, 0.1, 0.1, 0.1, 0.3), strict=Tru
 USUAL_WEIGHT_SUM = 12.0  # so that weighted sums of scores are about as large as logits
 N_TRAITS = 3  # columns of φ
 MAX_CANDIDATES = 100  # best labels of a validation document that are ranked again
-MAX_DECISIVE_CANDIDATES = 25  # of them, among which the regression learns to decide
+MAX_DECISIVE_CANDIDATES = 25  # of them, among which the regressions learn to decide
 REGRESSION_C = 1.0  # of the regression's data against the size of its weights
 TRIED_FACTORS = (0.0, 0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 5.0, 8.0)
 TRIED_BONUSES = (-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # added to the constant of unseen labels
@@ -300,7 +304,29 @@ def learn_weights(
     if params.alpha is not None:
         return make_paper_weights(params.alpha)
     places = list_available(params)
-    chosen = (
-        make_usual_weights(places) if scored is None else choose_weights(scored, truth, frequencies, places, group_of)
-    )
-    return replace(chosen, tail=params.tail)
+    if scored is None:
+        return replace(make_usual_weights(places), tail=params.tail)
+    chosen = replace(choose_weights(scored, truth, frequencies, places, group_of), tail=params.tail)
+    return scale_to_logits(chosen, scored, truth, frequencies)
+
+
+def scale_to_logits(
+    chosen: Fusion, scored: ScoredCandidates, truth: sparse.csr_array, frequencies: np.ndarray
+) -> Fusion:
+    """Return the same ranking with scores on the scale of logits, so that those of two trainings mean the same."""
+    from sklearn.linear_model import LogisticRegression
+
+    weights = chosen.weigh_labels(frequencies)
+    decisive = keep_best(scored, weights, MAX_DECISIVE_CANDIDATES)
+    used = decisive.ids != MISSING
+    total = decisive.add_up(weights)[used].astype(np.float64)
+    relevant = look_up(truth, decisive.ids)[used] > 0
+    if relevant.all() or not relevant.any():
+        return chosen
+    fitted = LogisticRegression(C=REGRESSION_C).fit(total[:, None], relevant)
+    slope, shift = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
+    if slope <= 0:  # the ranking is no better than chance
+        return chosen
+    table = chosen.table * slope
+    table[-1, 0] += shift
+    return Fusion(table, chosen.unseen_bonus * slope, chosen.tail * slope)
