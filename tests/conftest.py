@@ -15,6 +15,9 @@ from tests.support.paths import ROOT
 # Set before anything loads a thread pool, here and in child processes: the tensors of tests are tiny, so that more
 # threads would only wait for each other, and sums in another order give other last bits.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Torch and the compiled kernels share a pool of threads. Those that wait must not turn in circles: two suites run side
+# by side on two cores, and each would take the core that the other needs.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # Child processes use this checkout as the tests do, wherever the package may be installed from.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 

@@ -23,6 +23,7 @@ def read_html(page, start: str) -> str:
     return next((each.proto.body for each in page.get("html") if each.proto.body.startswith(start)), "")
 
 
+@pytest.mark.slow
 def test_an_empty_home_says_how_to_begin(open_page) -> None:
     page = open_page()
     assert page.title[0].value == "Home"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.support.pages import Open, read_component, send_event
@@ -93,6 +94,7 @@ def test_the_check_behind_a_claim_runs_in_a_dialog(open_page: Open) -> None:
     assert any(each.value == "xcwork study multihead-theorem-4" for each in page.code)
 
 
+@pytest.mark.slow
 def test_a_row_leads_to_the_lab_and_to_the_training(open_page: Open) -> None:
     page = open_page("papers", claim="multi-head-theorem-3-1")
     send_event(page, TABLE, "lab:rank", event="action")

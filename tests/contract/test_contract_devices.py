@@ -24,6 +24,8 @@ from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.landmarks.admm import relate_labels_by_admm
 from xcwork.methods.registry import METHODS, create, find_method_class
 
+pytestmark = pytest.mark.slow
+
 ON_DEVICE = sorted(name for name in METHODS if find_method_class(name).capabilities.gpu)
 RESUMABLE = [name for name in ON_DEVICE if find_method_class(name).capabilities.resumable]
 NETWORK = {"epochs": 2, "min_steps": 0, "width": 8, "batch_size": 8}

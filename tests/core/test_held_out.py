@@ -97,7 +97,7 @@ def test_siamesexml_validates_on_whole_bags(bags):
 
 
 def test_siamesexml_chooses_weights_on_whole_bags(bags, monkeypatch):
-    """Cross-validation learns from all but one fold; no bag may lie in two of them."""
+    """Each draw learns from a part of the documents; no bag may lie partly in it."""
     learned_from = []
     ascent = fusion.FactorAscent.run
     monkeypatch.setattr(fusion.FactorAscent, "run", lambda self: learned_from.append(self.documents) or ascent(self))
@@ -106,9 +106,9 @@ def test_siamesexml_chooses_weights_on_whole_bags(bags, monkeypatch):
     places = list(range(len(fusion.SCORE_NAMES)))
     group_of = find_groups_sharing_labels(bags)
     fusion.choose_weights(fusion.ScoredCandidates(ids, values), bags.Y, bags.label_frequencies, places, group_of)
-    folds = [np.flatnonzero(~documents) for documents in learned_from if not documents.all()]
-    assert len(folds) >= fusion.N_FOLDS
-    assert not any(torn(bags, fold) for fold in folds)
+    left_out = [np.flatnonzero(~documents) for documents in learned_from if not documents.all()]
+    assert len(left_out) >= fusion.MIN_DRAWS
+    assert not any(torn(bags, documents) for documents in left_out)
 
 
 def test_eagle_tells_its_learner_about_the_bags(bags):

@@ -47,6 +47,7 @@ def test_pca_keeps_planted_groups_in_every_form(form):
     assert measure_spread(layout) < 0.5
 
 
+@pytest.mark.slow
 def test_umap_keeps_planted_groups_repeats_itself_and_approximates():
     vectors, frequencies = plant_vectors(), np.arange(120)
     layout = compute_label_layout(vectors, frequencies)

@@ -74,6 +74,7 @@ def expected_row(best: xcwork.TopK) -> xcwork.TopK:
     return xcwork.TopK(best.ids[:1], best.scores[:1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", SETTINGS)
 def test_on_an_accelerator_nothing_is_mixed_and_little_is_copied(
     title: str, corpus: Dataset, trained: dict[str, Method], tmp_path: Path

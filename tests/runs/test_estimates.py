@@ -29,7 +29,7 @@ MEASURED = Measurement(
 )
 SIZES = {"n_train": 1000, "n_labels": 100, "n_features": 900}
 TINY = "synthetic:n_documents=150,n_labels=20,n_topics=4,labels_per_document=2,seed=5"
-MEDIUM = "synthetic:n_documents=4000,n_labels=300,seed=5"
+MEDIUM = "synthetic:n_documents=2000,n_labels=300,seed=5"
 
 
 def test_the_same_training_again_costs_the_same() -> None:
