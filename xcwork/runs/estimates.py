@@ -262,8 +262,8 @@ def _compute_distance(measured: float, wanted: float) -> float:
 def _count_differing(measured: Measurement, params: Mapping[str, Any]) -> int:
     """Return how many settings differ. One that is newer than the measurement and left to xcwork does not."""
     usual = {"seed": params.get("seed")} | {name: value for name, value in params.items() if value == "auto"}
-    then = {**usual, **measured.params}
-    return sum(then.get(name) != value for name, value in params.items() if name != "seed")
+    known = {**usual, **measured.params}
+    return sum(known.get(name) != value for name, value in params.items() if name != "seed")
 
 
 def _compare_passes(measured: Measurement, params: Mapping[str, Any], n_train: int) -> float:

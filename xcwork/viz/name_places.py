@@ -15,7 +15,7 @@ GAP_PIXELS = 9.0  # between the middle of a dot and its name
 LEADER_PIXELS = 16.0  # of the line to a name that stands higher or lower than its dot, along the axis
 MAX_STEPS = 6  # lines by which a name may stand higher or lower
 LEFT_COST = 0.6  # lines that the right-hand side is better
-BAR_COST = 0.4  # of crossing the range of another dot
+BAR_COST = 0.8  # of crossing the range of another dot
 CROSSING_COST = 2.5  # of a line to a name that crosses another dot or another such line
 
 

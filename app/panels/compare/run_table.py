@@ -47,7 +47,7 @@ def show_table(
         groups.append(LabelGroup(others, title="Not comparable", note="tested on different data"))
     height = HEAD_PIXELS + ROW_PIXELS * (min(len(rows), MAX_ROWS_SEEN) + bool(others))
     # The cards below take what is left of the window.
-    cards = f".st-key-compare_columns > div{{height:max(19rem,calc(100vh - {height + AROUND_PIXELS}px))}}"
+    cards = f".st-key-compare_columns > div{{height:max(16rem,calc(100vh - {height + AROUND_PIXELS}px))}}"
     st.html(f"<style>@media (min-width:1101px){{{cards}}}</style>")
     show_label_list(
         groups,
