@@ -223,7 +223,7 @@ def test_the_estimate_of_memory_is_near_what_training_takes(
         make(name, validation=0.0).fit(jumble.train)
     estimates = [record.args for record in caplog.records if "takes about" in record.message]
     assert estimates
-    largest = max(args[1] for args in estimates) * 2**20
+    largest = max(args[2] for args in estimates) * 2**20
     assert 0.9 * traffic.peak_bytes < largest < 4 * traffic.peak_bytes, (largest, traffic.peak_bytes)
 
 

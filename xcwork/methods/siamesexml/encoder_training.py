@@ -107,7 +107,9 @@ class EncoderTraining:
         self.draws = max(len(sampler.labels), X.shape[0])
         self.steps = -(-self.draws // params.batch_size)
         self.optimiser = RowAdam(encoder.table)
-        self.precision = MixedPrecision(params.precision, encoder.device)
+        self.precision = MixedPrecision(
+            params.precision, encoder.device, (params.batch_size, encoder.table.shape[1], params.batch_size)
+        )
         self.batch = FittingBatch(params.batch_size, self._estimate_bytes, encoder.device)
         self.offline: np.ndarray | None = None  # (n_labels, OFFLINE_NEGATIVES_PER_LABEL), -1 where there are fewer
 
