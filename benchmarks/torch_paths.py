@@ -144,6 +144,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     numba.set_num_threads(options.threads)
     rows: list[dict[str, Any]] = []
+    facts = conditions(torch=torch.__version__, threads=options.threads, device="cpu")
     for source in options.data:
         dataset = xcwork.load_dataset(source)
         train, test = draw_documents(dataset, options.documents, options.test_documents)
@@ -155,9 +156,8 @@ def main() -> None:
                 rows += compare(dataset.name, title, METHODS[title], train, test)
             except DataError as refusal:
                 print(f"{dataset.name}, {title}: {refusal}", file=sys.stderr)
-        facts = conditions(torch=torch.__version__, threads=options.threads, device="cpu")
-        if options.out:
-            write_json(options.out, {"conditions": facts, "rows": rows})
+            if options.out:  # what is done stays, should a later method take too long
+                write_json(options.out, {"conditions": facts, "rows": rows})
     print(markdown_table(rows))
     print(f"\n{described(facts)}")
 

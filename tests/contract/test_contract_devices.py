@@ -20,9 +20,12 @@ from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
 from xcwork.errors import Cancelled, ConfigError
 from xcwork.methods.base import Method
+from xcwork.methods.common import linear_machines
 from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.landmarks.admm import relate_labels_by_admm
 from xcwork.methods.registry import METHODS, create, find_method_class
+from xcwork.methods.siamesexml import word_classifiers
 
 ON_DEVICE = sorted(name for name in METHODS if find_method_class(name).capabilities.gpu)
 RESUMABLE = [name for name in ON_DEVICE if find_method_class(name).capabilities.resumable]
@@ -47,6 +50,11 @@ SMALL: dict[str, dict[str, Any]] = {
         "terms": False,
     },
     "zestxml": {"shortlister": "exact", "tolerance": 1e-6, "max_passes": 1000},
+}
+# With default tolerances, where only memory is looked at.
+QUICK: dict[str, dict[str, Any]] = {
+    "label_tree": {"kind": "bonsai"},
+    "zestxml": {"shortlister": "exact", "shortlist": 10},
 }
 # Linear machines are solved in another way on a device; here as exactly as both can.
 SOLVED = frozenset({"eagle", "label_tree", "one_vs_all", "zestxml"})
@@ -246,6 +254,74 @@ def test_a_batch_that_does_not_fit_is_halved_and_said(
     with emulate(memory=int(0.75 * needed)):
         make(name, **big).fit(jumble.train)
     assert "EMU ran out of memory: the batch is halved" in caplog.text
+
+
+def peak_of_prediction(folder: Any, X: Any) -> int:
+    with emulate() as traffic:
+        Method.load(folder).predict(X, k=5)
+        return traffic.peak_bytes
+
+
+def test_predictions_that_do_not_fit_are_made_in_halves_and_said(
+    method_name: str, checkerboard: Dataset, tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    many = checkerboard.test.X[np.arange(200) % len(checkerboard.test)]
+    with emulate():
+        make(method_name).fit(checkerboard.train).save(tmp_path / "model")
+        expected = Method.load(tmp_path / "model").predict(many, k=5)
+    few, all_at_once = (peak_of_prediction(tmp_path / "model", X) for X in (many[:20], many))
+    assert all_at_once > few
+    with emulate(memory=(few + all_at_once) // 2) as traffic:
+        assert_close(Method.load(tmp_path / "model").predict(many, k=5), expected, 1e-6)
+        assert traffic.peak_bytes <= (few + all_at_once) // 2
+    assert "EMU ran out of memory: blocks are halved, from 200 to" in caplog.text
+    with emulate(memory=few // 100), pytest.raises(ConfigError, match="too small even for one of the documents"):
+        Method.load(tmp_path / "model").predict(many, k=5)
+
+
+@pytest.mark.parametrize("name", ["label_tree", "one_vs_all", "zestxml"])
+def test_blocks_of_labels_that_do_not_fit_are_halved_and_said(
+    name: str, jumble: Dataset, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear_machines, "choose_batch_size", lambda wanted, *_: wanted)  # a wrong estimate
+    params = QUICK.get(name, {})
+    with emulate() as traffic:
+        expected = create(name, device="emu", **params).fit(jumble.train)
+        needed = traffic.peak_bytes
+    with emulate(memory=int(0.8 * needed)):
+        found = create(name, device="emu", **params).fit(jumble.train)
+    assert "EMU ran out of memory: blocks are halved" in caplog.text
+    best = expected.set_params(device="cpu").predict(jumble.test, k=5)
+    assert_close(found.set_params(device="cpu").predict(jumble.test, k=5), best, SOLVER_TOLERANCE)
+
+
+@pytest.mark.parametrize("name", [*NEURAL, "label_tree", "one_vs_all", "zestxml"])
+def test_what_training_takes_is_known_from_the_sizes_of_the_data(name: str, jumble: Dataset) -> None:
+    train = jumble.train
+    per_document = (train.X.nnz / len(train), train.Y.nnz / len(train))
+    settings = SMALL.get(name, {}) if name in NEURAL else QUICK.get(name, {})
+    with emulate() as traffic:
+        method = create(name, **settings | {"device": "emu"}).fit(train)
+    estimate = method.estimate_device_bytes(DataSizes(len(train), train.n_labels, train.X.shape[1], *per_document))
+    assert estimate is not None
+    assert 0.4 * traffic.peak_bytes < estimate < 5 * traffic.peak_bytes, (estimate, traffic.peak_bytes)
+
+
+def test_classifiers_over_words_are_those_of_the_cpu(
+    checkerboard: Dataset, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_classifiers, "PAIR_TOLERANCE", 1e-6)  # both as exactly as they can
+    monkeypatch.setattr(word_classifiers, "MAX_PASSES", 1000)
+    params = {"terms": True}
+    expected = make("siamesexml", "cpu", **params).fit(checkerboard.train)
+    caplog.set_level(logging.INFO, "xcwork.compute.device_memory")
+    with emulate():
+        found = make("siamesexml", **params).fit(checkerboard.train)
+    mine, theirs = found.model_, expected.model_
+    assert theirs.word_weights.nnz > 0
+    np.testing.assert_allclose(mine.word_weights.toarray(), theirs.word_weights.toarray(), atol=SOLVER_TOLERANCE)
+    np.testing.assert_allclose(mine.word_bias, theirs.word_bias, atol=SOLVER_TOLERANCE)
+    assert "words of documents takes about" in caplog.text
 
 
 def test_a_model_that_never_fits_is_refused_with_what_to_do(checkerboard: Dataset) -> None:

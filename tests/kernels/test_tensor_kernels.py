@@ -96,7 +96,7 @@ def make_machines(seed: int):
 def test_machines_have_the_objective_of_the_compiled_kernel(
     seed: int, C: float, with_gram: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xcwork.kernels.tensor_machines.MAX_GRAM_DOCUMENTS", 90 if with_gram else 89)
+    monkeypatch.setattr("xcwork.kernels.machine_sizes.MAX_GRAM_DOCUMENTS", 90 if with_gram else 89)
     monkeypatch.setattr("xcwork.kernels.tensor_machines.MAX_DENSE_NUMBERS", 61 * 40)  # K in three parts
     X, positive = make_machines(seed)
     rows = TensorRows.from_csr(append_ones(X), CPU)

@@ -27,6 +27,7 @@ from typing import Protocol
 
 import torch
 
+from xcwork.kernels.machine_sizes import keeps_gram
 from xcwork.kernels.tensor_rows import MAX_DENSE_NUMBERS, TensorRows
 
 OBJECTIVE_SHARE = 5e-5  # of the objective that a label may be above its minimum at most
@@ -37,8 +38,6 @@ ROUNDS_PER_READ = 4  # of conjugate gradients; a label that is done stands still
 MAX_HALVINGS = 20
 HALVINGS_PER_READ = 4  # nearly all labels go the whole length, and another one to try costs little
 ARMIJO = 1e-4  # share of the fall that the slope promises
-MAX_DOCUMENTS_PER_TERM = 25  # for each term of one: with more, two sparse products are shorter than one with K
-MAX_GRAM_DOCUMENTS = 8192  # whose K takes 256 MB
 
 
 @dataclass(frozen=True)
@@ -97,9 +96,7 @@ class Documents:
     @classmethod
     def from_rows(cls, X: TensorRows) -> Documents:
         """Prepare documents on their device; for few of them K is computed."""
-        n = X.n_rows
-        is_small = n <= MAX_GRAM_DOCUMENTS and n**2 <= MAX_DOCUMENTS_PER_TERM * len(X.values)
-        return cls(X, X.transpose(), compute_gram(X) if is_small else None)
+        return cls(X, X.transpose(), compute_gram(X) if keeps_gram(X.n_rows, len(X.values)) else None)
 
     def multiply(self, coefficients: torch.Tensor) -> torch.Tensor:
         """Return K a, (n_documents, n_labels)."""

@@ -39,6 +39,7 @@ from xcwork.decisions.calibration import Calibration
 from xcwork.decisions.stored_calibration import read_calibration, write_calibration
 from xcwork.errors import ConfigError, DataError, NotFittedError, XcworkError
 from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
 from xcwork.methods.model import FittedModel, Misfit, Params
 from xcwork.methods.names import find_class, find_name, list_usable_methods
@@ -83,6 +84,10 @@ class Method(Parametrised, ABC):
     @abstractmethod
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> FittedModel:
         """Learn from `train`, resuming from `checkpoint`; `self._collect_facts(train)` are the common fields."""
+
+    def estimate_device_bytes(self, sizes: DataSizes) -> int | None:
+        """Return about how much memory of a device a training takes; None: not known, or nothing of it runs there."""
+        return None
 
     # ---- the verbs
 

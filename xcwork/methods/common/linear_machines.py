@@ -21,15 +21,15 @@ from scipy import sparse
 
 from xcwork.compute.device_memory import choose_batch_size, run_in_parts
 from xcwork.kernels.bilinear_training import LabelledPairs
+from xcwork.kernels.machine_sizes import (
+    BYTES_PER_ENTRY,
+    MAX_ENTRIES_PER_BLOCK,
+    count_block_labels,
+    count_bytes_per_label,
+)
 from xcwork.kernels.tensor_machines import Documents, MachineSettings, OwnDocuments, SharedDocuments, solve_machines
 from xcwork.kernels.tensor_rows import TensorRows, cut_by_size, find_starts, send
 
-BLOCK_BYTES = 2**29  # of the tensors of a block of labels
-TENSORS_PER_BLOCK = 20  # of the size of the pairs, while a block is solved
-TENSORS_OF_WEIGHTS_PER_BLOCK = 3  # of the size of the weights
-MAX_LABELS_PER_BLOCK = 256
-MAX_ENTRIES_PER_BLOCK = 2**23  # of documents that labels have of their own
-BYTES_PER_ENTRY = 80  # of these: keys, values and places, by document and by weight
 MIN_LABELS_FOR_COMMON_START = 9  # fewer are solved from zero
 
 log = logging.getLogger(__name__)
@@ -68,10 +68,9 @@ class TensorBlockTrainer:
     def block_size(self) -> int:
         """Labels whose tensors fit into the memory of a block."""
         X = self.documents.X
-        numbers_per_label = TENSORS_PER_BLOCK * X.n_rows + TENSORS_OF_WEIGHTS_PER_BLOCK * X.n_columns
-        most = min(MAX_LABELS_PER_BLOCK, self.documents_of.n_rows)
-        wanted = int(np.clip(BLOCK_BYTES // (4 * numbers_per_label), 1, most))
-        return choose_batch_size(wanted, lambda n: 4 * n * numbers_per_label, X.device, "labels")
+        per_label = count_bytes_per_label(X.n_rows, X.n_columns)
+        wanted = count_block_labels(X.n_rows, X.n_columns, self.documents_of.n_rows)
+        return choose_batch_size(wanted, lambda n: n * per_label, X.device, "labels")
 
     @cached_property
     def no_positives(self) -> torch.Tensor:
