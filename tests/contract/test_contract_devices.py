@@ -40,7 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "mhp": NETWORK,
     "mhs": NETWORK,
     "one_vs_all": {"tolerance": 1e-4, "max_passes": 1000},
-    # Without classifiers over words, which are machines as those of one-vs-all.
+    # Without classifiers over words, which have a test of their own.
     "siamesexml": {
         "epochs": 2,
         "classifier_epochs": 2,
@@ -56,9 +56,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "label_tree": {"kind": "bonsai"},
     "zestxml": {"shortlister": "exact", "shortlist": 10},
 }
-# Linear machines are solved in another way on a device; here as exactly as both can.
-SOLVED = frozenset({"eagle", "label_tree", "one_vs_all", "zestxml"})
-SOLVER_TOLERANCE = 5e-3
+HALVES_TOLERANCE = 5e-3  # labels of half a block may stop a step earlier, within the default tolerance
 # Copies to the device per step of training. Words and what moves them, labels and what moves them, a mask of dropout.
 COPIES_PER_STEP = {"deep_miml": 3, "flat": 4, "mhc": 9, "mhp": 4, "mhs": 5}
 # MHC chooses its groups on the CPU, after each head but the last; nobody else reads anything back in a step.
@@ -105,13 +103,12 @@ def test_it_answers_and_explains_as_on_the_cpu(method_name: str, checkerboard: D
     expected = predict_on_cpu(method_name, checkerboard)
     with emulate(float64=float64) as traffic:
         method = make(method_name).fit(checkerboard.train)
-        tolerance = SOLVER_TOLERANCE if method_name in SOLVED else 1e-4
-        assert_close(method.predict(checkerboard.test, k=5), expected, tolerance)
+        assert_close(method.predict(checkerboard.test, k=5), expected)
         if float64:
             assert traffic.kernels > 0, "nothing was computed on the device"
         x = checkerboard.test.X[[0]]
         explained = method.explain(x, int(expected.ids[0, 0]))
-        assert abs(explained.score - make_explained_score(method_name, checkerboard)) < max(tolerance, 1e-3)
+        assert abs(explained.score - make_explained_score(method_name, checkerboard)) < 1e-3
 
 
 @functools.cache
@@ -151,11 +148,12 @@ def test_a_step_of_siamesexml_copies_no_more_than_it_says(
     assert more.synchronisations - few.synchronisations <= 2, more.places
 
 
-@pytest.mark.parametrize("name", ["eagle", "landmarks", "zestxml"])
+@pytest.mark.parametrize("name", ["eagle", "label_tree", "landmarks", "one_vs_all", "zestxml"])
 def test_what_is_trained_at_once_copies_a_fixed_number_of_times(
     name: str, checkerboard: Dataset, traffic: Traffic
 ) -> None:
-    most = {"eagle": 100, "landmarks": 30, "zestxml": 64}  # machines read once per Newton step, of all labels together
+    # Machines read about three times per Newton step, of all labels together, and are solved as exactly as they can.
+    most = {"eagle": 80, "label_tree": 45, "landmarks": 12, "one_vs_all": 40, "zestxml": 64}
     params = {"solver": "square_root_lasso"} if name == "landmarks" else {}
     assert count_training(traffic, make(name, **params), checkerboard).transfers <= most[name], traffic.places
 
@@ -256,7 +254,7 @@ def test_a_batch_that_does_not_fit_is_halved_and_said(
     assert "EMU ran out of memory: the batch is halved" in caplog.text
 
 
-def peak_of_prediction(folder: Any, X: Any) -> int:
+def measure_peak_of_prediction(folder: Any, X: Any) -> int:
     with emulate() as traffic:
         Method.load(folder).predict(X, k=5)
         return traffic.peak_bytes
@@ -269,7 +267,7 @@ def test_predictions_that_do_not_fit_are_made_in_halves_and_said(
     with emulate():
         make(method_name).fit(checkerboard.train).save(tmp_path / "model")
         expected = Method.load(tmp_path / "model").predict(many, k=5)
-    few, all_at_once = (peak_of_prediction(tmp_path / "model", X) for X in (many[:20], many))
+    few, all_at_once = (measure_peak_of_prediction(tmp_path / "model", X) for X in (many[:20], many))
     assert all_at_once > few
     with emulate(memory=(few + all_at_once) // 2) as traffic:
         assert_close(Method.load(tmp_path / "model").predict(many, k=5), expected, 1e-6)
@@ -292,7 +290,7 @@ def test_blocks_of_labels_that_do_not_fit_are_halved_and_said(
         found = create(name, device="emu", **params).fit(jumble.train)
     assert "EMU ran out of memory: blocks are halved" in caplog.text
     best = expected.set_params(device="cpu").predict(jumble.test, k=5)
-    assert_close(found.set_params(device="cpu").predict(jumble.test, k=5), best, SOLVER_TOLERANCE)
+    assert_close(found.set_params(device="cpu").predict(jumble.test, k=5), best, HALVES_TOLERANCE)
 
 
 @pytest.mark.parametrize("name", [*NEURAL, "label_tree", "one_vs_all", "zestxml"])
@@ -319,8 +317,8 @@ def test_classifiers_over_words_are_those_of_the_cpu(
         found = make("siamesexml", **params).fit(checkerboard.train)
     mine, theirs = found.model_, expected.model_
     assert theirs.word_weights.nnz > 0
-    np.testing.assert_allclose(mine.word_weights.toarray(), theirs.word_weights.toarray(), atol=SOLVER_TOLERANCE)
-    np.testing.assert_allclose(mine.word_bias, theirs.word_bias, atol=SOLVER_TOLERANCE)
+    np.testing.assert_allclose(mine.word_weights.toarray(), theirs.word_weights.toarray(), atol=5e-4)
+    np.testing.assert_allclose(mine.word_bias, theirs.word_bias, atol=5e-4)
     assert "words of documents takes about" in caplog.text
 
 
