@@ -9,7 +9,7 @@
 
 Weights, moments, sums and losses stay in float32 (`torch.autocast`), so factors of 16 bits are copies that have to be
 made, and results are copied back: a product in bfloat16 moves more bytes. That pays off only where the product takes
-longer to compute than to move (`saves_time`). This is arithmetic from the data sheet of one GPU, not a measurement.
+longer to compute than to move (`is_faster_in_bfloat16`): arithmetic from the data sheet of one GPU, not a measurement.
 
 A scaled loss doubles its scale after
 `STEPS_PER_DOUBLING` good steps; a step whose gradients are not finite is left out and halves it.
@@ -46,10 +46,10 @@ def choose_precision(name: str, device: torch.device, product: Product) -> str:
     """Return the precision that `name` stands for on this device, for a training whose largest product is `product`."""
     if name != "auto":
         return name
-    return "bfloat16" if BACKENDS[device.type].has_fast_bfloat16() and saves_time(product) else "float32"
+    return "bfloat16" if BACKENDS[device.type].has_fast_bfloat16() and is_faster_in_bfloat16(product) else "float32"
 
 
-def saves_time(product: Product) -> bool:
+def is_faster_in_bfloat16(product: Product) -> bool:
     """Return whether a product and its gradients take an A100 less time in bfloat16, by the roofline."""
     return estimate_seconds(product, "bfloat16") < estimate_seconds(product, "float32")
 
