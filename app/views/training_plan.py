@@ -18,9 +18,9 @@ from xcwork.advice.recommendation import Recommendation
 from xcwork.advice.recommending import CostTable
 from xcwork.advice.rules import TO_UNDERSTAND, find_obstacle
 from xcwork.compute.busyness import measure_load
+from xcwork.core.data_sizes import DataSizes
 from xcwork.data.load import DatasetSource, resolve_source
 from xcwork.errors import ConfigError
-from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.registry import list_usable_methods
 from xcwork.paths import find_home
 from xcwork.runs import Run

@@ -16,13 +16,13 @@ import pytest
 from tests.support.brief_training import Stopper
 from tests.support.device_traffic import Traffic
 from tests.support.emulated_accelerator import emulate
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
 from xcwork.errors import Cancelled, ConfigError
 from xcwork.methods.base import Method
 from xcwork.methods.common import linear_machines
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.landmarks.admm import relate_labels_by_admm
 from xcwork.methods.registry import METHODS, create, find_method_class
 from xcwork.methods.siamesexml import word_classifiers

@@ -30,6 +30,7 @@ from scipy import sparse
 
 from xcwork.compute.device import is_available, limit_threads, resolve_device_kind
 from xcwork.compute.device_memory import run_in_parts
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
@@ -39,7 +40,6 @@ from xcwork.decisions.calibration import Calibration
 from xcwork.decisions.stored_calibration import read_calibration, write_calibration
 from xcwork.errors import ConfigError, DataError, NotFittedError, XcworkError
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
 from xcwork.methods.model import FittedModel, Misfit, Params
 from xcwork.methods.names import find_class, find_name, list_usable_methods

@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
-from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.deep_miml.model import DeepMIMLModel
 from xcwork.methods.deep_miml.network import POOLED, POOLINGS, TARGETS
 from xcwork.methods.deep_miml.training import train_on_bags

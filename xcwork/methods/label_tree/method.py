@@ -29,12 +29,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
 from xcwork.kernels.machine_sizes import estimate_shared_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.label_tree.model import LabelTreeModel
 from xcwork.methods.label_tree.node_table import tabulate_nodes
 from xcwork.methods.label_tree.training import train_forest

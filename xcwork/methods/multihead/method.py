@@ -28,12 +28,12 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.device import resolve_device
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
-from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.inputs import Documents
 from xcwork.methods.multihead.backbones import BACKBONES, choose_backbone
 from xcwork.methods.multihead.codes import (

@@ -29,13 +29,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.kernels.machine_sizes import estimate_shared_bytes
 from xcwork.kernels.svm import MIN_TOLERANCE
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.common.one_vs_all_svm import SvmSettings, train_one_vs_all
-from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.one_vs_all.model import OneVsAllModel
 
 

@@ -41,13 +41,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
 from xcwork.kernels.machine_sizes import estimate_own_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
-from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.params import precision_param
 from xcwork.methods.siamesexml.initial_embeddings import TABLE_SOURCES
 from xcwork.methods.siamesexml.model import SiameseXMLModel

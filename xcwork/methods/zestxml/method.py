@@ -39,13 +39,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError
 from xcwork.kernels.machine_sizes import estimate_own_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
-from xcwork.methods.data_sizes import DataSizes
 from xcwork.methods.zestxml.label_features import LabelFeatures, compute_idf
 from xcwork.methods.zestxml.model import ZestXMLModel
 from xcwork.methods.zestxml.training import Refinement, Roles, count_pairs
