@@ -42,18 +42,29 @@ embeddings. Neural methods use single precision there.
 
 ## `precision`
 
-Neural methods have `precision`: that of the matrix products in training. `auto` is `bfloat16` on GPUs that are made for
-it (NVIDIA's from Ampere on) and `float32` everywhere else; `float16` is for older ones and scales losses. Weights,
-moments, sums and losses always have 32 bits, and predictions are not affected. `torch.compile` is not used: without a
-GPU there is nothing to measure that would justify it.
+Neural methods have `precision`: that of the matrix products in training. `auto` is `bfloat16` where a training gains by
+it, and `float32` everywhere else; `float16` is for older GPUs and scales losses. Weights, moments, sums and losses
+always have 32 bits, and predictions are not affected. `torch.compile` is not used: without a GPU there is nothing to
+measure that would justify it.
+
+A training gains by `bfloat16` on a GPU that is made for it (NVIDIA's from Ampere on), if its largest product takes
+longer to compute than to move. Copies in 16 bits have to be made of both factors and turned back, half as many bytes
+again as in 32 bits. By the data sheet of an A100 that pays off from about 1 / (1/m + 1/k + 1/n) = 38 on, for m rows,
+k numbers each, and n outputs: for `flat` with 128 documents per step, a width of 256 and 100,000 labels, not with 32
+documents per step, and never for the few outputs of `mhc` and `mhp`. This is arithmetic, not a measurement.
 
 ## Memory
 
 Before training, the log says what a step will take and what the device has free. A batch that does not fit is halved
 until it does. If memory runs out all the same, the step is repeated in halves, the log says so, and training goes on
 with them. Each half is a step of its own, with the same step size: the result is that of a smaller `batch_size`, and is
-not the same to the last bit on another device. Ranks that share their labels do not halve. While predicting, nothing is
-halved.
+not the same to the last bit on another device. Ranks that share their labels do not halve.
+
+Linear machines and predictions work in blocks that do not depend on each other: of labels, and of documents. A block
+that does not fit is halved, the log says so, and the result is the same.
+
+The Train page shows the device and about how much of it a training will take, from the sizes of the data
+(`Method.estimate_device_bytes`).
 
 ## Copies
 

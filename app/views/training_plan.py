@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from xcwork_app import caches
@@ -17,7 +18,9 @@ from xcwork.advice.recommendation import Recommendation
 from xcwork.advice.recommending import CostTable
 from xcwork.advice.rules import TO_UNDERSTAND, find_obstacle
 from xcwork.compute.busyness import measure_load
+from xcwork.core.data_sizes import DataSizes
 from xcwork.data.load import DatasetSource, resolve_source
+from xcwork.errors import ConfigError
 from xcwork.methods.registry import list_usable_methods
 from xcwork.paths import find_home
 from xcwork.runs import Run
@@ -27,6 +30,7 @@ from xcwork.runs.status import count_seconds_since
 
 if TYPE_CHECKING:
     from xcwork.advice.traits import DatasetTraits
+    from xcwork.methods.base import Method
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,19 @@ def list_measurements() -> list[Measurement]:
     over = [run for run in caches.list_runs() if caches.get_record(run)["state"] == "finished"]
     found = (_read_measurement(str(run.folder), caches.glance(run).status.updated) for run in over)
     return [each for each in found if each is not None]
+
+
+def estimate_device_memory(cls: type[Method], params: Mapping[str, Any], traits: DatasetTraits) -> float | None:
+    """Return about how many MB of a device a training takes; None if that is not known."""
+    if not cls.capabilities.gpu_training:
+        return None
+    per_document = (traits.n_labels - traits.n_unseen_labels) * traits.documents_per_label / max(1, traits.n_train)
+    sizes = DataSizes(traits.n_train, traits.n_labels, traits.n_features, traits.terms_per_document, per_document)
+    try:
+        needed = cls.from_params(params).estimate_device_bytes(sizes)
+    except ConfigError:  # settings that do not go together: the page says so where they are made
+        return None
+    return None if needed is None else needed / 1e6
 
 
 def measure_other_load() -> float:

@@ -224,8 +224,12 @@ def test_the_device_that_will_be_used_stands_beside_the_cost(
     )
     assert on_cpu, "a method without a GPU stays on the CPU"
     text = said(open_page("train", data="fruit.csv", method="siamesexml"))
-    assert "On Some GPU (7.0 of 8.0 GiB free)" in text
-    assert chosen_method.describe_place(find_method_class("siamesexml"), {"device": "cpu"}).startswith("On the CPU")
+    assert re.search(r"On Some GPU \(7.0 of 8.0 GiB free\); training takes about [\d.]+ [MG]B of it", text)
+    text = said(open_page("train", data="fruit.csv", method="nearest_documents"))
+    assert "On Some GPU (7.0 of 8.0 GiB free)</div>" in text, "it only predicts there"
+    traits = training_plan.get_traits(Source(data="fruit.csv"))
+    place = chosen_method.describe_place(find_method_class("siamesexml"), {"device": "cpu"}, traits)
+    assert place.startswith("On the CPU")
     chosen_method._describe_device.cache_clear()
 
 

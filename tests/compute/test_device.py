@@ -93,16 +93,34 @@ def test_a_rank_takes_the_gpu_of_its_local_number(
 
 
 def test_auto_lowers_the_precision_on_gpus_made_for_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = (4096, 1024, 4096)
     for capability, expected in (((8, 0), "bfloat16"), ((7, 5), "float32")):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda capability=capability: capability)
-        assert choose_precision("auto", torch.device("cuda")) == expected
-    assert choose_precision("auto", torch.device("cpu")) == "float32"
-    assert choose_precision("auto", torch.device("mps")) == "float32"
-    assert choose_precision("float16", torch.device("cpu")) == "float16"
+        assert choose_precision("auto", torch.device("cuda"), large) == expected
+    assert choose_precision("auto", torch.device("cpu"), large) == "float32"
+    assert choose_precision("auto", torch.device("mps"), large) == "float32"
+    assert choose_precision("float16", torch.device("cpu"), large) == "float16"
+
+
+@pytest.mark.parametrize(
+    ("product", "expected"),
+    [
+        ((128, 257, 100_000), "bfloat16"),
+        ((32, 257, 100_000), "float32"),
+        ((128, 33, 4_000), "float32"),
+        ((0, 0, 0), "float32"),
+    ],
+)
+def test_auto_lowers_the_precision_where_a_product_gains_by_it(
+    product: tuple[int, int, int], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (8, 0))
+    assert choose_precision("auto", torch.device("cuda"), product) == expected
+    assert choose_precision("bfloat16", torch.device("cuda"), product) == "bfloat16"  # who asks for it gets it
 
 
 def test_a_loss_in_float16_is_scaled_and_a_step_that_overflows_left_out() -> None:
-    precision = MixedPrecision("float16", torch.device("cpu"))
+    precision = MixedPrecision("float16", torch.device("cpu"), (1, 1, 1))
     weight = torch.ones(1, requires_grad=True)
     precision.scale((2 * weight).sum()).backward()
     assert weight.grad is not None

@@ -9,7 +9,13 @@ from scipy import sparse
 
 from xcwork.core.topk import TopK
 from xcwork.kernels import svm_batch, tree_training
-from xcwork.kernels.tensor_machines import MachineSettings, SharedDocuments, compute_objectives, solve_machines
+from xcwork.kernels.tensor_machines import (
+    Documents,
+    MachineSettings,
+    SharedDocuments,
+    compute_objectives,
+    solve_machines,
+)
 from xcwork.kernels.tensor_rows import TensorRows, cut_by_size, multiply_sparse
 from xcwork.kernels.tensor_search import TensorVectors
 from xcwork.kernels.tensor_topk import find_top_k
@@ -86,13 +92,21 @@ def make_machines(seed: int):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
-def test_machines_have_the_objective_of_the_compiled_kernel(seed: int, C: float) -> None:
+@pytest.mark.parametrize("with_gram", [True, False])
+def test_machines_have_the_objective_of_the_compiled_kernel(
+    seed: int, C: float, with_gram: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xcwork.kernels.machine_sizes.MAX_GRAM_DOCUMENTS", 90 if with_gram else 89)
+    monkeypatch.setattr("xcwork.kernels.tensor_machines.MAX_DENSE_NUMBERS", 61 * 40)  # K in three parts
     X, positive = make_machines(seed)
     rows = TensorRows.from_csr(append_ones(X), CPU)
     signs = torch.from_numpy(np.where(positive.T, 1, -1).astype(np.float32))
-    machines = SharedDocuments(rows, rows.transpose(), signs)
+    documents = Documents.from_rows(rows)
+    assert (documents.gram is not None) == with_gram
+    machines = SharedDocuments(documents, signs)
     settings = MachineSettings(C, 1e-3)
-    weights, n_left = solve_machines(machines, torch.zeros((61, 7)), settings)
+    coefficients, n_left = solve_machines(machines, torch.zeros((90, 7)), settings)
+    weights = machines.collect(coefficients)
     w, b = svm_batch.solve_from_negatives(to_rows(X), 60, positive, C, 1e-4, 1000, np.uint64(1))
     expected = compute_objectives(machines, torch.from_numpy(np.vstack([w.T, b[None]])), settings)
     assert n_left == 0
@@ -104,11 +118,12 @@ def test_machines_have_the_objective_of_the_compiled_kernel(seed: int, C: float)
 def test_a_label_that_is_solved_does_not_move() -> None:
     X, positive = make_machines(0)
     rows = TensorRows.from_csr(append_ones(X), CPU)
-    machines = SharedDocuments(rows, rows.transpose(), torch.from_numpy(np.where(positive.T, 1, -1).astype(np.float32)))
+    signs = torch.from_numpy(np.where(positive.T, 1, -1).astype(np.float32))
+    machines = SharedDocuments(Documents.from_rows(rows), signs)
     settings = MachineSettings(1.0, 1e-2)
-    weights, _ = solve_machines(machines, torch.zeros((61, 7)), settings)
-    again, _ = solve_machines(machines, weights, settings)
-    assert torch.equal(again, weights)
+    solved, _ = solve_machines(machines, torch.zeros((90, 7)), settings)
+    again, _ = solve_machines(machines, solved, settings)
+    assert torch.equal(again, solved)
 
 
 def test_the_largest_weights_stay_and_equal_ones_by_column() -> None:

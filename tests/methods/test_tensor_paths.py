@@ -103,7 +103,7 @@ def test_on_an_accelerator_nothing_is_mixed_and_little_is_copied(
 def test_documents_go_to_the_device_once_however_many_blocks_of_labels_there_are(
     corpus: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xcwork.methods.common.linear_machines.MAX_LABELS_PER_BLOCK", 10)
+    monkeypatch.setattr("xcwork.kernels.machine_sizes.MAX_LABELS_PER_BLOCK", 10)
     with emulate() as traffic:
         make("one_vs_all", device="emu").fit(corpus.train)
     n_blocks = -(-np.count_nonzero(corpus.train.label_frequencies) // 10)

@@ -11,10 +11,13 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils.flop_counter import flop_registry
 
+from xcwork.compute.precision import BYTES_PER_SECOND, OPERATIONS_PER_SECOND
+
 aten = torch.ops.aten
 _NO_KERNEL = {aten.detach.default, aten.alias.default, aten.is_coalesced.default, aten.lift_fresh.default}
 _PICKS = {aten.index, aten.index_select, aten.embedding, aten.gather}
 _CHANGES_ROWS = {aten.index_add_, aten.index_copy_, aten.index_put_, aten.scatter_add_}
+HALF_BYTES = 2  # of a number
 _INNER_FILES = ("/emulated_accelerator.py", "/device_traffic.py", "/compute/transfer.py")
 
 
@@ -31,6 +34,7 @@ class Traffic:
     kernels: int = 0
     operations: int = 0  # additions and multiplications of products; one per element of everything else
     moved_bytes: int = 0  # read and written by kernels
+    a100_seconds: float = 0.0  # that an A100 would take at the least, kernel by kernel: arithmetic, not a measurement
     held_bytes: int = 0
     peak_bytes: int = 0
     places: Counter[str] = field(default_factory=Counter)  # who copied or waited: "to_device file.py:12"
@@ -104,15 +108,21 @@ def count_kernel(traffic: Traffic, func: Any, given: Any, out: Any) -> None:
         return
     read = [value for value in pytree.tree_leaves(given) if isinstance(value, torch.Tensor)]
     traffic.kernels += 1
-    traffic.moved_bytes += _measure_moved(func, read, made)
+    moved, operations = _measure_moved(func, read, made), _count_operations(func, given, out, read, made)
+    traffic.moved_bytes += moved
+    traffic.operations += operations
+    precision = "float32" if max(value.element_size() for value in made) > HALF_BYTES else "bfloat16"
+    traffic.a100_seconds += max(operations / OPERATIONS_PER_SECOND[precision], moved / BYTES_PER_SECOND)
+
+
+def _count_operations(func: Any, given: Any, out: Any, read: list[torch.Tensor], made: list[torch.Tensor]) -> int:
     dense = all(value.layout is torch.strided for value in (*read, *made))
     if dense and func.overloadpacket in flop_registry:
-        traffic.operations += int(flop_registry[func.overloadpacket](*given[0], **given[1], out_val=out))
-    elif not dense and func.overloadpacket in (aten.mm, aten.addmm, aten._sparse_mm):
+        return int(flop_registry[func.overloadpacket](*given[0], **given[1], out_val=out))
+    if not dense and func.overloadpacket in (aten.mm, aten.addmm, aten._sparse_mm):
         stored = next((value for value in read if value.layout is not torch.strided), None)
-        traffic.operations += 0 if stored is None else 2 * stored._nnz() * made[0].shape[-1]
-    else:
-        traffic.operations += max(value.numel() for value in made if value.layout is torch.strided) if dense else 0
+        return 0 if stored is None else 2 * stored._nnz() * made[0].shape[-1]
+    return max(value.numel() for value in made if value.layout is torch.strided) if dense else 0
 
 
 def _measure_moved(func: Any, read: list[torch.Tensor], made: list[torch.Tensor]) -> int:

@@ -4,13 +4,17 @@ Every neural method says how many bytes a step with a batch of n documents takes
 that fits into the free memory of the device. If a step still runs out of memory, it is repeated in halves, and the
 training goes on with them. Each half is a step of its own: the step size stays, and a document meets fewer others where
 a method contrasts the documents of a batch. So such a training is one with a smaller `batch_size`; the log says so.
+
+Where parts do not depend on each other (documents that are ranked, labels that linear machines are solved for), the
+result is the same in halves: `run_in_parts`.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 MAX_USED_SHARE = 0.9  # of the free memory: allocators leave gaps
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class FittingBatch:
@@ -76,15 +82,60 @@ class FittingBatch:
         return None
 
 
-def choose_batch_size(wanted: int, estimate: Callable[[int], int], device: torch.device) -> int:
+def run_in_parts(n_items: int, compute: Callable[[slice], T], device: str, what: str) -> list[T]:
+    """Return what `compute` makes of all items together, or of parts where the memory of the device runs out.
+
+    `device` is a kind of device, and `what` says what the items are.
+    """
+    found: list[T] = []
+    start, size, failed_size = 0, n_items, 0
+    while start < n_items:
+        part = slice(start, min(start + size, n_items))
+        n = part.stop - part.start
+        try:
+            found.append(compute(part))
+        except RuntimeError as failure:
+            if not is_out_of_memory(failure):
+                raise
+            if n == 1:
+                raise ConfigError(
+                    f"the memory of {device.upper()} is too small even for one of the {what} at a time; use device=cpu"
+                ) from None
+            failed_size = failed_size or n
+            size = -(-n // 2)
+        else:
+            start = part.stop
+            if failed_size:
+                log.warning(
+                    "%s ran out of memory: blocks are halved, from %d to %d %s", device.upper(), failed_size, size, what
+                )
+                failed_size = 0
+            continue
+        BACKENDS[device].release_memory()  # what was held is free again here, outside of the handler
+    return found
+
+
+def is_out_of_memory(failure: BaseException) -> bool:
+    """Return whether a device had no memory left; torch, whose error that is, need not be loaded."""
+    if "torch" not in sys.modules:
+        return False
+    import torch
+
+    return isinstance(failure, torch.OutOfMemoryError)
+
+
+def choose_batch_size(
+    wanted: int, estimate: Callable[[int], int], device: torch.device, what: str = "documents"
+) -> int:
     """Return the largest of `wanted`, a half of it, a quarter, … for which a step fits into the device's memory."""
     measure = BACKENDS[device.type].measure_free_memory
     if measure is None:
         return wanted
     free = measure()
     log.info(
-        "a step with %d documents takes about %.0f MB of memory; %s has %.0f MB free",
+        "a step with %d %s takes about %.0f MB of memory; %s has %.0f MB free",
         wanted,
+        what,
         estimate(wanted) / 2**20,
         device.type.upper(),
         free / 2**20,
@@ -93,5 +144,5 @@ def choose_batch_size(wanted: int, estimate: Callable[[int], int], device: torch
     while size > 1 and estimate(size) > MAX_USED_SHARE * free:
         size = -(-size // 2)
     if size < wanted:
-        log.warning("a batch of %d documents does not fit on the device; steps have %d", wanted, size)
+        log.warning("a batch of %d %s does not fit on the device; steps have %d", wanted, what, size)
     return size

@@ -4,13 +4,20 @@ The problem is the one that `xcwork.kernels.svm` and `xcwork.kernels.bilinear_tr
 
     min over w of  f(w) = ½‖w‖² + C Σ_i loss(y_i (w·x_i + o_i))        squared hinge or logistic loss,
 
-with a one behind every x, so that the last weight is the bias. Its gradient is w + C Σ loss' y x and its (generalised)
-Hessian I + Xᵀ D X. A step solves H s = -g by conjugate gradients, to a tenth of the gradient, and goes as far along s
-as the objective falls; X s is known by then, so trying a length costs no product. All labels of a block move together;
-those that are done stand still, and leave the block once they are half of it.
+with a one behind every x, so that the last weight is the bias. Its gradient is w + Xᵀ l', with l' the slopes of
+C loss by the score, and its (generalised) Hessian I + Xᵀ D X. A step solves H s = -g by conjugate gradients, to a tenth
+of the gradient, and goes as far along s as the objective falls; X s is known by then, so trying a length costs no
+product. All labels of a block move together; those that are done stand still, and leave the block once they are half of
+it.
+
+Every w is a sum of documents, w = Xᵀ a with one coefficient per document, and so are gradients and steps. Only the
+coefficients are computed, with K = X Xᵀ: scores are K a, ‖w‖² is a·Ka. So a round is one product with K and a few sums
+over documents; tensors over all features, of which there are often many more, are never combined. For few documents K
+itself is kept, for more it is the two sparse products. The weights are computed once, at the end.
 
 A label is done when ‖g‖ is within the tolerance, which no margin of a document of length one can then violate by much
-more, and when f is within a small share of its minimum: f is strongly convex, so f(w) - min f ≤ ½‖g‖².
+more, and when f is within a small share of its minimum: f is strongly convex, so f(w) - min f ≤ ½‖g‖². The host asks
+whether all are done once per step, and once in some rounds of what a step consists of.
 """
 
 from __future__ import annotations
@@ -20,13 +27,16 @@ from typing import Protocol
 
 import torch
 
-from xcwork.kernels.tensor_rows import TensorRows
+from xcwork.kernels.machine_sizes import keeps_gram
+from xcwork.kernels.tensor_rows import MAX_DENSE_NUMBERS, TensorRows
 
 OBJECTIVE_SHARE = 5e-5  # of the objective that a label may be above its minimum at most
 RESIDUAL_SHARE = 0.1  # of the gradient that conjugate gradients may leave
 MAX_STEPS = 60
 MAX_CG_ROUNDS = 100
+ROUNDS_PER_READ = 4  # of conjugate gradients; a label that is done stands still in the others
 MAX_HALVINGS = 20
+HALVINGS_PER_READ = 4  # nearly all labels go the whole length, and another one to try costs little
 ARMIJO = 1e-4  # share of the fall that the slope promises
 
 
@@ -40,7 +50,7 @@ class MachineSettings:
 
 
 class Machines(Protocol):
-    """Labels with their documents. Weights and pairs (of document and label) each have a shape of their own."""
+    """Labels with their documents; what is said of all pairs (of document and label) has one shape."""
 
     @property
     def signs(self) -> torch.Tensor:
@@ -50,11 +60,14 @@ class Machines(Protocol):
     def offsets(self) -> torch.Tensor | None:
         """The scores of all pairs without these weights; None: zero."""
 
+    def multiply(self, coefficients: torch.Tensor) -> torch.Tensor:
+        """Return K a, the scores of all pairs by the weights Xᵀ a."""
+
+    def collect(self, coefficients: torch.Tensor) -> torch.Tensor:
+        """Return Xᵀ a, the weights of all labels."""
+
     def score(self, weights: torch.Tensor) -> torch.Tensor:
         """Return w·x of all pairs."""
-
-    def collect(self, slopes: torch.Tensor) -> torch.Tensor:
-        """Return Σ slope x over the pairs of each label, in the shape of the weights."""
 
     def sum_weights(self, values: torch.Tensor) -> torch.Tensor:
         """Return the sum over the weights of each label, (n_labels,)."""
@@ -62,36 +75,66 @@ class Machines(Protocol):
     def sum_pairs(self, values: torch.Tensor) -> torch.Tensor:
         """Return the sum over the pairs of each label, (n_labels,)."""
 
-    def spread_to_weights(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the number of each label at all its weights."""
-
-    def spread_to_pairs(self, values: torch.Tensor) -> torch.Tensor:
+    def spread(self, values: torch.Tensor) -> torch.Tensor:
         """Return the number of each label at all its pairs."""
 
     def narrow(self, labels: torch.Tensor) -> Machines | None:
         """Return the machines of some labels; None where that is not worth it."""
 
-    def pick_weights(self, weights: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the weights of some labels."""
+    def pick(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return what is said of the pairs of some labels."""
 
-    def pick_pairs(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the pairs of some labels."""
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Documents that labels share, and how coefficients become scores."""
+
+    X: TensorRows  # (n_documents, n_features + 1)
+    X_by_feature: TensorRows
+    gram: torch.Tensor | None = None  # K (n_documents, n_documents), if there are few
+
+    @classmethod
+    def from_rows(cls, X: TensorRows) -> Documents:
+        """Prepare documents on their device; for few of them K is computed."""
+        return cls(X, X.transpose(), compute_gram(X) if keeps_gram(X.n_rows, len(X.values)) else None)
+
+    def multiply(self, coefficients: torch.Tensor) -> torch.Tensor:
+        """Return K a, (n_documents, n_labels)."""
+        if self.gram is not None:
+            return self.gram @ coefficients
+        return self.X @ (self.X_by_feature @ coefficients)
+
+
+def compute_gram(X: TensorRows) -> torch.Tensor:
+    """Return the inner products of all pairs of rows, (n_rows, n_rows)."""
+    parts = []
+    size = max(1, MAX_DENSE_NUMBERS // X.n_columns)
+    for first in range(0, X.n_rows, size):
+        n = min(size, X.n_rows - first)
+        dense = torch.zeros((X.n_columns, n), device=X.device)
+        is_here = (X.row_numbers >= first) & (X.row_numbers < first + n)
+        places = torch.where(is_here, X.columns * n + X.row_numbers - first, 0)
+        dense.view(-1).index_add_(0, places, torch.where(is_here, X.values, 0.0))
+        parts.append(X @ dense)
+    return torch.cat(parts, dim=1)
 
 
 @dataclass(frozen=True, eq=False)
 class SharedDocuments:
     """Labels that all have the same documents: weights (n_features + 1, n_labels), pairs (n_documents, n_labels)."""
 
-    X: TensorRows  # (n_documents, n_features + 1)
-    X_by_feature: TensorRows
+    documents: Documents
     signs: torch.Tensor  # (n_documents, n_labels)
     offsets: torch.Tensor | None = None
 
-    def score(self, weights: torch.Tensor) -> torch.Tensor:
-        return self.X @ weights
+    def multiply(self, coefficients: torch.Tensor) -> torch.Tensor:
+        return self.documents.multiply(coefficients)
 
-    def collect(self, slopes: torch.Tensor) -> torch.Tensor:
-        return self.X_by_feature @ slopes
+    def collect(self, coefficients: torch.Tensor) -> torch.Tensor:
+        return self.documents.X_by_feature @ coefficients
+
+    def score(self, weights: torch.Tensor) -> torch.Tensor:
+        return self.documents.X @ weights
 
     def sum_weights(self, values: torch.Tensor) -> torch.Tensor:
         return values.sum(dim=0)
@@ -99,19 +142,13 @@ class SharedDocuments:
     def sum_pairs(self, values: torch.Tensor) -> torch.Tensor:
         return values.sum(dim=0)
 
-    def spread_to_weights(self, values: torch.Tensor) -> torch.Tensor:
-        return values[None]
-
-    def spread_to_pairs(self, values: torch.Tensor) -> torch.Tensor:
+    def spread(self, values: torch.Tensor) -> torch.Tensor:
         return values[None]
 
     def narrow(self, labels: torch.Tensor) -> SharedDocuments:
-        return replace(self, signs=self.pick_pairs(self.signs, labels))
+        return replace(self, signs=self.pick(self.signs, labels))
 
-    def pick_weights(self, weights: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return weights[:, labels].contiguous()
-
-    def pick_pairs(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def pick(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return values[:, labels].contiguous()
 
 
@@ -130,11 +167,14 @@ class OwnDocuments:
     label_of_pair: torch.Tensor  # (n_pairs,)
     n_labels: int
 
+    def multiply(self, coefficients: torch.Tensor) -> torch.Tensor:
+        return self.score(self.collect(coefficients))
+
+    def collect(self, coefficients: torch.Tensor) -> torch.Tensor:
+        return (self.X_by_weight @ coefficients[:, None])[:, 0]
+
     def score(self, weights: torch.Tensor) -> torch.Tensor:
         return (self.X @ weights[:, None])[:, 0]
-
-    def collect(self, slopes: torch.Tensor) -> torch.Tensor:
-        return (self.X_by_weight @ slopes[:, None])[:, 0]
 
     def sum_weights(self, values: torch.Tensor) -> torch.Tensor:
         return values.new_zeros(self.n_labels).index_add_(0, self.label_of_weight, values)
@@ -142,19 +182,13 @@ class OwnDocuments:
     def sum_pairs(self, values: torch.Tensor) -> torch.Tensor:
         return values.new_zeros(self.n_labels).index_add_(0, self.label_of_pair, values)
 
-    def spread_to_weights(self, values: torch.Tensor) -> torch.Tensor:
-        return values[self.label_of_weight]
-
-    def spread_to_pairs(self, values: torch.Tensor) -> torch.Tensor:
+    def spread(self, values: torch.Tensor) -> torch.Tensor:
         return values[self.label_of_pair]
 
     def narrow(self, labels: torch.Tensor) -> None:
         return None
 
-    def pick_weights(self, weights: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return weights[torch.isin(self.label_of_weight, labels)]
-
-    def pick_pairs(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def pick(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return values[torch.isin(self.label_of_pair, labels)]
 
 
@@ -176,23 +210,24 @@ def compute_margins(machines: Machines, scores: torch.Tensor) -> torch.Tensor:
     return machines.signs * (scores if machines.offsets is None else scores + machines.offsets)
 
 
-def solve_machines(machines: Machines, weights: torch.Tensor, settings: MachineSettings) -> tuple[torch.Tensor, int]:
-    """Return the weights that solve all labels, starting from `weights`, and how many labels are not within tolerance.
+def solve_machines(machines: Machines, start: torch.Tensor, settings: MachineSettings) -> tuple[torch.Tensor, int]:
+    """Return the coefficients that solve all labels, from `start`, and how many labels are not within tolerance.
 
-    `weights` is not changed.
+    `start` is not changed. The weights are `machines.collect` of what is returned.
     """
-    solution = weights.clone()
+    coefficients = start
+    solution = start
     places = None  # of the labels of the block in `solution`; None: all
-    scores = machines.score(weights)
-    is_stuck = torch.zeros_like(machines.sum_weights(weights), dtype=torch.bool)  # by rounding: no step lowers it
+    scores = machines.multiply(coefficients)
+    is_stuck = torch.zeros_like(machines.sum_pairs(scores), dtype=torch.bool)  # by rounding: no step lowers it
+    share = min(OBJECTIVE_SHARE, settings.tolerance / 1000)
     for _ in range(MAX_STEPS):
         margins = compute_margins(machines, scores)
         slopes, curvatures = _differentiate(machines.signs, margins, settings)
-        gradient = weights + machines.collect(slopes)
-        squares = machines.sum_weights(gradient.square())
-        objective = machines.sum_weights(weights.square()) / 2
-        objective += machines.sum_pairs(compute_losses(margins, settings))
-        share = min(OBJECTIVE_SHARE, settings.tolerance / 1000)
+        gradient = coefficients + slopes  # the coefficients of it
+        gradient_scores = scores + machines.multiply(slopes)
+        squares = machines.sum_pairs(gradient * gradient_scores).clamp(min=0)
+        objective = machines.sum_pairs(coefficients * scores / 2 + compute_losses(margins, settings))
         live = ((squares > settings.tolerance**2) | (squares / 2 > share * objective)) & ~is_stuck
         n_live = int(live.sum())
         if n_live == 0:
@@ -201,22 +236,22 @@ def solve_machines(machines: Machines, weights: torch.Tensor, settings: MachineS
             labels = torch.nonzero(live)[:, 0]
             narrower = machines.narrow(labels)
             if narrower is not None:
-                solution = weights if places is None else solution.index_copy(1, places, weights)
+                solution = coefficients if places is None else solution.index_copy(1, places, coefficients)
                 places = labels if places is None else places[labels]
-                weights, gradient = (machines.pick_weights(part, labels) for part in (weights, gradient))
-                scores, margins, curvatures = (
-                    machines.pick_pairs(part, labels) for part in (scores, margins, curvatures)
+                coefficients, gradient, gradient_scores, scores, margins, curvatures = (
+                    machines.pick(part, labels)
+                    for part in (coefficients, gradient, gradient_scores, scores, margins, curvatures)
                 )
-                squares, live, is_stuck = squares[labels], live[labels], is_stuck[labels]
+                live, is_stuck = live[labels], is_stuck[labels]
                 machines = narrower
-        step, step_scores = _solve_newton_system(machines, gradient, squares, curvatures, live)
-        length = _search_line(machines, weights, gradient, margins, step, step_scores, settings)
+        step, step_scores = _solve_newton_system(machines, gradient, gradient_scores, curvatures, live)
+        length = _search_line(machines, coefficients, gradient, margins, step, step_scores, settings)
         is_stuck |= live & (length == 0)
-        weights = weights + machines.spread_to_weights(length) * step
-        scores = scores + machines.spread_to_pairs(length) * step_scores
+        coefficients = coefficients + machines.spread(length) * step
+        scores = scores + machines.spread(length) * step_scores
     else:
         n_live = int(live.sum())
-    return (weights if places is None else solution.index_copy(1, places, weights)), n_live
+    return (coefficients if places is None else solution.index_copy(1, places, coefficients)), n_live
 
 
 def _differentiate(
@@ -231,37 +266,44 @@ def _differentiate(
 
 
 def _solve_newton_system(
-    machines: Machines, gradient: torch.Tensor, squares: torch.Tensor, curvatures: torch.Tensor, live: torch.Tensor
+    machines: Machines,
+    gradient: torch.Tensor,
+    gradient_scores: torch.Tensor,
+    curvatures: torch.Tensor,
+    live: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return (s, X s) with H s ≈ -g for the labels `live`, and zeros for the others."""
+    """Return (s, K s) with H s ≈ -g for the labels `live`, and zeros for the others; all as coefficients."""
     step = torch.zeros_like(gradient)
-    step_scores = torch.zeros_like(curvatures)
-    residual = -gradient * machines.spread_to_weights(live)
-    direction = residual
-    size = squares * live
-    enough = squares * RESIDUAL_SHARE**2
-    for _ in range(MAX_CG_ROUNDS):
-        direction_scores = machines.score(direction)
-        curved = direction + machines.collect(curvatures * direction_scores)
-        bend = machines.sum_weights(direction * curved)
-        length = torch.where(bend > 0, size / bend, 0.0)
-        step += machines.spread_to_weights(length) * direction
-        step_scores += machines.spread_to_pairs(length) * direction_scores
-        residual = residual - machines.spread_to_weights(length) * curved
-        smaller = machines.sum_weights(residual.square())
+    step_scores = torch.zeros_like(gradient)
+    is_moving = machines.spread(live)
+    residual, residual_scores = -gradient * is_moving, -gradient_scores * is_moving
+    direction, direction_scores = residual, residual_scores
+    size = machines.sum_pairs(residual * residual_scores).clamp(min=0)
+    enough = size * RESIDUAL_SHARE**2
+    for done in range(1, MAX_CG_ROUNDS + 1):
+        bent = curvatures * direction_scores
+        curved, curved_scores = direction + bent, direction_scores + machines.multiply(bent)
+        bend = machines.sum_pairs(curved * direction_scores)
+        length = machines.spread(torch.where(bend > 0, size / bend, 0.0))
+        step += length * direction
+        step_scores += length * direction_scores
+        residual = residual - length * curved
+        residual_scores = residual_scores - length * curved_scores
+        smaller = machines.sum_pairs(residual * residual_scores)
         smaller = torch.where(smaller > enough, smaller, 0.0)  # a label that is done moves no further
-        if not bool((smaller > 0).any()):
+        if done % ROUNDS_PER_READ == 0 and not bool((smaller > 0).any()):
             break
-        ratio = torch.where(size > 0, smaller / size, 0.0)
-        is_moving = machines.spread_to_weights(smaller > 0)
-        direction = (residual + machines.spread_to_weights(ratio) * direction) * is_moving
+        ratio = machines.spread(torch.where(size > 0, smaller / size, 0.0))
+        is_moving = machines.spread(smaller > 0)
+        direction = (residual + ratio * direction) * is_moving
+        direction_scores = (residual_scores + ratio * direction_scores) * is_moving
         size = smaller
     return step, step_scores
 
 
 def _search_line(
     machines: Machines,
-    weights: torch.Tensor,
+    coefficients: torch.Tensor,
     gradient: torch.Tensor,
     margins: torch.Tensor,
     step: torch.Tensor,
@@ -272,17 +314,17 @@ def _search_line(
 
     Differences are taken pair by pair, since those of whole objectives would be lost in rounding.
     """
-    slope = machines.sum_weights(gradient * step)
-    along = machines.sum_weights(weights * step)
-    square = machines.sum_weights(step.square())
+    slope = machines.sum_pairs(gradient * step_scores)
+    along = machines.sum_pairs(coefficients * step_scores)
+    square = machines.sum_pairs(step * step_scores)
     losses = compute_losses(margins, settings)
     moves = machines.signs * step_scores
     length = torch.ones_like(slope)
-    for _ in range(MAX_HALVINGS):
-        moved = compute_losses(margins + machines.spread_to_pairs(length) * moves, settings)
+    for done in range(1, MAX_HALVINGS + 1):
+        moved = compute_losses(margins + machines.spread(length) * moves, settings)
         fall = machines.sum_pairs(moved - losses) + length * along + length.square() * square / 2
         is_short = fall <= ARMIJO * length * slope
-        if bool(is_short.all()):
+        if done % HALVINGS_PER_READ == 0 and bool(is_short.all()):
             return length
         length = torch.where(is_short, length, length / 2)
     return torch.where(is_short, length, 0.0)

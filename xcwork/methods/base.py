@@ -28,7 +28,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import is_available, limit_threads
+from xcwork.compute.device import is_available, limit_threads, resolve_device_kind
+from xcwork.compute.device_memory import run_in_parts
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
@@ -82,6 +84,10 @@ class Method(Parametrised, ABC):
     @abstractmethod
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> FittedModel:
         """Learn from `train`, resuming from `checkpoint`; `self._collect_facts(train)` are the common fields."""
+
+    def estimate_device_bytes(self, sizes: DataSizes) -> int | None:
+        """Return about how much memory of a device a training takes; None: not known, or nothing of it runs there."""
+        return None
 
     # ---- the verbs
 
@@ -165,7 +171,7 @@ class Method(Parametrised, ABC):
             nothing = np.zeros((X.shape[0], n_shown), np.float32) if proba else None
             return replace(TopK.make_empty(X.shape[0], n_shown), labels=model.labels, probabilities=nothing)
         with listen(callbacks), limit_threads(X.shape[0]):
-            found = model.predict(X, wanted, candidates)
+            found = self._predict_in_parts(model, X, wanted, candidates)
         if pairs is not None and spare:
             found = found.drop_pairs(pairs)
         found = replace(found.head(n_shown), labels=model.labels)
@@ -175,6 +181,16 @@ class Method(Parametrised, ABC):
             return calibration.apply(found, model.label_frequencies)
         best = self.predict(documents, calibration.depth, callbacks=callbacks)
         return calibration.apply_among(found, model.label_frequencies, best)
+
+    def _predict_in_parts(self, model: FittedModel, X: sparse.csr_array, k: int, candidates: np.ndarray | None) -> TopK:
+        """Return the k best labels of every row; fewer rows at once where the memory of a device runs out."""
+
+        def predict_part(part: slice) -> TopK:
+            return model.predict(X if part == slice(0, X.shape[0]) else X[part], k, candidates)
+
+        device = resolve_device_kind(getattr(self, "device", "cpu"))
+        found = run_in_parts(X.shape[0], predict_part, device, "documents")
+        return found[0] if len(found) == 1 else TopK.concatenate(found)
 
     def explain(self, document: Documents, label: int | str) -> Explanation:
         """Return why a label has its score for one document.

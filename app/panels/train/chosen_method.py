@@ -21,6 +21,7 @@ from xcwork.methods.registry import find_method_class
 from xcwork.runs.estimates import Estimate, estimate_cost
 
 if TYPE_CHECKING:
+    from xcwork.advice.traits import DatasetTraits
     from xcwork.methods.base import Method
 
 ABILITIES = {
@@ -44,7 +45,7 @@ def show_chosen(method: str, source: Source, obstacle: str) -> list[str]:
     known, load = training_plan.list_measurements(), training_plan.measure_other_load()
     cost = estimate_cost(method, params, **sizes, known=known, other_load=load)
     with cost_place:
-        _show_cost(cost, describe_place(cls, params))
+        _show_cost(cost, describe_place(cls, params, traits))
     name = _ask_name(method, source)
     is_too_long = widgets.warn_if_too_long(name, launcher.MAX_NAME_CHARACTERS, "name")
     if obstacle:
@@ -116,12 +117,13 @@ def _show_cost(cost: Estimate | None, place: str) -> None:
     )
 
 
-def describe_place(cls: type[Method], params: Mapping[str, object]) -> str:
-    """Return where the training will run, and how much memory is free there."""
+def describe_place(cls: type[Method], params: Mapping[str, object], traits: DatasetTraits) -> str:
+    """Return where the training will run, and how much memory is free there; of a GPU also how much it will take."""
     wanted = str(params.get("device", "auto")) if cls.capabilities.gpu else "cpu"
     device = _describe_device() if wanted == "auto" else f"CPU, {count_cores()} threads" if wanted == "cpu" else wanted
     if not device.startswith("CPU"):
-        return f"On {device}"
+        needed = training_plan.estimate_device_memory(cls, params, traits)
+        return f"On {device}" + (f"; training takes about {widgets.format_megabytes(needed)} of it" if needed else "")
     return f"On the {device}; {widgets.format_megabytes(measure_available_memory() / 1e6)} free"
 
 

@@ -13,20 +13,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork.compute.device_memory import choose_batch_size, run_in_parts
 from xcwork.kernels.bilinear_training import LabelledPairs
-from xcwork.kernels.tensor_machines import MachineSettings, OwnDocuments, SharedDocuments, solve_machines
+from xcwork.kernels.machine_sizes import (
+    BYTES_PER_ENTRY,
+    MAX_ENTRIES_PER_BLOCK,
+    count_block_labels,
+    count_bytes_per_label,
+)
+from xcwork.kernels.tensor_machines import Documents, MachineSettings, OwnDocuments, SharedDocuments, solve_machines
 from xcwork.kernels.tensor_rows import TensorRows, cut_by_size, find_starts, send
 
-BLOCK_BYTES = 2**29  # of the tensors of a block of labels
-TENSORS_PER_BLOCK = 10  # of the size of the weights or of the pairs, while a block is solved
-MAX_LABELS_PER_BLOCK = 256
-MAX_ENTRIES_PER_BLOCK = 2**23  # of documents that labels have of their own
 MIN_LABELS_FOR_COMMON_START = 9  # fewer are solved from zero
 
 log = logging.getLogger(__name__)
@@ -42,8 +45,7 @@ def append_ones(X: sparse.csr_array) -> sparse.csr_array:
 class TensorBlockTrainer:
     """Trains blocks of labels against all documents of one split."""
 
-    X: TensorRows  # (n_documents, n_used + 1)
-    X_by_feature: TensorRows
+    documents: Documents  # (n_documents, n_used + 1)
     documents_of: TensorRows  # (n_labels, n_documents)
     settings: MachineSettings
     prune: float  # smaller weights are dropped
@@ -58,32 +60,38 @@ class TensorBlockTrainer:
         columns = np.unique(X.indices)
         used = np.searchsorted(columns, X.indices)
         compact = sparse.csr_array((X.data, used, X.indptr), shape=(X.shape[0], len(columns)))
-        rows = TensorRows.from_csr(append_ones(compact), device)
+        documents = Documents.from_rows(TensorRows.from_csr(append_ones(compact), device))
         documents_of = TensorRows.from_csr(sparse.csr_array(Y.T), device)
-        return cls(rows, rows.transpose(), documents_of, settings, prune, columns, X.shape[1])
+        return cls(documents, documents_of, settings, prune, columns, X.shape[1])
 
     @property
     def block_size(self) -> int:
         """Labels whose tensors fit into the memory of a block."""
-        numbers_per_label = TENSORS_PER_BLOCK * (self.X.n_rows + self.X.n_columns)
-        return int(
-            np.clip(BLOCK_BYTES // (4 * numbers_per_label), 1, min(MAX_LABELS_PER_BLOCK, self.documents_of.n_rows))
-        )
+        X = self.documents.X
+        per_label = count_bytes_per_label(X.n_rows, X.n_columns)
+        wanted = count_block_labels(X.n_rows, X.n_columns, self.documents_of.n_rows)
+        return choose_batch_size(wanted, lambda n: n * per_label, X.device, "labels")
 
     @cached_property
     def no_positives(self) -> torch.Tensor:
-        """The weights (n_features + 1, 1) of a label that no document has, from which all others start."""
-        return solve_without_positives(self.X, self.X_by_feature, self.settings)
+        """The coefficients (n_documents, 1) of a label that no document has, from which all others start."""
+        return solve_without_positives(self.documents, self.settings)
 
     def train(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the pruned weights (n_labels, n_features) and biases (n_labels,) of `labels`."""
+        device = self.documents_of.device.type
+        return join_blocks(run_in_parts(len(labels), partial(self._train_part, labels), device, "labels"))
+
+    def _train_part(self, block: np.ndarray, part: slice) -> tuple[sparse.csr_array, np.ndarray]:
+        labels = block[part]
         assert self.documents_of.lengths is not None
-        signs = torch.full((self.X.n_rows, len(labels)), -1.0, device=self.X.device)
+        device = self.documents_of.device
+        signs = torch.full((self.documents.X.n_rows, len(labels)), -1.0, device=device)
         n_positives = int(self.documents_of.lengths[labels].sum())
-        slot, place = self.documents_of.list_entries(send(labels.astype(np.int64), self.X.device), n_positives)
+        slot, place = self.documents_of.list_entries(send(labels.astype(np.int64), device), n_positives)
         signs[self.documents_of.columns[place], slot] = 1.0
         start = self.no_positives.expand(-1, len(labels)).contiguous()
-        weights = solve_and_tell(SharedDocuments(self.X, self.X_by_feature, signs), start, self.settings)
+        weights = find_weights(SharedDocuments(self.documents, signs), start, self.settings)
         label, column, values, bias = fetch_weights(weights.T, self.prune)
         return sparse.csr_array((values, (label, self.columns[column])), shape=(len(labels), self.n_features)), bias
 
@@ -115,21 +123,26 @@ class TensorNodeTrainer:
         rows = self.X.take(send(documents.astype(np.int64), device), int(self.X.lengths[documents].sum()))
         features, columns = torch.unique(rows.columns, return_inverse=True)  # the bias is the last of them
         rows = TensorRows(rows.values, columns, rows.starts, len(features))
-        by_feature = rows.transpose()
-        start = torch.zeros((rows.n_columns, 1), device=device)
+        local = Documents.from_rows(rows)
+        start = torch.zeros((rows.n_rows, 1), device=device)
         if len(positives) >= MIN_LABELS_FOR_COMMON_START:
-            start = solve_without_positives(rows, by_feature, self.settings)
-        kept = []
-        for first in range(0, len(positives), slots_per_block):
-            some = positives[first : first + slots_per_block]
+            start = solve_without_positives(local, self.settings)
+
+        def train_slots(first: int, part: slice) -> tuple[torch.Tensor, ...]:
+            some = positives[first + part.start : first + part.stop]
             place = np.concatenate([np.searchsorted(documents, having) for having in some])
             slot = np.repeat(np.arange(len(some)), [len(having) for having in some])
             signs = torch.full((rows.n_rows, len(some)), -1.0, device=device)
             signs.view(-1)[send(place * len(some) + slot, device)] = 1.0
-            machines = SharedDocuments(rows, by_feature, signs)
-            weights = solve_and_tell(machines, start.expand(-1, len(some)).contiguous(), self.settings)
+            machines = SharedDocuments(local, signs)
+            weights = find_weights(machines, start.expand(-1, len(some)).contiguous(), self.settings)
             at, slots = torch.nonzero(find_kept(weights[:-1], self.prune), as_tuple=True)
-            kept.append((features[at], slots + first, weights[at, slots], weights[-1]))
+            return features[at], slots + first + part.start, weights[at, slots], weights[-1]
+
+        kept = []
+        for first in range(0, len(positives), slots_per_block):
+            n_slots = min(slots_per_block, len(positives) - first)
+            kept += run_in_parts(n_slots, partial(train_slots, first), device.type, "labels")
         feature, slot, values, bias = (torch.cat(parts).cpu().numpy() for parts in zip(*kept, strict=True))
         used, row = np.unique(feature, return_inverse=True)
         shape = (len(used), len(positives))
@@ -181,19 +194,26 @@ class TensorPairSolver:
 
     def solve(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the weights (n_labels, n_features) and biases (n_labels,) of one block."""
-        parts = cut_by_size(self.entries_of[labels], MAX_ENTRIES_PER_BLOCK, len(labels))
-        solved = [self._solve_part(labels[part]) for part in parts]
-        if not solved:
+        if len(labels) == 0:
             return sparse.csr_array((0, self.X.n_columns - 1), dtype=np.float32), np.zeros(0, np.float32)
-        rows, biases = zip(*solved, strict=True)
-        return sparse.csr_array(sparse.vstack(rows)), np.concatenate(biases)
+        solved = []
+        for part in cut_by_size(self.entries_of[labels], self.entries_per_block, len(labels)):
+            some = labels[part]
+            solved += run_in_parts(len(some), partial(self._solve_part, some), self.X.device.type, "labels")
+        return join_blocks(solved)
 
-    def _solve_part(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+    @cached_property
+    def entries_per_block(self) -> int:
+        """Entries of the documents of labels that are solved together: as many as fit into the memory of the device."""
+        wanted = int(min(MAX_ENTRIES_PER_BLOCK, max(1, self.entries_of.sum())))
+        return choose_batch_size(wanted, lambda n: n * BYTES_PER_ENTRY, self.X.device, "words of documents")
+
+    def _solve_part(self, block: np.ndarray, part: slice) -> tuple[sparse.csr_array, np.ndarray]:
+        labels = block[part]
         assert self.signs.lengths is not None
         n_features = self.X.n_columns - 1
         machines, keys = self._lay_side_by_side(labels)
-        start = torch.zeros(len(keys), device=keys.device)
-        weights = solve_and_tell(machines, start, self.settings)
+        weights = find_weights(machines, torch.zeros_like(machines.signs), self.settings)
         feature = keys % self.X.n_columns
         is_bias = feature == n_features
         bias = machines.sum_weights(torch.where(is_bias, weights, 0.0))
@@ -228,21 +248,35 @@ class TensorPairSolver:
         return machines, keys
 
 
-def solve_without_positives(X: TensorRows, X_by_feature: TensorRows, settings: MachineSettings) -> torch.Tensor:
-    """Return the weights (n_features + 1, 1) of a label that no document has."""
-    nobody = torch.full((X.n_rows, 1), -1.0, device=X.device)
-    start = torch.zeros((X.n_columns, 1), device=X.device)
-    return solve_and_tell(SharedDocuments(X, X_by_feature, nobody), start, settings)
+def join_blocks(blocks: Sequence[tuple[sparse.csr_array, np.ndarray]]) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return weights and biases of the labels of all blocks."""
+    if len(blocks) == 1:
+        return blocks[0]
+    rows, biases = zip(*blocks, strict=True)
+    return sparse.csr_array(sparse.vstack(rows)), np.concatenate(biases)
+
+
+def solve_without_positives(documents: Documents, settings: MachineSettings) -> torch.Tensor:
+    """Return the coefficients (n_documents, 1) of a label that no document has."""
+    nobody = torch.full((documents.X.n_rows, 1), -1.0, device=documents.X.device)
+    return solve_and_tell(SharedDocuments(documents, nobody), torch.zeros_like(nobody), settings)
+
+
+def find_weights(
+    machines: SharedDocuments | OwnDocuments, start: torch.Tensor, settings: MachineSettings
+) -> torch.Tensor:
+    """Return the weights that solve all labels, from the coefficients of `start`."""
+    return machines.collect(solve_and_tell(machines, start, settings))
 
 
 def solve_and_tell(
     machines: SharedDocuments | OwnDocuments, start: torch.Tensor, settings: MachineSettings
 ) -> torch.Tensor:
-    """Return the weights; say in the log if some labels are not within the tolerance."""
-    weights, n_left = solve_machines(machines, start, settings)
+    """Return the coefficients that solve all labels; say in the log if some are not within the tolerance."""
+    coefficients, n_left = solve_machines(machines, start, settings)
     if n_left:
         log.info("%d labels are not within the tolerance %g", n_left, settings.tolerance)
-    return weights
+    return coefficients
 
 
 def find_kept(weights: torch.Tensor, prune: float) -> torch.Tensor:

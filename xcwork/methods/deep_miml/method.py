@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
@@ -135,6 +136,14 @@ class DeepMIML(Method):
             not_yet="the paper does not report tau; its validation instances are single ones, ours whole bags",
         ),
     )
+
+    def estimate_device_bytes(self, sizes: DataSizes) -> int:
+        n_documents = min(self.batch_size, sizes.n_documents)
+        entries = round(n_documents * sizes.terms_per_document)
+        outputs = self.concepts * sizes.n_labels
+        batch = n_documents * (6 * self.width + 3 * outputs + 8 * sizes.n_labels)
+        words = 5 * min(sizes.n_features, entries) * self.width + entries * (self.width + 8)
+        return 4 * (3 * sizes.n_features * self.width + 5 * outputs * self.width + batch + words)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> DeepMIMLModel:
         progress = TrainingProgress(checkpoint, train, self.get_params())

@@ -168,7 +168,9 @@ class BagTrainer:
         self.learned = MIMLWeights(*(part.to(device) for part in vars(weights).values()))
         self._adam = {name: RowAdam(table) for name, table in vars(self.learned).items()}
         self.steps = math.ceil(len(groups) / settings.batch_size)
-        self._precision = MixedPrecision(settings.precision, device)
+        per_step = -(-groups.members.nnz * settings.batch_size // max(1, len(groups)))  # documents
+        product = (per_step, len(weights.concepts), weights.concepts.shape[1])
+        self._precision = MixedPrecision(settings.precision, device, product)
         self._batch = FittingBatch(settings.batch_size, self._estimate_bytes, device)
 
     @cached_property

@@ -29,8 +29,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
+from xcwork.kernels.machine_sizes import estimate_shared_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_tree.model import LabelTreeModel
@@ -93,6 +95,9 @@ class LabelTree(Method):
         super().validate()
         if self.kind == "parabel" and self.branching is not None and self.branching & (self.branching - 1):
             raise ConfigError(f"branching must be a power of two for kind=parabel, got {self.branching}")
+
+    def estimate_device_bytes(self, sizes: DataSizes) -> int:
+        return estimate_shared_bytes(sizes.n_documents, sizes.n_features, sizes.n_entries, sizes.n_labels)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> LabelTreeModel:
         forest = train_forest(train, Params(self.get_params()), checkpoint)

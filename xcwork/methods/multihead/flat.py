@@ -31,7 +31,7 @@ from scipy import sparse
 from scipy.special import expit
 from torch.nn import functional as F
 
-from xcwork.compute.precision import widen
+from xcwork.compute.precision import Product, widen
 from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import Lengths
@@ -107,11 +107,12 @@ class FlatHeads(Heads):
         return self.labels.weight[:, :-1]
 
     def count_training_floats(self, n_documents: int, n_pairs: int) -> int:
-        return self._count_step_floats(n_documents, n_pairs, self.n_labels)
-
-    def _count_step_floats(self, n_rows: int, n_pairs: int, n_labels: int) -> int:
         """Count logits and their gradients, the gradients of the labels' weights, and the places of positives."""
-        return 4 * n_rows * n_labels + 3 * n_labels * self.labels.weight.shape[1] + 4 * n_pairs
+        n_rows, width, n_labels = self.find_product(n_documents, n_pairs)
+        return 4 * n_rows * n_labels + 3 * n_labels * width + 4 * n_pairs
+
+    def find_product(self, n_documents: int, n_pairs: int) -> Product:
+        return n_documents, self.labels.weight.shape[1], self.n_labels
 
     def count_floats_per_document(self) -> int:
         return 3 * self.n_labels
@@ -129,10 +130,10 @@ class SampledHeads(FlatHeads):
         self.sampling = sampling
         self.margin = margin
 
-    def count_training_floats(self, n_documents: int, n_pairs: int) -> int:
+    def find_product(self, n_documents: int, n_pairs: int) -> Product:
         by_pair = self.sampling == "document"
         n_labels = min(self.n_labels, (n_pairs * (self.sampled if by_pair else 1) + self.sampled - 1) * self.length)
-        return self._count_step_floats(n_pairs if by_pair else n_documents, n_pairs, n_labels)
+        return n_pairs if by_pair else n_documents, self.labels.weight.shape[1], n_labels
 
     def compute_logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         if self.margin == 0:

@@ -15,7 +15,7 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
-from xcwork.compute.precision import widen
+from xcwork.compute.precision import Product, widen
 from xcwork.compute.ranks import Shard
 from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING, TopK
@@ -77,6 +77,10 @@ class Heads(nn.Module):
     def count_training_floats(self, n_documents: int, n_pairs: int) -> int:
         """Return about how many numbers a step with so many documents and (document, label) pairs needs at once."""
         return n_documents * self.count_floats_per_document()
+
+    def find_product(self, n_documents: int, n_pairs: int) -> Product:
+        """Return the sizes of the product of a step that may be worth a lower precision; heads with few codes: none."""
+        return 0, 0, 0
 
     def count_floats_per_document(self) -> int:
         """Return how many numbers ranking one document needs, which decides how many are ranked together."""

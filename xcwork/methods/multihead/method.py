@@ -28,6 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.device import resolve_device
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError, DataError
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
@@ -116,6 +117,21 @@ class MultiHeadMethod(Method):
     def choose_heads(self, train: Split) -> HeadChoice:
         """Return the heads for this data, or say why there can be none."""
 
+    def estimate_device_bytes(self, sizes: DataSizes) -> int:
+        n_documents = min(self.batch_size, sizes.n_documents)
+        entries = round(n_documents * sizes.terms_per_document)
+        learned = sizes.n_features * (self.width + 1) + 4 * self.layers * self.width**2
+        batch = n_documents * self.width * (6 + 4 * self.layers) + entries * (3 * self.width + 8)
+        return 4 * (learned + batch + self._count_head_numbers(sizes, n_documents))
+
+    @abstractmethod
+    def _count_head_numbers(self, sizes: DataSizes, n_documents: int) -> int:
+        """Return about how many numbers the heads take on a device, with all that a step makes of them."""
+
+    def _count_flat_numbers(self, sizes: DataSizes, n_rows: int, n_scored: int) -> int:
+        """Return those of one logit per label, of which a step has `n_scored`."""
+        return sizes.n_labels * (self.width + 2) + 4 * n_rows * n_scored + 3 * n_scored * (self.width + 1)
+
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> MultiHeadModel:
         chosen = self.choose_heads(train)
         order = "given" if len(chosen.lengths) == 1 else self.label_order  # with one head there is nothing to arrange
@@ -176,6 +192,9 @@ class Flat(MultiHeadMethod):
     capabilities = replace(MultiHeadMethod.capabilities, ranks=True)
     model_type = FlatModel
 
+    def _count_head_numbers(self, sizes: DataSizes, n_documents: int) -> int:
+        return self._count_flat_numbers(sizes, n_documents, sizes.n_labels)
+
     def choose_heads(self, train: Split) -> HeadChoice:
         return HeadChoice((train.n_labels,), train.n_labels, {"loss": choose_loss(self.loss, train)})
 
@@ -206,6 +225,11 @@ class MHC(MultiHeadMethod):
         super().validate()
         if self.heads is not None:
             parse_heads(self.heads)
+
+    def _count_head_numbers(self, sizes: DataSizes, n_documents: int) -> int:
+        first, *later = choose_cascade_heads(sizes.n_labels, self.n_heads, self.training_beam)
+        per_document = 4 * first + self.training_beam * max(later) * (6 + self.label_dimension)
+        return sizes.n_labels * (self.label_dimension + 2) + n_documents * per_document
 
     def choose_heads(self, train: Split) -> HeadChoice:
         if self.heads is not None:
@@ -242,6 +266,14 @@ class MHS(MultiHeadMethod):
         super().validate()
         if self.heads is not None and len(parse_heads(self.heads)) != 2:
             raise ConfigError(f"heads of MHS are two numbers, heads and labels per head, got {self.heads!r}")
+
+    def _count_head_numbers(self, sizes: DataSizes, n_documents: int) -> int:
+        n_heads = choose_cascade_heads(sizes.n_labels, 2, MHC.training_beam)[0]
+        pairs = round(n_documents * sizes.labels_per_document)
+        by_pair = self.sampling == "document"
+        heads = pairs * (self.sampled if by_pair else 1) + self.sampled - 1
+        n_scored = min(sizes.n_labels, heads * -(-sizes.n_labels // n_heads))
+        return self._count_flat_numbers(sizes, pairs if by_pair else n_documents, n_scored)
 
     def choose_heads(self, train: Split) -> HeadChoice:
         loss = choose_loss(self.loss, train)
@@ -291,6 +323,10 @@ class MHP(MultiHeadMethod):
         super().validate()
         if self.heads is not None:
             parse_heads(self.heads)
+
+    def _count_head_numbers(self, sizes: DataSizes, n_documents: int) -> int:
+        outputs = -(-sizes.n_labels // self.bits) * 2**self.bits  # of the powerset, the larger of both codings
+        return 4 * outputs * self.width + 6 * n_documents * outputs
 
     def choose_heads(self, train: Split) -> HeadChoice:
         most = count_most_labels(train.Y)

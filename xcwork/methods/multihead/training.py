@@ -156,7 +156,9 @@ class NetworkTrainer:
         others = [p for p in network.parameters() if p.dim() < MATRIX_DIMENSIONS]
         groups = [{"params": matrices, "weight_decay": schedule.weight_decay}, {"params": others, "weight_decay": 0}]
         self.optimiser = torch.optim.AdamW(groups, lr=schedule.learning_rate)
-        self.precision = MixedPrecision(schedule.precision, network.device)
+        pairs = -(-Y.nnz * schedule.batch_size // max(1, Y.shape[0]))
+        product = network.heads.find_product(schedule.batch_size, pairs)
+        self.precision = MixedPrecision(schedule.precision, network.device, product)
         self.batch = FittingBatch(
             schedule.batch_size, self._estimate_bytes, network.device, can_halve=network.heads.shard is None
         )

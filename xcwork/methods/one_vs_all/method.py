@@ -29,7 +29,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
+from xcwork.kernels.machine_sizes import estimate_shared_bytes
 from xcwork.kernels.svm import MIN_TOLERANCE
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
@@ -56,6 +58,9 @@ class OneVsAll(Method):
     )
     model_type = OneVsAllModel
     presets = (Preset("quick", {"C": 0.1}),)
+
+    def estimate_device_bytes(self, sizes: DataSizes) -> int:
+        return estimate_shared_bytes(sizes.n_documents, sizes.n_features, sizes.n_entries, sizes.n_labels)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> OneVsAllModel:
         settings = SvmSettings(self.C, self.tolerance, self.prune, self.max_passes, self.seed)

@@ -95,7 +95,8 @@ class ClassifierTraining:
         if params.plus:
             trained["table"] = encoder.table
         self.optimisers = {name: RowAdam(tensor) for name, tensor in trained.items()}
-        self.precision = MixedPrecision(params.precision, encoder.device)
+        n_rows, width = params.classifier_batch_size, classifiers.eta.shape[1]
+        self.precision = MixedPrecision(params.precision, encoder.device, (n_rows, width, self._count_labels(n_rows)))
         self.batch = FittingBatch(params.classifier_batch_size, self._estimate_bytes, encoder.device)
 
     def begin(self, epoch: int) -> None:
@@ -138,13 +139,22 @@ class ClassifierTraining:
 
     def _estimate_bytes(self, n_documents: int) -> int:
         """Return about how many bytes a step with so many documents takes on a device."""
-        n_candidates = MAX_POSITIVES_PER_DOCUMENT + self.negatives.shape[1] + self.params.random_negatives
-        n_labels = min(len(self.classifiers.eta), n_documents * n_candidates)
+        n_candidates = self._count_candidates()
+        n_labels = self._count_labels(n_documents)
         width = self.classifiers.eta.shape[1]
         entries = n_documents * -(-self.X.nnz // max(1, self.X.shape[0])) if self.params.plus else 0
         learned = 4 * self.classifiers.eta.numel() + 4 * width**2 + 3 * self.encoder.table.numel()
+        learned += (2 * len(self.classifiers.eta) + self.X.shape[0]) * width  # that exact searches look through
         batch = 8 * n_documents * width + 8 * n_labels * width + 2 * n_documents * n_labels + 3 * entries * width
         return 4 * (learned + batch + 10 * n_documents * n_candidates)
+
+    def _count_candidates(self) -> int:
+        """Return how many labels a document is compared with at most."""
+        return MAX_POSITIVES_PER_DOCUMENT + self.negatives.shape[1] + self.params.random_negatives
+
+    def _count_labels(self, n_documents: int) -> int:
+        """Return how many labels so many documents are compared with at most."""
+        return min(len(self.classifiers.eta), n_documents * self._count_candidates())
 
     def _decay_learning_rate(self, number: int) -> float:
         """Return the step size, which falls to zero in a straight line."""

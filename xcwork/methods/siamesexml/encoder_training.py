@@ -107,7 +107,9 @@ class EncoderTraining:
         self.draws = max(len(sampler.labels), X.shape[0])
         self.steps = -(-self.draws // params.batch_size)
         self.optimiser = RowAdam(encoder.table)
-        self.precision = MixedPrecision(params.precision, encoder.device)
+        self.precision = MixedPrecision(
+            params.precision, encoder.device, (params.batch_size, encoder.table.shape[1], params.batch_size)
+        )
         self.batch = FittingBatch(params.batch_size, self._estimate_bytes, encoder.device)
         self.offline: np.ndarray | None = None  # (n_labels, OFFLINE_NEGATIVES_PER_LABEL), -1 where there are fewer
 
@@ -166,12 +168,15 @@ class EncoderTraining:
         n_texts = (3 + self.params.offline_negatives) * n_labels
         entries = n_texts * max(-(-part.nnz // max(1, part.shape[0])) for part in (self.X, self.Z))
         width = self.encoder.table.shape[1]
-        return 4 * (3 * self.encoder.table.numel() + 8 * n_texts * width + 3 * entries * width + 16 * n_labels**2)
+        searched = (2 * self.Z.shape[0] + self.X.shape[0]) * width  # texts, centroids and documents, after the training
+        learned = 3 * self.encoder.table.numel()
+        return 4 * (learned + searched + 8 * n_texts * width + 3 * entries * width + 16 * n_labels**2)
 
     def _search_negatives(self) -> np.ndarray:
         """Return near documents that do not have the label, for every label."""
         labels = self.sampler.labels
-        index = make_index(self.encoder.encode(self.X), self.params.search, seed=self.seed)
+        vectors = self.encoder.encode(self.X)
+        index = make_index(vectors, self.params.search, seed=self.seed, device=self.params.device)
         most = int(np.diff(self.sampler.documents_of.indptr).max())
         found = index.query(
             self.encoder.encode(self.Z[labels]),

@@ -41,8 +41,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
+from xcwork.kernels.machine_sizes import estimate_own_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
@@ -181,6 +183,20 @@ class SiameseXML(Method):
         graphs = read_graphs(self.graphs)
         if not graphs or set(graphs) - set(GRAPHS):
             raise ConfigError(f"graphs must name some of {', '.join(GRAPHS)}, got {self.graphs!r}")
+
+    def estimate_device_bytes(self, sizes: DataSizes) -> int:
+        table = 3 * sizes.n_features * self.dimension
+        rows = (3 + self.offline_negatives) * self.batch_size
+        words = 3 * round(rows * sizes.terms_per_document) * self.dimension
+        encoder = table + 8 * rows * self.dimension + words + 16 * self.batch_size**2
+        n = min(self.classifier_batch_size, sizes.n_documents)
+        compared = min(sizes.n_labels, n * (self.negatives + self.random_negatives + round(sizes.labels_per_document)))
+        searched = (2 * sizes.n_labels + sizes.n_documents) * self.dimension
+        learned = 4 * sizes.n_labels * self.dimension + table + searched
+        classifiers = learned + 8 * (n + compared) * self.dimension + 2 * n * compared
+        pairs = sizes.n_documents * (min(self.shortlist, sizes.n_labels) + sizes.labels_per_document)
+        own = estimate_own_bytes(sizes.n_entries, round(pairs * sizes.terms_per_document)) if self.terms else 0
+        return max(4 * max(encoder, classifiers), own)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> SiameseXMLModel:
         from xcwork.methods.siamesexml.training import train_members

@@ -105,10 +105,11 @@ class Neighbourhood:
     graphs: tuple[str, ...]
     search: str
     seed: int
+    device: str = "cpu"  # of exact searches
 
     def _make_index(self, vectors: np.ndarray) -> Index:
         """Return a search over `vectors`, exact or by a graph."""
-        return make_index(vectors, self.search, seed=self.seed)
+        return make_index(vectors, self.search, seed=self.seed, device=self.device)
 
     @cached_property
     def text_index(self) -> Index:

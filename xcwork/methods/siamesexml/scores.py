@@ -72,8 +72,9 @@ class Member:
         encoder = Encoder.from_state(state["encoder"], params.activation, params.nu, device)
         names = ("text", "centroids", "documents", "classifiers")
         text, centroids, documents, classifiers = (state[name].astype(np.float32, copy=False) for name in names)
+        graphs = read_graphs(params.graphs)
         around = Neighbourhood(
-            text, centroids, documents, Y, state["correlation"], read_graphs(params.graphs), params.search, seed
+            text, centroids, documents, Y, state["correlation"], graphs, params.search, seed, params.device
         )
         around.unpack_indices(state["indices"])
         return cls(encoder, around, classifiers, state["eta_norms"], has_final_sum=params.alpha is not None)

@@ -151,7 +151,7 @@ def learn_fusion(
 def find_near_labels(around: Neighbourhood, corpus: TokenCorpus, size: int, search: str, phase: str) -> np.ndarray:
     """Return labels near each document that are not its own, (n_documents, ≤ size), -1 for none."""
     # cos(f, z̃) + cos(f, v) = f · (z̃ + v): one search ranks by both.
-    index = make_index(around.text + around.centroids, search, space="ip", seed=around.seed)
+    index = make_index(around.text + around.centroids, search, space="ip", seed=around.seed, device=around.device)
     found = [index.query(f, size).ids for f in track_batches(around.documents, DOCUMENTS_PER_BATCH, phase)]
     near = drop_pairs(np.vstack(found), corpus.Y + corpus.filtered)
     # A label that is nobody's positive would only be pushed away; it stays where its text puts it.
@@ -189,7 +189,8 @@ def place_corpus(encoder: Encoder, corpus: TokenCorpus, params: Params, seed: in
     f = encoder.encode(corpus.X)
     correlation = correlate_labels(corpus.Y, params.correlated, seed, params.own_weight)
     text, centroids = embed_labels(encoder.encode(corpus.Z), f, corpus.Y, correlation)
-    return Neighbourhood(text, centroids, f, corpus.Y, correlation, read_graphs(params.graphs), params.search, seed)
+    graphs = read_graphs(params.graphs)
+    return Neighbourhood(text, centroids, f, corpus.Y, correlation, graphs, params.search, seed, params.device)
 
 
 class MemberTraining:

@@ -39,8 +39,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError
+from xcwork.kernels.machine_sizes import estimate_own_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
@@ -175,6 +177,10 @@ class ZestXML(Method):
         super().validate()
         if self.variant == "tuned" and self.refined == "pairs" and not self.epochs:
             raise ConfigError("refined=pairs learns nothing in 0 epochs; set epochs, for example to 20")
+
+    def estimate_device_bytes(self, sizes: DataSizes) -> int:
+        pairs = sizes.n_documents * (min(self.shortlist, sizes.n_labels) + sizes.labels_per_document)
+        return estimate_own_bytes(sizes.n_entries, round(pairs * sizes.terms_per_document))
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> ZestXMLModel:
         facts = self._collect_facts(train)
