@@ -98,8 +98,7 @@ def test_a_trained_model_survives_saving(setting: Setting, files, jumble, tmp_pa
     model = untrained(setting, files).fit(data.train)
     best, explanations = answers(model, data.test)
     assert np.isfinite(best.scores[best.ids >= 0]).all()
-    is_exact = model.capabilities.exact_explanations and setting.params.get("start") != "sentence"
-    assert [reasons.exact for reasons in explanations] == [is_exact and not setting.reads_text] * len(explanations)
+    assert [reasons.exact for reasons in explanations] == [not setting.reads_text] * len(explanations)
     model.save(tmp_path / "model")
     loaded = Method.load(tmp_path / "model")
     assert loaded.get_params() == model.get_params()

@@ -91,7 +91,7 @@ class Setting(NamedTuple):
     @property
     def reads_text(self) -> bool:
         """Tell whether a sentence encoder takes part whose explanations are approximate."""
-        return self.method == "sentence_match" or self.params.get("learner") == "sentence_match"
+        return "sentence_match" in (self.method, self.params.get("learner")) or self.params.get("start") == "sentence"
 
 
 def every_setting() -> Iterator[Setting]:

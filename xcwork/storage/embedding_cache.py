@@ -75,7 +75,7 @@ class EmbeddingCache:
         if stored is not None and stored[1].shape[1] == vectors.shape[1]:
             keys, vectors = np.concatenate([stored[0], keys]), np.vstack([stored[1], vectors])
         keys, first = np.unique(keys, return_index=True)
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "keys": np.ascontiguousarray(keys).view(np.uint8).reshape(-1, KEY_BYTES),
             "vectors": vectors[first].astype(np.float16, copy=False),
         }

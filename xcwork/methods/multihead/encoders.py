@@ -14,13 +14,12 @@ USER = "backbone sentence"
 
 def read_sentences(documents: Documents, folder: str | None, device: str) -> sparse.csr_array:
     """Return the embeddings of the texts of documents; rows that are embeddings already stay as they are."""
-    is_split = isinstance(documents, Split)
-    given = documents.texts if is_split else read_documents(documents)
+    given = documents.texts if isinstance(documents, Split) else read_documents(documents)
     if given is None:
         raise DataError(
             "backbone sentence reads text, and these documents have none", remedy="use backbone text or dense"
         )
     if not isinstance(given, list):
         return given
-    cache = documents.embeddings if is_split else None
+    cache = documents.embeddings if isinstance(documents, Split) else None
     return sparse.csr_array(embed_texts(given, get_encoder(folder, device, USER), cache))

@@ -67,7 +67,7 @@ class SentenceMatchModel(FittedModel):
     @cached_property
     def has_text(self) -> np.ndarray:
         """Which labels have a text, (n_labels,) bool."""
-        return self.label_vectors.any(axis=1)
+        return np.asarray(self.label_vectors.any(axis=1))
 
     def add_labels(self, labels: LabelSpace, Z: sparse.csr_array) -> Self:
         """Return a model of `labels`, whose last ones are new: known by their texts."""
