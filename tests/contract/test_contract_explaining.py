@@ -54,7 +54,7 @@ def test_every_part_has_a_family_of_its_kind(name, on_checkerboard):
         "nearest_documents": {"neighbours"},
         "one_vs_all": {"starting point", "memorised for this label"},
         "popularity": {"starting point"},
-        "sentence_match": {"meaning of the words (approximate)"},
+        "sentence_match": {"meaning of the words (approximate)", "words in common"},
         "tfidf": {"words in common"},
     }
     multihead = {"starting point", "heads"}

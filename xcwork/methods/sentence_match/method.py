@@ -5,8 +5,9 @@ A frozen sentence encoder e, trained elsewhere on pairs of sentences, turns both
     s(x, l) = cos(e(x), e(l)) + w cos(x, z_l)
 
 The first cosine finds "car" for "automobile", which share no word. The second is the tf-idf cosine of the words
-themselves, which names and rare terms need; w is `words`, and 0 leaves it out. All labels are compared, so the ranking
-is exact, and a label without a training document is as reachable as any other.
+themselves, which names and rare terms need; w is `words`, and 0 leaves the embeddings alone. On the training documents
+of pyseealso P@1 is 51.4 with w = 0, 57.5 with ½, 58.3 with 1 and with 2, 57.2 with 4; tf-idf alone has 54.8, BM25 56.2.
+All labels are compared, so the ranking is exact, and a label without a training document is as reachable as any other.
 
 When to use it: as the yardstick for labels never seen, where texts are in the encoder's language. Once there are
 training documents, a trained method is better: give SiameseXML the same encoder with `start=sentence`.
@@ -43,9 +44,9 @@ from xcwork.methods.sentence_match.model import SentenceMatchModel, read_word_ro
 
 @dataclass(kw_only=True, eq=False)
 class SentenceMatch(Method):
-    """Cosine of the sentence embeddings of document and label text."""
+    """Cosine of the sentence embeddings of document and label text, plus that of their words."""
 
-    words: float = param(0.0, "weight of the tf-idf cosine beside that of the embeddings", low=0.0, high=100.0)
+    words: float = param(1.0, "weight of the tf-idf cosine beside that of the embeddings", low=0.0, high=100.0)
     encoder: str | None = param(
         None, "folder of a sentence encoder; empty: the installed one", advanced=True, at_prediction=True
     )
