@@ -155,7 +155,8 @@ class Method(Parametrised, ABC):
             raise ConfigError(f"k must be a whole number, got {k!r}")
         if k < 1:
             raise ConfigError(f"k must be at least 1, got {k}")
-        X = self.read_matrix(documents)
+        with listen(callbacks):  # a sentence encoder takes its time over texts
+            X = self.read_matrix(documents)
         n_shown = min(int(k), model.n_labels)
         pairs = documents.filter_pairs if isinstance(documents, Split) else None
         spare = 0 if pairs is None or len(pairs) == 0 else int(np.bincount(pairs[:, 0]).max())

@@ -27,6 +27,7 @@ import numpy as np
 from xcwork.errors import ConfigError
 from xcwork.progress import track
 from xcwork.sparse import normalise_rows
+from xcwork.storage.atomic import DAMAGE_ERRORS
 from xcwork.storage.embedding_cache import EmbeddingCache, hash_texts
 
 if TYPE_CHECKING:
@@ -117,12 +118,13 @@ def load_encoder(folder: Path, device: str, user: str) -> TextEncoder:
     except ImportError:
         raise ConfigError(f"{user} needs the package sentence-transformers; {INSTALL_COMMAND}") from None
     import torch
+    from safetensors import SafetensorError
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()  # of the weights, which are read in no time
     try:
         model = SentenceTransformer(str(folder), device=device, local_files_only=True)
-    except (OSError, ValueError, LookupError, RuntimeError, ImportError, TypeError, AttributeError) as damage:
+    except (*DAMAGE_ERRORS, RuntimeError, ImportError, SafetensorError) as damage:
         first = str(damage).strip().splitlines()[:1]
         raise ConfigError(
             f"encoder {folder} cannot be loaded as a sentence-transformers model ({' '.join(first)[:200]})"
