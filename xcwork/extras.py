@@ -12,6 +12,7 @@ EXTRAS = {
     "openpyxl": "excel",
     "plotly": "app",
     "rdflib": "vocabularies",
+    "sentence_transformers": "encoders",
     "streamlit": "app",
     "torch": "neural",
     "umap": "map",

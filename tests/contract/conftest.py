@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tests.support.stub_encoder import HashedWords, use_encoder
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
 from xcwork.methods.base import Method
@@ -15,6 +16,12 @@ from xcwork.methods.names import TORCH_METHODS
 from xcwork.methods.registry import METHODS, create
 
 SLOW_METHODS = TORCH_METHODS | {"eagle"}  # the fast set holds the linear methods to the contract
+
+
+@pytest.fixture(autouse=True)
+def _stub_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods that read text do so without the weights of a real encoder."""
+    use_encoder(monkeypatch, HashedWords())
 
 
 @pytest.fixture(

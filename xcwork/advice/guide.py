@@ -36,7 +36,9 @@ LABEL_TEXT_GROUP = MethodGroup(
 CLASSIFIER_GROUP = MethodGroup("One classifier per label", ("one_vs_all", "landmarks", "label_tree"))
 NEURAL_GROUP = MethodGroup("Neural, with short heads", ("mhc", "flat", "mhp", "mhs"))
 GROUPED_GROUP = MethodGroup("Learns from labels of groups: an album, a module, a folder", ("eagle", "deep_miml"))
-YARDSTICK_GROUP = MethodGroup("Yardsticks to beat", ("tfidf", "bm25", "nearest_documents", "popularity"))
+YARDSTICK_GROUP = MethodGroup(
+    "Yardsticks to beat", ("tfidf", "bm25", "sentence_match", "nearest_documents", "popularity")
+)
 GROUPS = (LABEL_TEXT_GROUP, CLASSIFIER_GROUP, NEURAL_GROUP, GROUPED_GROUP, YARDSTICK_GROUP)
 
 NOTES = {
@@ -217,6 +219,18 @@ NOTES = {
         ),
         ("words of the document", "words in common", "labels"),
         {"k1": "How much repeated words count", "b": "How much long texts are penalised"},
+        needs_label_text=True,
+    ),
+    "sentence_match": MethodNote(
+        "Sentence match",
+        "other words for the same, unseen labels",
+        (
+            "A sentence encoder, trained elsewhere, turns documents and label texts into vectors.",
+            "A document gets the labels whose vectors point the same way, whether or not they share words.",
+            "Nothing is learned here, so it finds unseen labels; its reasons are approximate.",
+        ),
+        ("text of the document", "vectors of meaning", "nearest labels"),
+        {"words": "Weight of words in common"},
         needs_label_text=True,
     ),
     "nearest_documents": MethodNote(

@@ -190,7 +190,8 @@ def _check_one_document(method: Method, document: Documents) -> Documents:
     X = method.read_matrix(document)
     if X.shape[0] != 1:
         raise DataError(f"this works on one document, got {X.shape[0]}")
-    return document if isinstance(document, Split) else X
+    # Rows are enough, and made once; a method that reads the text itself gets it.
+    return document if isinstance(document, Split) or method.capabilities.reads_text else X
 
 
 def _score_label(model: Method, document: Documents, label: int) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ ABILITY_NAMES = {
     "gpu": "GPU",
     "resumable": "resumable",
     "needs_label_text": "needs label text",
+    "reads_text": "reads the text itself",
     "ranks": "several processes",
 }
 
@@ -39,14 +41,27 @@ def methods(
         return
     cards = {name: _make_card(name, find_method_class(name)) for name in list_usable_methods()}
     rows = [(name, card["title"], _list_abilities(card)) for name, card in cards.items()]
-    missing = ", ".join(name for name in METHODS if name not in cards)
+    missing = [name for name in METHODS if name not in cards]
     print_result(
         as_json,
         {"methods": list(cards.values())},
         render_table(("method", "what it is", "abilities"), rows),
         "\nxcwork methods NAME shows the parameters of one.",
-        *([f"{missing} need torch, which is not installed; pip install 'xcwork[neural]'"] if missing else []),
+        *list(_name_missing(missing)),
     )
+
+
+def _name_missing(methods: list[str]) -> Iterator[str]:
+    """Yield which extra the methods need whose packages are not installed."""
+    from xcwork.methods.names import ENCODER_METHODS, TORCH_METHODS
+
+    for names, package, extra in (
+        (TORCH_METHODS, "torch", "neural"),
+        (ENCODER_METHODS, "sentence-transformers", "encoders"),
+    ):
+        if missing := [name for name in methods if name in names]:
+            verb = "needs" if len(missing) == 1 else "need"
+            yield f"{', '.join(missing)} {verb} {package}, which is not installed; pip install 'xcwork[{extra}]'"
 
 
 def _show_one(name: str, cls: type[Method], as_json: bool) -> None:

@@ -8,7 +8,7 @@ so a method needs nothing else to train. Nothing here is ever modified in place:
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from xcwork.core.labels import LabelSpace
 from xcwork.core.propensity import Propensity
 from xcwork.core.split import Split
 from xcwork.export import html
+from xcwork.storage.embedding_cache import EmbeddingCache
 from xcwork.storage.fingerprint import VERSION_PREFIX, hash_content
 from xcwork.storage.mapped_arrays import split_pieces
 from xcwork.storage.state import ARRAYS_FILE, read_state, write_state
@@ -71,6 +72,11 @@ class Dataset:
         return fingerprint == (
             self.fingerprint if str(fingerprint).startswith(VERSION_PREFIX) else self._first_fingerprint
         )
+
+    def keep_embeddings_in(self, embeddings: EmbeddingCache) -> Dataset:
+        """Return this dataset with a place where sentence embeddings of its texts are kept."""
+        train, test = (replace(split, embeddings=embeddings) for split in (self.train, self.test))
+        return replace(self, train=train, test=test)
 
     def _repr_html_(self) -> str:
         """Show what is in the dataset, and how its labels spread over the bands of frequency."""

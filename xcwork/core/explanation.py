@@ -37,7 +37,8 @@ class Explanation:
     `exact` says whether they really add up to what was predicted. Where a method shows predictions on another scale
     than the one on which its parts add up, `predicted` is the shown score and `link` says how it follows from `score`.
     `is_filtered` says that a filter pair of the dataset keeps the label out of every ranking of the document, whatever
-    its score. `has_words` says that document terms are words of a text and runs of them.
+    its score. `has_words` says that document terms are words of a text and runs of them. `approximate` says that some
+    parts were measured by leaving words out: then it is never exact, even where the numbers happen to add up.
     """
 
     score: float
@@ -48,6 +49,7 @@ class Explanation:
     link: str = ""
     is_filtered: bool = False
     has_words: bool = False
+    approximate: bool = False
 
     @classmethod
     def from_parts(
@@ -75,6 +77,7 @@ class Explanation:
         """
         largest = max((abs(part.value) for part in self.parts), default=0.0)  # what rounding is relative to
         adds_up = math.isclose(sum(part.value for part in self.parts), self.score, abs_tol=RELATIVE_TOLERANCE * largest)
+        adds_up = adds_up and not self.approximate
         if predicted is None:
             return replace(self, exact=adds_up)
         if self.predicted is not None:  # on a scale of its own
@@ -111,6 +114,7 @@ class Explanation:
             "label": self.label,
             "score": self.score,
             "exact": self.exact,
+            "approximate": self.approximate,
             "predicted": self.score if self.predicted is None else self.predicted,
             "link": self.link,
             "is_filtered": self.is_filtered,

@@ -18,6 +18,7 @@ class Family(StrEnum):
     starting_point = "starting point"  # what the label gets whatever the document says
     common_words = "words in common"  # a word that document and label share
     learned_pairs = "learned pairs"  # a word of the document meets another word of the label
+    meaning = "meaning of the words (approximate)"  # what leaving out a word takes from the score
     memorised = "memorised for this label"  # weights that belong to this label alone
     neighbours = "neighbours"  # the label's documents, landmarks, nearest documents
     tree_path = "tree path"  # the classifiers on the way down to the label

@@ -15,6 +15,7 @@ from xcwork.core.held_out import keep_groups_whole, number_groups
 from xcwork.core.labels import LabelSpace
 from xcwork.errors import ConfigError, DataError
 from xcwork.sparse import drop_zeros
+from xcwork.storage.embedding_cache import EmbeddingCache
 from xcwork.storage.fingerprint import hash_content
 
 
@@ -30,6 +31,7 @@ class Split:
     uids: list[str] | None = None
     groups: list[str] | None = None  # the group of each document, for aggregated labels
     filter_pairs: np.ndarray | None = None  # (n, 2): (document row, label id) pairs that must never be predicted
+    embeddings: EmbeddingCache | None = None  # where those of its texts are kept; no part of its content
 
     def __post_init__(self) -> None:
         documents = self.X.shape[0]

@@ -35,6 +35,7 @@ from xcwork.errors import ConfigError, DataError, XcworkError
 from xcwork.options import parse_pairs
 from xcwork.paths import find_home, find_named_file
 from xcwork.storage.atomic import remove_entry
+from xcwork.storage.embedding_cache import EmbeddingCache
 
 BUILT_IN = {
     "pyseealso": "documentation of the installed scientific Python packages, linked by its See Also sections",
@@ -93,7 +94,9 @@ class DatasetSource:
         from xcwork.data.pyseealso import load_pyseealso
 
         vectorizer = self.options.get("vectorizer")
-        return load_pyseealso(self.home, vectorizer=None if vectorizer is None else make_vectorizer(vectorizer))
+        dataset = load_pyseealso(self.home, vectorizer=None if vectorizer is None else make_vectorizer(vectorizer))
+        embeddings = EmbeddingCache(self.home / "data" / ".cache", self.name, _hash_values([dataset.source]))
+        return dataset.keep_embeddings_in(embeddings)
 
     def _load_files(self) -> Dataset:
         """Return the dataset from the cache, or from its files; then text that became features is cached."""
@@ -102,14 +105,15 @@ class DatasetSource:
         cache = self.home / "data" / ".cache"
         format = get_format_name(self.reader)
         prefix = f"{make_cache_prefix(self.path)}-{_hash_values([format, self.options])}"
-        state = [*_list_file_states(self.path, self.options), __version__, CACHE_VERSION]
-        entry = cache / f"{prefix}-{_hash_values(state)}"
+        files = list(_list_file_states(self.path, self.options))
+        entry = cache / f"{prefix}-{_hash_values([*files, __version__, CACHE_VERSION])}"
         dataset = _load_entry(entry)
         if dataset is None:
             dataset = read(self.reader, self.path, self.name, self.options)
             if dataset.features.vectorizer is not None and format != "stored":
                 _save_entry(dataset, entry, prefix)
-        return replace(dataset, propensity=find_constants(dataset.name))
+        embeddings = EmbeddingCache(cache, make_cache_prefix(self.path), _hash_values(files))
+        return replace(dataset, propensity=find_constants(dataset.name)).keep_embeddings_in(embeddings)
 
 
 def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any) -> Dataset:

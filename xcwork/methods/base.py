@@ -64,6 +64,7 @@ class Capabilities:
     gpu_prediction: str = ""
     resumable: bool = False
     needs_label_text: bool = False
+    reads_text: bool = False  # the text itself rather than features made of it
     ranks: bool = False  # several processes can share its labels, see `xcwork.compute.ranks`
 
 
@@ -160,7 +161,8 @@ class Method(Parametrised, ABC):
             raise ConfigError(f"k must be a whole number, got {k!r}")
         if k < 1:
             raise ConfigError(f"k must be at least 1, got {k}")
-        X = self.read_matrix(documents)
+        with listen(callbacks):  # a sentence encoder takes its time over texts
+            X = self.read_matrix(documents)
         n_shown = min(int(k), model.n_labels)
         pairs = documents.filter_pairs if isinstance(documents, Split) else None
         spare = 0 if pairs is None or len(pairs) == 0 else int(np.bincount(pairs[:, 0]).max())
@@ -214,7 +216,7 @@ class Method(Parametrised, ABC):
         label = model.labels.find_id(label)
         is_filtered = isinstance(document, Split) and label in document.list_filtered_labels(0)
         with limit_threads(1):
-            found = model.explain(x, label)
+            found = self._explain(document, x, label)
             best = model.predict(x, 1, np.array([label]))
         predicted = float(best.scores[0, 0]) if best.get_row(0) else None
         vectorizer = model.features.vectorizer
@@ -224,6 +226,10 @@ class Method(Parametrised, ABC):
             is_filtered=is_filtered,
             has_words=vectorizer is not None and vectorizer.tokens != "subwords",
         )
+
+    def _explain(self, document: Documents, x: sparse.csr_array, label: int) -> Explanation:
+        """Return what the model says; a method that needs the text itself finds it in `document`."""
+        return self._get_current_model().explain(x, label)
 
     def add_labels(self, texts: Sequence[str], names: Sequence[str] | None = None) -> np.ndarray:
         """Add labels by their texts, without training. Zero-shot methods only.

@@ -21,17 +21,21 @@ METHODS = {
     "nearest_documents": "xcwork.methods.nearest_documents.method:NearestDocuments",
     "one_vs_all": "xcwork.methods.one_vs_all.method:OneVsAll",
     "popularity": "xcwork.methods.popularity.method:Popularity",
+    "sentence_match": "xcwork.methods.sentence_match.method:SentenceMatch",
     "siamesexml": "xcwork.methods.siamesexml.method:SiameseXML",
     "tfidf": "xcwork.methods.label_match.method:TfidfMatch",
     "zestxml": "xcwork.methods.zestxml.method:ZestXML",
 }
 TORCH_METHODS = frozenset({"deep_miml", "flat", "landmarks", "mhc", "mhp", "mhs", "siamesexml"})
 
+ENCODER_METHODS = frozenset({"sentence_match"})  # of which `fit` says what is missing: an encoder may be a folder
+
 
 def list_usable_methods() -> list[str]:
     """Return the names of the methods whose packages are installed; some extras may be missing."""
-    has_torch = is_installed("torch")
-    return [name for name in METHODS if has_torch or name not in TORCH_METHODS]
+    has_torch, has_encoder = is_installed("torch"), is_installed("sentence_transformers")
+    missing = (frozenset() if has_torch else TORCH_METHODS) | (frozenset() if has_encoder else ENCODER_METHODS)
+    return [name for name in METHODS if name not in missing]
 
 
 def find_class(name: str) -> type[Any]:

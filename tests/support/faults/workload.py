@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from xcwork.methods.registry import METHODS, find_method_class
+from xcwork.methods.registry import METHODS, find_method_class, list_usable_methods
 from xcwork.runs import Run, RunStore
 
 MULTI_HEAD = {"epochs": 2, "min_steps": 0}
@@ -57,12 +57,12 @@ def params_of(method: str) -> dict[str, Any]:
 
 
 def methods(chosen: str = "") -> list[str]:
-    """The registered methods, or those named in a comma-separated list."""
+    """The registered methods whose packages are installed, or those named in a comma-separated list."""
     wanted = [name.strip() for name in chosen.split(",") if name.strip()]
     unknown = [name for name in wanted if name not in METHODS]
     if unknown:
         raise SystemExit(f"there is no method {unknown[0]!r}; choose from {', '.join(METHODS)}")
-    return wanted or sorted(METHODS)
+    return wanted or sorted(list_usable_methods())
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,9 @@ from scipy import sparse
 from xcwork.core.split import Split
 from xcwork.methods.base import Capabilities, Method, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.common.label_rows import read_label_rows
 from xcwork.methods.label_match.model import BM25Model, TfidfModel
-from xcwork.methods.label_match.term_weights import read_label_counts, read_label_rows, weigh_label_counts
+from xcwork.methods.label_match.term_weights import read_label_counts, weigh_label_counts
 
 CAPABILITIES = Capabilities(
     zero_shot=True, exact_explanations=True, gpu=True, gpu_prediction="scores", needs_label_text=True

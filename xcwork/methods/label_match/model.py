@@ -12,10 +12,10 @@ from scipy import sparse
 
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.topk import TopK
+from xcwork.methods.common.label_rows import read_label_rows
 from xcwork.methods.label_match.term_weights import (
     count_terms,
     read_label_counts,
-    read_label_rows,
     weigh_document_counts,
     weigh_label_counts,
 )

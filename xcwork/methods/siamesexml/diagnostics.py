@@ -12,6 +12,7 @@ Cosines of relevant pairs and of each document's best irrelevant candidates show
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,6 +49,7 @@ class ModelProbe:
     ranker: SiameseRanker
     params: Params
     label_frequencies: np.ndarray  # (n_labels,)
+    read_rows: Callable[[Split], sparse.csr_array] | None = None  # with a sentence encoder
 
     @property
     def _member(self) -> Member:
@@ -61,8 +63,7 @@ class ModelProbe:
         return (
             self._measure_recalls(sample)
             | self._summarise_cosines(sample)
-            | self._measure_lemma_one(sample)
-            | self._compute_norms()
+            | ({} if self.read_rows is not None else self._measure_lemma_one(sample) | self._compute_norms())
         )
 
     def count_cosines(self, split: Split, bins: int) -> CosineHistogram:
@@ -79,17 +80,22 @@ class ModelProbe:
             np.sort(np.random.default_rng(self.params.seed).permutation(len(split))[:MAX_SAMPLED_DOCUMENTS])
         )
 
+    def _read(self, sample: Split) -> sparse.csr_array:
+        """Return the rows of documents that the ranker takes."""
+        return sample.X if self.read_rows is None else self.read_rows(sample)
+
     def _widen_truth(self, split: Split) -> sparse.csr_array:
         """Return Y as wide as the label space has become."""
         return enlarge(split.Y, (len(split), len(self.label_frequencies)))
 
     def _measure_recalls(self, sample: Split) -> dict[str, float]:
         """Return how many relevant labels are candidates at all, and how much an approximate search misses."""
-        found = self.ranker.score(sample.X, 1).ids
+        X = self._read(sample)
+        found = self.ranker.score(X, 1).ids
         hits = np.count_nonzero(look_up(self._widen_truth(sample), found))
         values = {"candidate recall": 100 * hits / max(1, sample.Y.nnz)}
         around = self._member.around
-        f = self._member.encoder.encode(self.ranker.tokens.map_documents(sample.X))
+        f = self._member.encoder.encode(self.ranker.tokens.map_documents(X))
         for name, index in (("text", around.text_index), ("centroid", around.centroid_index)):
             if index.kind != "exact":
                 values[f"recall@{SEARCHED_NEIGHBOURS} of the {name} search"] = 100 * index.measure_recall(
@@ -100,7 +106,7 @@ class ModelProbe:
     def _embed_documents(self, sample: Split) -> np.ndarray:
         """Return E of the sampled documents."""
         encoder = self._member.encoder
-        return encoder.finish(encoder.encode(self.ranker.tokens.map_documents(sample.X)))
+        return encoder.finish(encoder.encode(self.ranker.tokens.map_documents(self._read(sample))))
 
     def _compute_cosines(self, sample: Split) -> tuple[np.ndarray, np.ndarray]:
         """Return cosines of document and classifier: relevant pairs, and the best irrelevant candidates."""
@@ -108,7 +114,7 @@ class ModelProbe:
         x = self._embed_documents(sample)
         row = np.repeat(np.arange(len(sample)), np.diff(sample.Y.indptr))
         positive = np.einsum("id,id->i", x[row], classifiers[sample.Y.indices])
-        ids = self.ranker.score(sample.X, 1).ids
+        ids = self.ranker.score(self._read(sample), 1).ids
         if len(classifiers) <= MAX_LABELS_PER_PRODUCT:
             rivals = np.take_along_axis(x @ classifiers.T, np.maximum(ids, 0), axis=1)
         else:

@@ -15,6 +15,8 @@ others.
 
 Outside of training everything after the bag is computed in double precision, where the device has it, and rounded once,
 so that a document has the same embedding alone and in a batch.
+
+With `start=sentence` f comes from a sentence encoder instead (`FrozenEncoder`), and only the residual block is learned.
 """
 
 from __future__ import annotations
@@ -156,6 +158,35 @@ class Encoder:
     @classmethod
     def from_state(cls, state: Mapping[str, Any], activation: str, nu: float, device: torch.device) -> Encoder:
         """Return the encoder that `to_state` described."""
-        encoder = cls(torch.from_numpy(state["table"].astype(np.float32, copy=False)).to(device), activation, nu)
+        table = torch.from_numpy(state["table"].astype(np.float32, copy=False)).to(device)
+        encoder = (
+            FrozenEncoder(table, activation, nu, state["identity"])
+            if "identity" in state
+            else cls(table, activation, nu)
+        )
         encoder.residual.set_state(state["residual"])
         return encoder
+
+
+class FrozenEncoder(Encoder):
+    """A sentence encoder gave f: the last columns of a row are the embedding of its text. There are no tokens."""
+
+    def __init__(self, table: torch.Tensor, activation: str, nu: float, identity: str) -> None:
+        super().__init__(table, activation, nu)  # a table of no rows, which knows the width
+        self.identity = identity
+
+    @torch.no_grad()
+    def encode(self, X: sparse.csr_array) -> np.ndarray:
+        """Return f of every row of `X` (n, n_tokens + width), as (n, dimension) float32; zero for an empty text."""
+        done = np.empty((X.shape[0], self.dimension), np.float32)
+        first = X.shape[1] - self.table.shape[1]
+        for start in range(0, X.shape[0], ROWS_PER_BLOCK):
+            given = X[start : start + ROWS_PER_BLOCK][:, first:].toarray()
+            (rows,) = send_arrays(self.device, given)
+            done[start : start + ROWS_PER_BLOCK] = normalise(raise_precision(rows), self.nu).float().cpu()
+            done[start : start + ROWS_PER_BLOCK][~given.any(axis=1)] = 0
+        return done
+
+    def to_state(self) -> dict[str, Any]:
+        """Return everything as arrays, and whose embeddings they belong to."""
+        return super().to_state() | {"identity": self.identity}

@@ -99,8 +99,8 @@ class ScoreReader:
         parts: list[Part] = []
         for member in ranker.members:
             parts += MemberReader(self, member, row, label, is_seen).list_parts(of_member)
-        parts += self._explain_words(row, label, weights["words"])
-        parts += self._explain_terms(row, label, weights["terms"])
+        parts += self.explain_words(row, label, weights["words"])
+        parts += self.explain_terms(row, label, weights["terms"])
         if constant := float(ranker.weights.constant[label]):
             parts.append(Part(ANY_DOCUMENT, LABEL_RARITY, constant))
         return Explanation.from_parts(parts)
@@ -111,7 +111,7 @@ class ScoreReader:
             return ANY_DOCUMENT
         return self.ranker.tokens.name_token(token, self.features, self.label_features)
 
-    def _explain_words(self, row: sparse.csr_array, label: int, weight: float) -> Iterator[Part]:
+    def explain_words(self, row: sparse.csr_array, label: int, weight: float) -> Iterator[Part]:
         """Yield what the words in common give."""
         values = (row * self.ranker.Z[[label]]).tocoo() if weight else sparse.coo_array(row.shape)
         for token, value in zip(values.coords[1].tolist(), values.data.tolist(), strict=True):
@@ -119,7 +119,7 @@ class ScoreReader:
                 name = self.name_token(token)
                 yield Part(name, name, weight * value, {"score": "words"}, Family.common_words)
 
-    def _explain_terms(self, row: sparse.csr_array, label: int, weight: float) -> Iterator[Part]:
+    def explain_terms(self, row: sparse.csr_array, label: int, weight: float) -> Iterator[Part]:
         """Yield what each word means to the label's classifier over words."""
         if not weight:
             return
@@ -200,11 +200,16 @@ class MemberReader:
 
     def _list_votes(self, weight: float) -> Iterator[Part]:
         """Yield the votes of the nearest training documents that have the label."""
-        around = self.member.around
         f = self.f.vectors.sum(axis=0, keepdims=True).astype(np.float32)
-        near, shares = around.find_voters(f, self.reader.ranker.neighbours)
-        has_label = around.Y[:, [self.label]].toarray().ravel() > 0
-        for document, share in zip(near[0].tolist(), shares[0].tolist(), strict=True):
-            if document != MISSING and share and has_label[document]:
-                term = f"{TRAINING_DOCUMENT} {document}"
-                yield Part(term, "has the label", weight * share, {"score": "documents"}, Family.neighbours)
+        yield from list_votes(self.member, f, self.label, self.reader.ranker.neighbours, weight)
+
+
+def list_votes(member: Member, f: np.ndarray, label: int, neighbours: int, weight: float) -> Iterator[Part]:
+    """Yield the votes for a label of the training documents nearest to f (1, dimension)."""
+    around = member.around
+    near, shares = around.find_voters(f, neighbours)
+    has_label = around.Y[:, [label]].toarray().ravel() > 0
+    for document, share in zip(near[0].tolist(), shares[0].tolist(), strict=True):
+        if document != MISSING and share and has_label[document]:
+            term = f"{TRAINING_DOCUMENT} {document}"
+            yield Part(term, "has the label", weight * share, {"score": "documents"}, Family.neighbours)

@@ -26,6 +26,7 @@ from xcwork.sparse import fill_with_ones, normalise_rows
 log = logging.getLogger(__name__)
 
 TABLE_SOURCES = ("svd", "pmi", "random")
+SENTENCE = "sentence"  # no tokens: embeddings of whole texts by a sentence encoder
 POWER_ITERATIONS = 3  # of the randomised decomposition
 MAX_COOCCURRENCES = 30_000_000  # of tokens, to be counted
 

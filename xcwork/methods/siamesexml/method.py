@@ -32,30 +32,59 @@ Differences from the paper (camera-ready; `make_supplement_variant` gives the ea
   Its step size falls in a line rather than by half once, and some tokens are left out at random.
 - The residual block starts as the identity, so that Lemma 2's assumption L²(0) = L¹ holds; tokens start from the
   data's own singular vectors or from a file of word vectors.
+- `start=sentence` takes f(x) and f(z) from a frozen sentence encoder (extra `encoders`, or a folder in `encoder`) and
+  leaves out module I; modules II to IV are the same, with η and the residual block to learn. It helps where labels have
+  few documents and texts are in the encoder's language. Explanations of that part leave out a word at a time and are
+  approximate; `terms`, `words` and the votes of documents stay exact.
 
 Reference: Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from scipy import sparse
+
 from xcwork.core.data_sizes import DataSizes
+from xcwork.core.explanation import Explanation
 from xcwork.core.split import Split
 from xcwork.errors import ConfigError
 from xcwork.kernels.machine_sizes import estimate_own_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
+from xcwork.methods.common.sentence_rows import read_one_text
+from xcwork.methods.inputs import Documents
 from xcwork.methods.params import precision_param
-from xcwork.methods.siamesexml.initial_embeddings import TABLE_SOURCES
+from xcwork.methods.siamesexml.initial_embeddings import SENTENCE, TABLE_SOURCES
 from xcwork.methods.siamesexml.model import SiameseXMLModel
 from xcwork.methods.siamesexml.neighbourhood import GRAPHS, read_graphs
-from xcwork.methods.siamesexml.token_map import TokenMap
+from xcwork.methods.siamesexml.token_map import TokenMap, split_columns
 
 if TYPE_CHECKING:  # torch takes long to import, and a list of methods does without it
     from xcwork.methods.siamesexml.diagnostics import CosineHistogram
+
+
+CAPABILITIES = Capabilities(
+    zero_shot=True,
+    exact_explanations=True,
+    gpu=True,
+    gpu_training="encoder, classifiers, word classifiers",
+    gpu_prediction="embeddings of documents",
+    resumable=True,
+    needs_label_text=True,
+)
+
+
+class StartCapabilities:
+    """What it can do depends on where embeddings come from: those of a sentence encoder are explained approximately."""
+
+    def __get__(self, method: SiameseXML | None, cls: type[SiameseXML]) -> Capabilities:
+        if method is None or method.start != SENTENCE:
+            return CAPABILITIES
+        return replace(CAPABILITIES, exact_explanations=False, reads_text=True)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -81,8 +110,18 @@ class SiameseXML(Method):
     search: str = param(
         "auto", "way to search: all vectors (exact) or a graph of them (hnsw)", choices=("auto", "exact", "hnsw")
     )
-    start: str = param("svd", "source of the first token embeddings", choices=TABLE_SOURCES)
+    start: str = param(
+        "svd",
+        "source of the first token embeddings; sentence: a sentence encoder embeds whole texts, which stay so",
+        choices=(*TABLE_SOURCES, SENTENCE),
+    )
     vectors: str | None = param(None, "file of word vectors to start from instead; sets the dimension")
+    encoder: str | None = param(
+        None,
+        "folder of a sentence encoder, for start=sentence; empty: the installed one",
+        advanced=True,
+        at_prediction=True,
+    )
     batch_size: int = param(1024, "number of labels in a batch of module I", low=1, advanced=True, formerly="batch")
     learning_rate: float = param(0.005, "step size of module I", low=1e-7, high=1.0, advanced=True, formerly="rate")
     encoder_c: float = param(0.9, "c of the encoder's likelihood", low=0.01, high=0.999, advanced=True)
@@ -144,15 +183,7 @@ class SiameseXML(Method):
 
     title = "SiameseXML"
     paper = "Dahiya et al., SiameseXML: siamese networks meet extreme classifiers with 100M labels, ICML 2021"
-    capabilities = Capabilities(
-        zero_shot=True,
-        exact_explanations=True,
-        gpu=True,
-        gpu_training="encoder, classifiers, word classifiers",
-        gpu_prediction="embeddings of documents",
-        resumable=True,
-        needs_label_text=True,
-    )
+    capabilities = StartCapabilities()
     model_type = SiameseXMLModel
     presets = (
         Preset("quick", {"epochs": 2}),
@@ -183,6 +214,8 @@ class SiameseXML(Method):
         graphs = read_graphs(self.graphs)
         if not graphs or set(graphs) - set(GRAPHS):
             raise ConfigError(f"graphs must name some of {', '.join(GRAPHS)}, got {self.graphs!r}")
+        if self.start == SENTENCE and self.vectors:
+            raise ConfigError("vectors are of tokens, and start=sentence has none; unset one of the two")
 
     def estimate_device_bytes(self, sizes: DataSizes) -> int:
         table = 3 * sizes.n_features * self.dimension
@@ -199,18 +232,19 @@ class SiameseXML(Method):
         return max(4 * max(encoder, classifiers), own)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> SiameseXMLModel:
+        from xcwork.methods.siamesexml.encoded_texts import read_training_texts
         from xcwork.methods.siamesexml.training import train_members
 
         label_rows = train.labels.Z
         assert label_rows is not None  # `fit` refuses data without label text
         facts = self._collect_facts(train)
         tokens = TokenMap.from_features(train.features, train.labels.features, label_rows.shape[1])
-        Z = tokens.map_labels(label_rows)
+        texts = read_training_texts(train, tokens, facts["params"])
         progress = TrainingProgress(checkpoint, train, self.get_params())
-        trained = train_members(facts["params"], tokens, train, Z, progress)
+        trained = train_members(facts["params"], tokens, train, texts, progress)
         return SiameseXMLModel(
             **facts,
-            Z=Z,
+            Z=split_columns(texts.Z, tokens.size)[0],
             label_tokens=tokens.of_label_feature,
             Y=train.Y,
             fusion_weights=trained.fusion.table,
@@ -220,6 +254,18 @@ class SiameseXML(Method):
             members=[member.to_state() for member in trained.members],
             curves=trained.curves,
         )
+
+    def read_matrix(self, documents: Documents) -> sparse.csr_array:
+        """Return documents as for every method; with `start=sentence` the embeddings of their texts follow."""
+        model = self._get_current_model()
+        assert isinstance(model, SiameseXMLModel)
+        return super().read_matrix(documents) if model.sentences is None else model.read_rows(documents)
+
+    def _explain(self, document: Documents, x: sparse.csr_array, label: int) -> Explanation:
+        model = self._get_current_model()
+        assert isinstance(model, SiameseXMLModel)
+        text = None if model.sentences is None else read_one_text(document, x, model.features)
+        return model.explain(x, label, text)
 
     def count_cosines(self, split: Split, bins: int = 40) -> CosineHistogram:
         """Return how the cosines of document and classifier are distributed for relevant pairs and hard negatives."""

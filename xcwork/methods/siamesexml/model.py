@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from xcwork.compute.device import resolve_device
 from xcwork.core.explanation import Explanation
+from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
+from xcwork.methods.common.sentence_encoder import TextEncoder, embed_directions
+from xcwork.methods.common.sentence_rows import (
+    check_encoder,
+    join_embeddings,
+    list_label_texts,
+    read_sentence_rows,
+    write_texts,
+)
+from xcwork.methods.inputs import Documents
 from xcwork.methods.model import (
     FittedModel,
     Misfit,
@@ -22,10 +32,12 @@ from xcwork.methods.model import (
     check_history,
     check_keys,
     check_number,
+    check_text,
     for_display,
     narrow,
 )
-from xcwork.methods.siamesexml.token_map import TokenMap
+from xcwork.methods.siamesexml.initial_embeddings import SENTENCE
+from xcwork.methods.siamesexml.token_map import TokenMap, split_columns
 from xcwork.progress import track_batches
 from xcwork.sparse import enlarge
 
@@ -83,8 +95,11 @@ class SiameseXMLModel(FittedModel):
         """Check the arrays of one member; N_ν adds a dimension to embeddings, and one more to classifiers."""
         check_keys("members", member, MEMBER_FIELDS)
         encoder = member["encoder"]
-        check_keys("encoder", encoder, {"table", "residual"})
-        check_array("table", encoder["table"], (n_tokens, None))
+        is_frozen = self.params.start == SENTENCE
+        check_keys("encoder", encoder, {"table", "residual", *(("identity",) if is_frozen else ())})
+        if is_frozen:
+            check_text("identity", encoder["identity"])
+        check_array("table", encoder["table"], (0 if is_frozen else n_tokens, None))
         width = encoder["table"].shape[1] + (self.params.nu > 0)
         residual = encoder["residual"]
         check_keys("residual", residual, {"R", "bias", "radius", "left"})
@@ -100,12 +115,35 @@ class SiameseXMLModel(FittedModel):
         check_csr("correlation", member["correlation"], (self.n_labels, self.n_labels))
         check_arrays("indices", member["indices"])
 
+    @cached_property
+    def sentences(self) -> TextEncoder | None:
+        """The sentence encoder that gave f, if it is the one the model was trained with; None: tokens gave it."""
+        if self.params.start != SENTENCE:
+            return None
+        from xcwork.methods.siamesexml.encoded_texts import find_sentence_encoder
+
+        encoder = find_sentence_encoder(self.params)
+        check_encoder(encoder, self.members[0]["encoder"]["identity"])
+        return encoder
+
+    def read_rows(self, documents: Documents) -> sparse.csr_array:
+        """Return documents as rows of features that go on with the embeddings of their texts."""
+        assert self.sentences is not None
+        return read_sentence_rows(documents, self.features, self.sentences)
+
+    def add_labels(self, labels: LabelSpace, Z: sparse.csr_array) -> Self:
+        """Return a model of `labels`, whose last ones are new and have the features `Z`."""
+        if self.sentences is not None:
+            texts = list_label_texts(labels, self.features, self.n_labels)
+            Z = join_embeddings(Z, embed_directions(texts, self.sentences))
+        return super().add_labels(labels, Z)
+
     def extend(self, Z: sparse.csr_array) -> dict[str, Any]:
         rows = self.tokens.map_labels(Z)
         n_labels = self.n_labels + rows.shape[0]
         words = self.ranker.words.extend(rows.shape[0])
         return {
-            "Z": sparse.csr_array(sparse.vstack([self.Z, rows])),
+            "Z": sparse.csr_array(sparse.vstack([self.Z, split_columns(rows, self.tokens.size)[0]])),
             "Y": enlarge(self.Y, (self.Y.shape[0], n_labels)),
             "word_weights": words.weights,
             "word_bias": words.bias,
@@ -145,11 +183,18 @@ class SiameseXMLModel(FittedModel):
         blocks = track_batches(X, DOCUMENTS_PER_BATCH, "scoring")
         return TopK.concatenate([self.ranker.rank(x, k, among) for x in blocks])
 
-    def explain(self, x: sparse.csr_array, label: int) -> Explanation:
+    def explain(self, x: sparse.csr_array, label: int, text: str | None = None) -> Explanation:
+        """Return why `label` has its score for `x`; a sentence encoder reads `text`, or the names of the terms."""
         from xcwork.methods.siamesexml.explanation import ScoreReader
 
         is_seen = bool(self.label_frequencies[label] > 0)
-        return ScoreReader(self.ranker, self.features, self.labels.features).explain(x, label, is_seen)
+        reader = ScoreReader(self.ranker, self.features, self.labels.features)
+        if self.sentences is None:
+            return reader.explain(x, label, is_seen)
+        from xcwork.methods.siamesexml.sentence_explanation import explain_sentence
+
+        text = write_texts(x[:, : self.n_features], self.features)[0] if text is None else text
+        return explain_sentence(reader, self.sentences, text, x, label)
 
     def label_embeddings(self) -> np.ndarray:
         """Return the classifiers: labels that suit the same documents lie close together."""
@@ -160,7 +205,9 @@ class SiameseXMLModel(FittedModel):
         """What measures this model."""
         from xcwork.methods.siamesexml.diagnostics import ModelProbe
 
-        return ModelProbe(self.ranker, self.params, self.label_frequencies)
+        return ModelProbe(
+            self.ranker, self.params, self.label_frequencies, None if self.sentences is None else self.read_rows
+        )
 
     def diagnose(self, split: Split) -> dict[str, float]:
         """Return recall of the candidates, Lemma 1's bound, norms of theorem 3, cosines of relevant and other pairs."""

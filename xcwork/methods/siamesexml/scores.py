@@ -34,6 +34,7 @@ from xcwork.kernels.pair_scores import compute_pair_dots, compute_pair_matches
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.neighbourhood import Neighbourhood, read_graphs, unite_ids
+from xcwork.methods.siamesexml.token_map import split_columns
 from xcwork.methods.siamesexml.word_classifiers import WordClassifiers
 from xcwork.sparse import sort_entries
 
@@ -136,7 +137,8 @@ def score_candidates(
 ) -> ScoredCandidates:
     """Return candidates of the rows of `x` (n, n_tokens) and their scores, averaged over `members`.
 
-    `needs` says which scores will be used; the others are left at 0.
+    Rows of `x` and `Z` may go on with the embeddings of their texts, of which words take no notice. `needs` says which
+    scores will be used; the others are left at 0.
     """
     voters = neighbours if needs[DOCUMENTS_PLACE] or "documents" in members[0].around.graphs else 0
     views = [MemberView.from_member(member, x, voters) for member in members]
@@ -148,6 +150,7 @@ def score_candidates(
     for view in views:
         view.add_scores(values, ids, needs)
     values /= len(views)
+    x, Z = (split_columns(rows, words.weights.shape[0])[0] for rows in (x, Z))
     if needs[WORDS_PLACE]:
         by_words = values[WORDS_PLACE]
         with use_cores_for(x.nnz * ids.shape[1]):

@@ -52,9 +52,21 @@ class TokenMap:
         return theirs.get_name(int(np.flatnonzero(self.of_label_feature == token)[0]))
 
     def map_documents(self, X: sparse.csr_array) -> sparse.csr_array:
-        """Return documents (n, n_features) as unit rows over the tokens."""
-        return enlarge(normalise_rows(X), (X.shape[0], self.size))
+        """Return documents (n, n_features) as unit rows over the tokens; further columns, an embedding, follow."""
+        words, rest = split_columns(X, self.n_document_features)
+        return append_columns(enlarge(normalise_rows(words), (X.shape[0], self.size)), rest)
 
     def map_labels(self, Z: sparse.csr_array) -> sparse.csr_array:
-        """Return label texts (n, n_label_features) as unit rows over the tokens."""
-        return renumber_columns(normalise_rows(Z), self.of_label_feature, self.size)
+        """Return label texts (n, n_label_features) as unit rows over the tokens; further columns follow."""
+        words, rest = split_columns(Z, len(self.of_label_feature))
+        return append_columns(renumber_columns(normalise_rows(words), self.of_label_feature, self.size), rest)
+
+
+def split_columns(rows: sparse.csr_array, n_first: int) -> tuple[sparse.csr_array, sparse.csr_array | None]:
+    """Return the first columns and the others; None where there are no others."""
+    return (rows, None) if rows.shape[1] == n_first else (rows[:, :n_first], rows[:, n_first:])
+
+
+def append_columns(rows: sparse.csr_array, rest: sparse.csr_array | None) -> sparse.csr_array:
+    """Return the rows with further columns, if there are any."""
+    return rows if rest is None else sparse.csr_array(sparse.hstack([rows, rest], format="csr"))

@@ -28,14 +28,15 @@ from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.epochs import Curve, EpochTrainer, train_epochs
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.classifier_training import ClassifierTraining, LabelClassifiers
-from xcwork.methods.siamesexml.encoder import Encoder
+from xcwork.methods.siamesexml.encoded_texts import EncodedTexts
+from xcwork.methods.siamesexml.encoder import Encoder, FrozenEncoder
 from xcwork.methods.siamesexml.encoder_training import EncoderTraining, LabelSampler
 from xcwork.methods.siamesexml.fusion import Fusion, learn_weights
 from xcwork.methods.siamesexml.initial_embeddings import fill_missing_rows, make_initial_table, read_table
 from xcwork.methods.siamesexml.loss import Likelihood, LogisticLikelihood
 from xcwork.methods.siamesexml.neighbourhood import Neighbourhood, correlate_labels, embed_labels, read_graphs
 from xcwork.methods.siamesexml.scores import Member, drop_pairs, score_candidates
-from xcwork.methods.siamesexml.token_map import TokenMap
+from xcwork.methods.siamesexml.token_map import TokenMap, split_columns
 from xcwork.methods.siamesexml.word_classifiers import WordClassifiers, train_word_classifiers
 from xcwork.metrics.ranking import evaluate_topk
 from xcwork.progress import report, track, track_batches
@@ -57,19 +58,22 @@ class TokenCorpus:
     Y: sparse.csr_array  # (n_documents, n_labels)
     filtered: sparse.csr_array  # (n_documents, n_labels): pairs that are never predicted and must not be judged
     Z: sparse.csr_array  # (n_labels, n_tokens)
+    n_tokens: int  # further columns of X and Z are the embeddings of texts by a sentence encoder
+    sentence_encoder: str | None = None  # its identity
     group_of: np.ndarray | None = None  # (n_documents,): the group whose labels a document has, if not its own
 
     @classmethod
-    def from_split(cls, train: Split, tokens: TokenMap, Z: sparse.csr_array) -> TokenCorpus:
-        """Return the documents of a split as rows over tokens."""
+    def from_split(cls, train: Split, texts: EncodedTexts, n_tokens: int) -> TokenCorpus:
+        """Return the documents of a split, whose rows over tokens are given."""
         pairs = np.empty((0, 2), np.int64) if train.filter_pairs is None else np.unique(train.filter_pairs, axis=0)
         filtered = sparse.csr_array((np.ones(len(pairs), np.float32), (pairs[:, 0], pairs[:, 1])), train.Y.shape)
-        return cls(tokens.map_documents(train.X), train.Y, filtered, Z, find_groups_sharing_labels(train))
+        groups = find_groups_sharing_labels(train)
+        return cls(texts.X, train.Y, filtered, texts.Z, n_tokens, texts.encoder, groups)
 
     def take(self, rows: np.ndarray) -> TokenCorpus:
         """Return some of the documents."""
         group_of = None if self.group_of is None else self.group_of[rows]
-        return TokenCorpus(self.X[rows], self.Y[rows], self.filtered[rows], self.Z, group_of)
+        return replace(self, X=self.X[rows], Y=self.Y[rows], filtered=self.filtered[rows], group_of=group_of)
 
     @property
     def is_useful(self) -> np.ndarray:
@@ -94,10 +98,16 @@ class TrainedMembers:
 
 
 def train_members(
-    params: Params, tokens: TokenMap, train: Split, Z: sparse.csr_array, progress: TrainingProgress
+    params: Params,
+    tokens: TokenMap,
+    train: Split,
+    texts: EncodedTexts,
+    progress: TrainingProgress,
 ) -> TrainedMembers:
     """Train every member and choose the weights of their scores."""
-    whole = TokenCorpus.from_split(train, tokens, Z)
+    whole = TokenCorpus.from_split(train, texts, tokens.size)
+    if texts.encoder is not None:
+        params = params | {"plus": False}  # there are no tokens to be learned
     log_what_is_left_out(whole)
     rows, validation_rows = split_validation(whole, params)
     fitted = whole.take(rows)
@@ -126,9 +136,10 @@ def train_words(
 ) -> WordClassifiers:
     """Return classifiers over words from the documents that `member` has placed; none if nothing uses them."""
     if not params.terms or params.alpha is not None or not corpus.is_useful.any():
-        return WordClassifiers.make_empty(*corpus.Z.shape)
+        return WordClassifiers.make_empty(corpus.Z.shape[0], corpus.n_tokens)
     near = find_near_labels(member.around, corpus, params.shortlist, params.search, f"finding rivals{whose}")
-    return train_word_classifiers(corpus.X, corpus.Y, near, params, progress, f"terms{whose}")
+    X, _ = split_columns(corpus.X, corpus.n_tokens)
+    return train_word_classifiers(X, corpus.Y, near, params, progress, f"terms{whose}")
 
 
 def learn_fusion(
@@ -230,6 +241,9 @@ class MemberTraining:
     def _make_encoder(self, names: list[str] | None) -> Encoder:
         """Return an encoder with the first token embeddings."""
         params = self.params
+        if self.corpus.sentence_encoder is not None:
+            no_tokens = torch.zeros((0, self.corpus.Z.shape[1] - self.corpus.n_tokens), device=self.device)
+            return FrozenEncoder(no_tokens, params.activation, params.nu, self.corpus.sentence_encoder)
         for _ in track(range(1), f"first embeddings{self.suffix}"):
             if params.vectors:
                 table = fill_missing_rows(read_table(params.vectors, names, self.corpus.Z.shape[1]), self.seed)
@@ -239,7 +253,9 @@ class MemberTraining:
         return Encoder(torch.from_numpy(table).to(self.device), params.activation, params.nu)
 
     def _train_encoder(self, encoder: Encoder) -> None:
-        """Train the encoder: module I."""
+        """Train the encoder: module I, which a frozen one does without."""
+        if isinstance(encoder, FrozenEncoder):
+            return
         labels = self.corpus.trainable
         if len(labels) == 0:
             log.warning("no label has both text and documents, so the encoder stays as it starts")
