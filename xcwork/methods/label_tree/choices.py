@@ -15,7 +15,7 @@ import numpy as np
 from xcwork.core.split import Split
 from xcwork.methods.model import Params
 
-DOCUMENTS_FOR_C_OF_ONE = 32  # of a label on average
+DOCUMENTS_FOR_C_OF_ONE = 24  # of a usual label
 SMALLEST_C = 0.25
 LARGEST_C = 8.0
 MANY_LABELS = 10  # of a document on average
@@ -32,10 +32,10 @@ def choose_settings(train: Split, params: Params) -> Params:
 
 
 def choose_error_weight(label_frequencies: np.ndarray) -> float:
-    """Return C: the power of two that is nearest to √(32 / documents of a label), between 1/4 and 8."""
+    """Return C = (24 / n)^¾, between 1/4 and 8, where n is the geometric mean of the documents of a label."""
     seen = label_frequencies[label_frequencies > 0]
-    exact = np.sqrt(DOCUMENTS_FOR_C_OF_ONE / seen.mean()) if len(seen) else 1.0
-    return float(np.clip(2.0 ** np.round(np.log2(exact)), SMALLEST_C, LARGEST_C))
+    usual = float(np.exp(np.log(seen).mean()))
+    return float(np.clip((DOCUMENTS_FOR_C_OF_ONE / usual) ** 0.75, SMALLEST_C, LARGEST_C))
 
 
 def choose_power(train: Split) -> int:

@@ -14,9 +14,9 @@ classifier per label over everything.
 - kind="bonsai": k-means with many clusters of any size, and at most `max_depth` such splits.
 - kind="given": the hierarchy that the dataset gives its labels.
 
-Two settings are chosen from the data unless they are given: `C`, the power of two nearest to √(32 / documents of a
-label) between 1/4 and 8, and `power`, 3 or, where a document has ten labels or more on average, 2. Parabel has C = 1
-and power 2 everywhere (`preset="paper"`).
+Two settings are chosen from the data unless they are given: `C` = (24 / n)^¾ between 1/4 and 8, where n is the
+geometric mean of the documents of a label, and `power`, 3 or, where a document has ten labels or more on average, 2.
+Parabel has C = 1 and power 2 everywhere (`preset="paper"`).
 
 Cost: O(log n_labels) classifiers per document and tree in training and prediction, about `beam` * `leaf_size` labels at
 the leaves. Nodes train side by side on all cores; one seed gives one result whatever their number.
