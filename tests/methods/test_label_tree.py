@@ -15,6 +15,7 @@ from xcwork.kernels.tree_search import search_trees
 from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_tree import LabelTree, training
+from xcwork.methods.label_tree.choices import choose_error_weight, choose_power
 from xcwork.methods.label_tree.explanation import compute_mean_slope
 from xcwork.methods.label_tree.forest import Forest
 from xcwork.progress import Callback
@@ -69,7 +70,7 @@ def test_every_kind_finds_labels_about_as_well_as_one_vs_all(topics, params):
 
 
 def test_a_tree_of_one_leaf_is_one_vs_all(topics):
-    tree = LabelTree(trees=1, leaf_size=1000, prune=0.0, tolerance=1e-3).fit(topics.train)
+    tree = LabelTree(trees=1, leaf_size=1000, C=1.0, prune=0.0, tolerance=1e-3).fit(topics.train)
     flat = xcwork.create("one_vs_all", prune=0.0, tolerance=1e-3).fit(topics.train)
     best = flat.predict(topics.test.X, k=3)
     margins = normalise_rows(topics.test.X) @ tree.label_embeddings().T
@@ -127,6 +128,54 @@ def test_branches_of_balanced_trees_come_in_powers_of_two():
     with pytest.raises(ConfigError, match="branching must be a power of two for kind=parabel, got 6"):
         LabelTree.from_params({"branching": 6})
     assert LabelTree.from_params({"branching": 6, "kind": "bonsai"}).branching == 6
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "expected"),
+    [([24, 24], 1.0), ([0, 24, 0], 1.0), ([6, 96], 1.0), ([1, 2], 8.0), ([384], 0.25), ([10_000], 0.25), ([5], 3.24)],
+)
+def test_the_fewer_documents_a_label_has_the_more_an_error_weighs(frequencies, expected):
+    assert choose_error_weight(np.array(frequencies)) == pytest.approx(expected, rel=0.01)
+
+
+def test_documents_with_many_labels_have_a_smaller_power(topics):
+    assert choose_power(topics.train) == 3
+    many = np.ones((len(topics.train), topics.train.n_labels), np.float32)
+    assert choose_power(replace(topics.train, Y=sparse.csr_array(many))) == 2
+
+
+def test_what_is_chosen_can_be_given(model, topics):
+    chosen = choose_error_weight(topics.train.label_frequencies)
+    given = LabelTree(**SMALL, C=chosen, power=3).fit(topics.train)
+    expected = model.predict(topics.test, k=5)
+    assert given.predict(topics.test, k=5).scores.tobytes() == expected.scores.tobytes()
+    assert (model.model_.power, model.model_.params.power, model.model_.params.C) == (3, None, None)
+    other = LabelTree(**SMALL, C=chosen, power=2).fit(topics.train)
+    assert other.predict(topics.test, k=5).scores.tobytes() != expected.scores.tobytes()
+
+
+def test_the_paper_has_fixed_settings_whatever_the_data():
+    paper = xcwork.create("label_tree", preset="paper")
+    assert (paper.branching, paper.power, paper.C, paper.max_passes) == (2, 2, 1.0, 20)
+
+
+def test_a_model_of_an_earlier_version_keeps_its_power(topics):
+    """It was among the parameters alone."""
+    trained = LabelTree(**SMALL, power=2, C=1.0).fit(topics.train)
+    state = trained.to_state()
+    learned = {name: part for name, part in state["learned"].items() if name != "power"}
+    loaded = Method.from_state(state | {"learned": learned})
+    expected = trained.predict(topics.test, k=5)
+    assert loaded.predict(topics.test, k=5).scores.tobytes() == expected.scores.tobytes()
+    with pytest.raises(DataError, match="power is missing"):
+        Method.from_state(state | {"learned": learned, "params": state["params"] | {"power": None}})
+
+
+@pytest.mark.parametrize("power", [0, 5, 2.0, True, None])
+def test_a_power_that_no_training_gives_is_refused(model, power):
+    state = model.to_state()
+    with pytest.raises(DataError, match="power is no whole number from 1 to 4"):
+        Method.from_state(state | {"learned": state["learned"] | {"power": power}})
 
 
 def test_the_way_a_node_is_solved_hardly_matters(model, topics, monkeypatch):

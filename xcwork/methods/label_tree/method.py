@@ -5,7 +5,7 @@ leaves which labels it gets:
 
     P(label | x) = Π over the way down of exp(-max(0, 1 - w·x/‖x‖ - b)ᵖ),     score = mean of P over the trees
 
-with (w, b) support vector machines of squared hinge loss and p = `power`, 2 as in Parabel. A classifier is trained on
+with (w, b) support vector machines of squared hinge loss and p = `power`. A classifier is trained on
 the documents at its node alone, and a search follows the `beam` best nodes of a level, so both cost far less than a
 classifier per label over everything.
 
@@ -13,6 +13,10 @@ classifier per label over everything.
   labels. `branching` above 2 takes several halvings together, which makes a flatter tree.
 - kind="bonsai": k-means with many clusters of any size, and at most `max_depth` such splits.
 - kind="given": the hierarchy that the dataset gives its labels.
+
+Two settings are chosen from the data unless they are given: `C` = (24 / n)^¾ between 1/4 and 8, where n is the
+geometric mean of the documents of a label, and `power`, 3 or, where a document has ten labels or more on average, 2.
+Parabel has C = 1 and power 2 everywhere (`preset="paper"`).
 
 Cost: O(log n_labels) classifiers per document and tree in training and prediction, about `beam` * `leaf_size` labels at
 the leaves. Nodes train side by side on all cores; one seed gives one result whatever their number.
@@ -35,7 +39,8 @@ from xcwork.errors import ConfigError
 from xcwork.kernels.machine_sizes import estimate_shared_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.label_tree.model import LabelTreeModel
+from xcwork.methods.label_tree.choices import choose_settings
+from xcwork.methods.label_tree.model import MAX_POWER, LabelTreeModel
 from xcwork.methods.label_tree.node_table import tabulate_nodes
 from xcwork.methods.label_tree.training import train_forest
 from xcwork.methods.model import Params
@@ -62,8 +67,18 @@ class LabelTree(Method):
         None, "maximum number of splits on the way to a label; 2 for bonsai if not given", low=0
     )
     beam: int = param(10, "number of nodes of a level that a search follows", low=1, at_prediction=True)
-    power: int = param(2, "power of the hinge in the probability of a step; 3 weighs small doubts less", low=1, high=4)
-    C: float = param(1.0, "weight of the errors against the size of the weights", low=1e-4, high=1e4)
+    power: int | None = param(
+        None,
+        "power of the hinge in the probability of a step; if not given 3, or 2 where documents have many labels",
+        low=1,
+        high=MAX_POWER,
+    )
+    C: float | None = param(
+        None,
+        "weight of the errors against the size of the weights; if not given, the fewer documents a label has the more",
+        low=1e-4,
+        high=1e4,
+    )
     prune: float = param(0.1, "size below which weights are dropped", low=0.0)
     tolerance: float = param(0.1, "largest violation of optimality that may remain", low=1e-5, high=1.0)
     max_passes: int = param(
@@ -85,8 +100,8 @@ class LabelTree(Method):
         Preset("quick", {"trees": 1}),
         Preset(
             "paper",
-            {"branching": 2, "max_passes": 20},
-            ours_adds="at most ten passes of descent at nodes with few branches",
+            {"branching": 2, "power": 2, "C": 1.0, "max_passes": 20},
+            ours_adds="C and power chosen from the data; at most ten passes of descent at nodes with few branches",
             not_yet="a pruned bias; documents without labels are negatives at the root",
         ),
     )
@@ -100,8 +115,9 @@ class LabelTree(Method):
         return estimate_shared_bytes(sizes.n_documents, sizes.n_features, sizes.n_entries, sizes.n_labels)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> LabelTreeModel:
-        forest = train_forest(train, Params(self.get_params()), checkpoint)
-        return LabelTreeModel(**self._collect_facts(train), forest=forest)
+        settings = choose_settings(train, Params(self.get_params()))
+        forest = train_forest(train, settings, checkpoint)
+        return LabelTreeModel(**self._collect_facts(train), forest=forest, power=settings.power)
 
     def tabulate_tree(self, tree: int = 0, *, terms: int = 5, labels: int = 3) -> pd.DataFrame:
         """Return the nodes of one tree: parent, level, sizes, terms that lead there and some of the labels below."""

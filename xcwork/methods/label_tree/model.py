@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,9 @@ from xcwork.core.topk import TopK
 from xcwork.methods.label_tree.explanation import explain_label
 from xcwork.methods.label_tree.forest import Forest
 from xcwork.methods.label_tree.prediction import BeamSearch
-from xcwork.methods.model import FittedModel, check_keys
+from xcwork.methods.model import FittedModel, Misfit, Params, check_keys
+
+MAX_POWER = 4  # of the hinge
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,13 +24,16 @@ class LabelTreeModel(FittedModel):
     """Trees over the labels that have training documents."""
 
     forest: Forest  # kind=given has one tree, whatever the parameter `trees` says
+    power: int  # of the hinge: as given, or as chosen from the training documents
 
     @property
     def search(self) -> BeamSearch:
         """The search through the trees."""
-        return BeamSearch(self.forest, self.n_labels, self.params.beam, self.params.power, self.params.device)
+        return BeamSearch(self.forest, self.n_labels, self.params.beam, self.power, self.params.device)
 
     def check(self) -> None:
+        if type(self.power) is not int or not 1 <= self.power <= MAX_POWER:
+            raise Misfit(f"its power is no whole number from 1 to {MAX_POWER}")
         self.forest.check(self.n_features, self.n_labels)
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
@@ -43,6 +48,12 @@ class LabelTreeModel(FittedModel):
 
     def to_state(self) -> dict[str, Any]:
         return super().to_state() | {"forest": self.forest.to_state()}
+
+    @classmethod
+    def from_state(cls, params: Params, state: Mapping[str, Any]) -> Self:
+        """Return the model that `to_state` described; one of an earlier version has its power among the parameters."""
+        earlier = {} if params.power is None else {"power": params.power}
+        return super().from_state(params, earlier | dict(state))
 
     @classmethod
     def restore_fields(cls, state: Mapping[str, Any]) -> dict[str, Any]:
