@@ -172,7 +172,7 @@ def embed_texts(texts: Sequence[str], encoder: TextEncoder, cache: EmbeddingCach
 
     What is encoded before a cancellation is kept, too, so the next attempt continues there.
     """
-    different = list(dict.fromkeys(text for text in texts if _has_words(text)))
+    different = list(dict.fromkeys(text for text in texts if _has_content(text)))
     vectors = np.zeros((len(different), encoder.dimension), np.float16)
     keys = hash_texts(different)
     known = np.zeros(len(different), bool)
@@ -218,5 +218,5 @@ def _split(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield texts[start : start + TEXTS_PER_COUNT]
 
 
-def _has_words(text: str) -> bool:
+def _has_content(text: str) -> bool:
     return any(sign.isalnum() for sign in text)
