@@ -44,14 +44,10 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
     across = _find_log_range(min(times), max(times), max(map(len, names), default=0))
     up = _find_range([row.low for row in rows], [row.high for row in rows])
     per_pixel = (across[1] - across[0]) / PLOT_PIXELS, (up[1] - up[0]) / (height - MARGIN["t"] - MARGIN["b"])
-    dots = [
-        DotName(
-            (math.log10(seconds) - across[0]) / per_pixel[0],
-            *(((value or 0.0) - up[0]) / per_pixel[1] for value in (row.values["P@1"], row.low, row.high)),
-            name,
-        )
-        for row, seconds, name in zip(rows, times, names, strict=True)
-    ]
+    dots = []
+    for row, seconds, name in zip(rows, times, names, strict=True):
+        y, low, high = (((value or 0.0) - up[0]) / per_pixel[1] for value in (row.values["P@1"], row.low, row.high))
+        dots.append(DotName((math.log10(seconds) - across[0]) / per_pixel[0], y, low, high, name))
     places = place_beside(dots, PLOT_PIXELS, (up[1] - up[0]) / per_pixel[1])
     figure = go.Figure()
     for row, seconds, name, place in zip(rows, times, names, places, strict=True):
