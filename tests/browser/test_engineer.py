@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.browser_pages import settle
 from tests.support.commands import xcwork_json
 from tests.support.gated_runs import install_gated
 from tests.support.orchard import write_orchard
