@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.brief_training import BRIEF
+from tests.support.stub_encoder import HashedWords, use_encoder
 from xcwork.analysis.what_if import EditedText, compare_edit, compare_ranks, explain_no_new_labels, try_label
 from xcwork.core.topk import TopK
 from xcwork.errors import ConfigError, DataError
@@ -18,6 +19,12 @@ pytestmark = pytest.mark.slow
 
 ZERO_SHOT = [name for name in registry.METHODS if registry.find_method_class(name).capabilities.zero_shot]
 OTHERS = [name for name in registry.METHODS if name not in ZERO_SHOT]
+
+
+@pytest.fixture(autouse=True)
+def _stub_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods that read text do so without the weights of a real encoder."""
+    use_encoder(monkeypatch, HashedWords())
 
 
 def fitted(name, dataset):

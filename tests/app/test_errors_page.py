@@ -228,7 +228,7 @@ def test_a_label_of_300_characters_and_nothing_missed(open_page, home: Path, tra
     page = open_page("errors", data="long.csv")
     assert "All true labels are among the first 5." in read_html(page)
     assert read_component(page, "errors_rows")["empty"] == "All true labels are among the first 5."
-    assert "Head: no label has more than 50 training documents." in read_html(page)
+    assert "Frequent: no label has more than 50 training documents." in read_html(page)
     page.button(key="errors_all_found").click().run()
     assert LONG.strip() in {row["name"] for row in read_rows(page)}
     for section in ("documents", "pairs", "suspicious"):

@@ -88,7 +88,9 @@ def test_multihead_validates_on_whole_bags(bags):
 
 def test_siamesexml_validates_on_whole_bags(bags):
     nothing = sparse.csr_array(bags.Y.shape, dtype=np.float32)
-    corpus = TokenCorpus(bags.X, bags.Y, nothing, bags.labels.Z, find_groups_sharing_labels(bags))
+    corpus = TokenCorpus(
+        bags.X, bags.Y, nothing, bags.labels.Z, bags.X.shape[1], group_of=find_groups_sharing_labels(bags)
+    )
     kept, held = training.split_validation(corpus, Params({"validation": 0.2, "seed": 0}))
     assert len(held) == 40
     assert not torn(bags, held)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.brief_training import BRIEF
 from tests.support.planted_groups import planted
-from tests.support.stub_encoder import FunctionEncoder, use_encoder
+from tests.support.stub_encoder import FunctionEncoder, HashedWords, use_encoder
 from xcwork.core.dataset import Dataset
 from xcwork.data.groups import aggregate_labels, draw_random_groups
 from xcwork.errors import ConfigError
@@ -123,7 +123,10 @@ def test_it_can_do_what_its_learner_can(checkerboard, tmp_path):
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_any_learner_sees_the_assigned_labels_as_ordinary_data(learner: str, checkerboard: Dataset, tmp_path):
+def test_any_learner_sees_the_assigned_labels_as_ordinary_data(
+    learner: str, checkerboard: Dataset, tmp_path, monkeypatch: pytest.MonkeyPatch
+):
+    use_encoder(monkeypatch, HashedWords())  # for sentence_match
     grouped = draw_random_groups(checkerboard.train, 3, seed=0)
     short = ",".join(f"{name}={value}" for name, value in BRIEF.get(learner, {}).items())
     model = create("eagle", learner=learner, learner_params=short).fit(grouped)

@@ -311,6 +311,7 @@ def training(offline: bool = False, batch_size: int = 16) -> EncoderTraining:
         encoder_d=1.5,
         search="exact",
         precision="float32",
+        device="cpu",
     )
     encoder = Encoder(torch.from_numpy(make_initial_table(X, "svd", 10, 0)))
     return EncoderTraining(encoder, X, Z, LabelSampler(Y, NOTHING, np.arange(8), 0.45), settings, 0, dict)

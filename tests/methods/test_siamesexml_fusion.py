@@ -73,6 +73,13 @@ def test_alpha_is_the_sum_of_the_paper():
     assert not weights.constant.any()
 
 
+def test_tail_lowers_the_constant_of_frequent_labels():
+    frequencies = np.array([0, 1, 20, 3000])
+    table = fusion.make_usual_weights(EVERY).table
+    plain, tail = (fusion.Fusion(table, tail=value).weigh_labels(frequencies).constant for value in (0.0, 0.5))
+    np.testing.assert_allclose(plain - tail, 0.5 * np.log1p(frequencies), rtol=1e-6)
+
+
 def test_unseen_labels_get_a_constant_of_their_own_when_enough_is_known_of_them():
     scored, truth = scored_with(np.zeros(N_LABELS, int))
     frequencies = np.where(np.arange(N_LABELS) < 4, 0, 50)

@@ -29,8 +29,8 @@ def choose_bands(key: str) -> str:
         format_func=BANDS.__getitem__,
         label_visibility="collapsed",
         width=118,
-        help="By count: head, torso and tail have more than 50, 6 to 50 and 1 to 5 training documents. In thirds: each "
-        "has about a third of all training labels. By shots: more than 3, 1 to 3 and none.",
+        help="By count: frequent, medium and rare labels have more than 50, 6 to 50 and 1 to 5 training documents. "
+        "In thirds: each has about a third of all training labels. By shots: more than 3, 1 to 3 and none.",
         on_change=lambda: state.update(
             bands="" if st.session_state[key] == usual else st.session_state[key], band="", outcome=""
         ),

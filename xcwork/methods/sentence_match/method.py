@@ -58,7 +58,7 @@ class SentenceMatch(Method):
         zero_shot=True,
         exact_explanations=False,
         gpu=True,
-        gpu_prediction="embeddings, scores",
+        gpu_prediction="embeddings",
         needs_label_text=True,
         reads_text=True,
     )
