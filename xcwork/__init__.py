@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Imported when first used, so that `import xcwork` and `xcwork --help` stay fast.
 _PUBLIC = {
