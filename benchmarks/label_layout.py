@@ -26,7 +26,6 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks._common import conditions, described, earlier, markdown_table, peak_memory_mb, timed, write_json
-from xcwork.layout.label_layout import MAX_UMAP_LABELS
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 SOURCES = {"tibkat": "tibkat-gnd", "wordnet": "wordnet-reverse"}
@@ -94,7 +93,7 @@ def _list_pairs(Y: sparse.csr_array, placed: np.ndarray) -> np.ndarray:
     return ones[kept].astype(np.int64) * Y.shape[1] + others[kept]
 
 
-def measure(size: str, shared: Path, max_umap_labels: int, source: str) -> dict[str, Any]:
+def measure(size: str, shared: Path, max_umap_labels: int | None, source: str) -> dict[str, Any]:
     """Return the figures of one size."""
     from xcwork.analysis.layout_quality import measure_layout_quality
     from xcwork.layout.label_layout import MAX_REDUCTION_LABELS, compute_label_layout
@@ -147,7 +146,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES)
     parser.add_argument("--shared", type=Path, default=SHARED)
     parser.add_argument("--vectors", default="documents", choices=("documents", "texts"))
-    parser.add_argument("--max-umap-labels", type=int, default=MAX_UMAP_LABELS)
+    parser.add_argument("--max-umap-labels", type=int, help="lay out so many; by default as the product does")
     parser.add_argument("--one", choices=SIZES, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -156,7 +155,9 @@ def main() -> None:
         return
     rows = earlier(arguments.out).get("rows", [])
     for size in arguments.sizes:
-        limits = ["--max-umap-labels", str(arguments.max_umap_labels), "--vectors", arguments.vectors]
+        limits = ["--vectors", arguments.vectors]
+        if arguments.max_umap_labels is not None:
+            limits += ["--max-umap-labels", str(arguments.max_umap_labels)]
         own = ["--one", size, "--shared", str(arguments.shared), *limits]
         command = [sys.executable, "-m", "benchmarks.label_layout", *own]
         done = subprocess.run(command, check=True, capture_output=True, text=True)

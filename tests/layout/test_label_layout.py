@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
 from xcwork.errors import Cancelled, ConfigError, DataError
+from xcwork.layout import label_layout
 from xcwork.layout.label_layout import LabelLayout, compute_label_layout
 from xcwork.layout.label_vectors import LabelVectors
 from xcwork.layout.projection import find_neighbours, project_by_pca
@@ -163,3 +164,11 @@ def test_labels_that_share_nothing_are_counted_and_said():
     assert 30 <= layout.n_adrift <= 40
     assert "too little in common with others, so their places mean nothing" in layout.caption
     assert compute_label_layout(plant_vectors(), np.ones(120, int), kind="pca").n_adrift == 0
+
+
+def test_more_labels_than_umap_takes_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = plant_vectors()  # 119 labels with a vector
+    monkeypatch.setattr(label_layout, "MAX_SAMPLED_LABELS", 60)
+    assert compute_label_layout(vectors, np.ones(120, int)).n_laid_out == 119
+    monkeypatch.setattr(label_layout, "MAX_UMAP_LABELS", 118)
+    assert compute_label_layout(vectors, np.ones(120, int)).n_laid_out == 60

@@ -1,7 +1,7 @@
 """The layout of a label map: a place for every label that has a vector.
 
-Vectors are reduced to fifty dimensions; PCA or UMAP make two of them. Up to 150,000 labels UMAP lays out all;
-of more it lays out a sample, evenly over frequencies, and puts the others beside their nearest laid-out labels. The
+Vectors are reduced to fifty dimensions; PCA or UMAP make two of them. Up to 150,000 labels UMAP lays out all; of more
+it lays out a sample of 50,000, evenly over frequencies, and puts the others beside their nearest laid-out labels. The
 layout of another run on the same labels can be the start, and the result is turned onto it: then two maps can be
 compared side by side.
 
@@ -31,7 +31,8 @@ from xcwork.storage.state import read_state, write_state
 
 KINDS = ("pca", "umap")
 VERSION = 4
-MAX_UMAP_LABELS = 150_000  # of so many it takes two to three minutes of one core and keeps three times the neighbours
+MAX_UMAP_LABELS = 150_000  # laid out whole: two to three minutes of one core
+MAX_SAMPLED_LABELS = 50_000  # laid out where there are more
 MAX_REDUCTION_LABELS = 20_000  # that the fifty dimensions are found with
 
 log = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ def compute_label_layout(
     *,
     kind: str = "umap",
     reference: LabelLayout | None = None,
-    max_umap_labels: int = MAX_UMAP_LABELS,
+    max_umap_labels: int | None = None,
     seed: int = 0,
     folder: str | Path | None = None,
 ) -> LabelLayout:
@@ -108,6 +109,8 @@ def compute_label_layout(
         raise DataError(f"there are vectors for {len(vectors)} labels, but the dataset has {n_labels}")
     ids = np.flatnonzero(vectors.is_known()[:n_labels]).astype(np.int64)
     counts = frequencies[ids]
+    if max_umap_labels is None:
+        max_umap_labels = len(ids) if len(ids) <= MAX_UMAP_LABELS else MAX_SAMPLED_LABELS
     steps = _Steps(folder, _hash_inputs(vectors, ids, kind, reference, max_umap_labels, seed) if folder else "")
     # One thread: others may be training beside us, and the result does not depend on the number of cores.
     with threadpool_limits(1):

@@ -19,8 +19,8 @@ the number of outliers, and P@k and nDCG@k of the landmarks alone and of full on
 
 Cost: counts O(sum_i |y_i|²), affinities and greedy selection proportional to what co-occurs, ridge O(min(N, d)³) or
 conjugate gradients, one regressor per label for the scores of step 2 (`predictability=sample` does without) and for the
-one-vs-rest row. Prediction:
-O(k · terms + nnz(Z) + outlier weights of the terms) per document. Cannot predict a label that no training document has.
+one-vs-rest row. Prediction: O(k · terms + nnz(Z) + outlier weights of the terms) per document. Cannot predict a label
+that no training document has.
 
 Differences from the paper: the optimisation of step 1 is corrected and solved by columns (see `affinity` and `admm`);
 the definition of the predictability score, the weights λ and α_s, the outlier rule and the base regressor are not in

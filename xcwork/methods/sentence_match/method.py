@@ -58,7 +58,7 @@ class SentenceMatch(Method):
         zero_shot=True,
         exact_explanations=False,
         gpu=True,
-        gpu_prediction="embeddings",
+        gpu_prediction="embeddings; scores with words=0",
         needs_label_text=True,
         reads_text=True,
     )

@@ -12,9 +12,8 @@ the weights change smoothly. There are two ways to W, and what ranks left-out do
 Either is then improved where it counts: one score after the other is multiplied by the factor that gives the best
 nDCG@5, until no change helps. The objective is a step function of few variables, for which this is fast and needs no
 derivative. A hundred documents leave it to luck which factors are best, so the result is the mean over draws of two
-thirds of them (on pyseealso, a part of train, P@1 is 2 points higher than with one ascent over all). Labels without
-training documents get a constant of their own when validation documents have enough of them; otherwise φ(0) continues
-what was learned from rare labels.
+thirds of them. Labels without training documents get a constant of their own when validation documents have enough of
+them; otherwise φ(0) continues what was learned from rare labels.
 
 In the end everything is multiplied by one number, so that the sum is the logit it is called. That changes no ranking,
 but scores of two trainings mean the same: probabilities are learned from a model that has not seen some of the
