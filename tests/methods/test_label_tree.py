@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_tree import LabelTree, training
 from xcwork.methods.label_tree.choices import choose_error_weight, choose_power
 from xcwork.methods.label_tree.explanation import compute_mean_slope
-from xcwork.methods.label_tree.forest import Forest
+from xcwork.methods.label_tree.forest import COUNTED, STORED_AS_THEY_ARE
 from xcwork.methods.label_tree.packed_weights import NodeClassifiers
 from xcwork.progress import Callback
 from xcwork.sparse import normalise_rows
@@ -271,26 +271,26 @@ def load_with(model: LabelTree, **changed: np.ndarray) -> Method:
     [
         ("targets", 0, "the label trees do not fit together"),
         ("targets", -1000, "the label trees do not fit together"),
-        ("nodes", 10**4, "the label trees do not fit together"),
-        ("starts", 10**6, "the label trees do not fit together"),
+        ("node_of_row", 100, "forest node_of_row holds a number that is not below"),
+        ("weights_of_row", 200, "the label trees do not fit together"),
         ("offsets", 200, "the label trees do not fit together"),
-        ("first_row", 10**6, "the label trees do not fit together"),
+        ("rows_of_feature", 200, "the label trees do not fit together"),
         ("roots", 99, "the label trees do not fit together"),
         ("roots", 2, "the label trees do not fit together"),
         ("first_slot", 0, "the label trees do not fit together"),
     ],
 )
 def test_a_model_that_does_not_fit_together_is_refused(model, name, value, problem):
-    part = getattr(model.model_.forest, name)
+    part = model.model_.forest.to_state()[name]
     changed = np.where(np.arange(len(part)) == 1, value, part).astype(part.dtype)
     with pytest.raises(DataError, match=problem):
         load_with(model, **{name: changed})
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Forest)])
+@pytest.mark.parametrize("name", [*STORED_AS_THEY_ARE, *COUNTED])
 def test_arrays_of_another_length_or_type_are_refused(model, name):
     load_with(model)
-    part = getattr(model.model_.forest, name)
+    part = model.model_.forest.to_state()[name]
     for changed in (part[:-1], part[:0], part.astype(np.int8), part.astype(np.float64), part.tolist(), part[None]):
         with pytest.raises(DataError, match=r"forest .*(entries where|right type|dimensions)|fit together"):
             load_with(model, **{name: changed})
@@ -307,7 +307,7 @@ def test_rows_of_weights_in_another_order_are_refused(model):
     order = np.arange(len(forest.nodes))
     order[[row, row + 1]] = order[[row + 1, row]]
     with pytest.raises(DataError, match="the label trees do not fit together"):
-        load_with(model, nodes=forest.nodes[order])
+        load_with(model, node_of_row=forest.to_state()["node_of_row"][order])
 
 
 def test_the_tree_as_a_table(model, topics):

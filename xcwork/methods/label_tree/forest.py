@@ -6,8 +6,8 @@ that is how a document asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,10 @@ from xcwork.methods.label_tree.packed_weights import (
     PackedTypes,
     find_starts,
     order_by_feature,
+    shorten,
 )
 from xcwork.methods.label_tree.shape import TreeShape
-from xcwork.methods.model import Misfit, check_shape
+from xcwork.methods.model import Misfit, check_array, check_keys, check_shape
 from xcwork.sparse import narrow_indices
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from xcwork.kernels.tensor_trees import TensorTrees
 
 NO_SLOT = -1  # for a root, to which none leads
+STORED_AS_THEY_ARE = ("roots", "first_slot", "targets", "bias", "scale", "offsets", "codes")
+COUNTED = ("rows_of_feature", "node_of_row", "weights_of_row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +219,29 @@ class Forest:
     # ---- storing
 
     def to_state(self) -> dict[str, Any]:
-        """Return the arrays by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the arrays by name: how many rows and weights there are takes fewer bits than where they start."""
+        return {name: getattr(self, name) for name in STORED_AS_THEY_ARE} | {
+            "rows_of_feature": shorten(np.diff(self.first_row)),
+            "node_of_row": shorten(self.nodes),
+            "weights_of_row": shorten(np.diff(self.starts)),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Forest:
+        """Return the forest that `to_state` described; `Misfit` where it is none."""
+        check_keys("forest", state, {*STORED_AS_THEY_ARE, *COUNTED})
+        check_form("first_slot", state["first_slot"], np.int64, None)
+        check_form("codes", state["codes"], np.int16, None)
+        n_nodes = len(state["first_slot"]) - 1
+        for name, below in zip(COUNTED, (None, n_nodes, None), strict=True):
+            check_array(f"forest {name}", state[name], (None,), kind="u", below=below)
+        types = PackedTypes.choose(state["first_slot"], len(state["codes"]))
+        return cls(
+            **{name: state[name] for name in STORED_AS_THEY_ARE},
+            first_row=find_starts(state["rows_of_feature"]).astype(types.starts),
+            nodes=state["node_of_row"].astype(types.nodes),
+            starts=find_starts(state["weights_of_row"]).astype(types.starts),
+        )
 
     def check(self, n_features: int, n_labels: int) -> None:
         """Raise `Misfit` if the arrays do not fit together: kernels do not check bounds, and a file may be damaged."""

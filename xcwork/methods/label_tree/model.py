@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from xcwork.core.topk import TopK
 from xcwork.methods.label_tree.explanation import explain_label
 from xcwork.methods.label_tree.forest import Forest
 from xcwork.methods.label_tree.prediction import BeamSearch
-from xcwork.methods.model import FittedModel, Misfit, check_keys
+from xcwork.methods.model import FittedModel, Misfit
 
 MAX_POWER = 4  # of the hinge
 
@@ -52,5 +52,4 @@ class LabelTreeModel(FittedModel):
 
     @classmethod
     def restore_fields(cls, state: Mapping[str, Any]) -> dict[str, Any]:
-        check_keys("forest", state["forest"], {field.name for field in fields(Forest)})
-        return {**state, "forest": Forest(**state["forest"])}
+        return {**state, "forest": Forest.from_state(state["forest"])}

@@ -112,4 +112,11 @@ def order_by_feature(parts: Sequence[PackedRows], n_features: int, first_slot: n
 
 def find_starts(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return where each part starts, and where the last one ends: (n_parts + 1,) int64."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, dtype=np.int64, out=starts[1:])
+    return starts
+
+
+def shorten(numbers: np.ndarray) -> np.ndarray:
+    """Return whole numbers that are not negative in as few bits as the largest of them takes."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))

@@ -64,7 +64,7 @@ def train_forest(train: Split, params: Params, checkpoint: Checkpoint | None) ->
         shapes = grow_shapes(trainer, train, params, [name for name in names if name not in stored])
         for number, name in enumerate(names):
             if name in stored:
-                trees.append(Forest(**stored[name]))
+                trees.append(Forest.from_state(stored[name]))
             else:
                 trees.append(trainer.train(shapes[name], (params.seed, number), f"training {name}"))
                 progress.update(f"packed {name}", trees[-1].to_state)
@@ -199,7 +199,7 @@ class TreeTrainer:
         if len(positives) <= MAX_SLOTS_ONE_BY_ONE and n_entries >= MIN_ENTRIES_PER_FEATURE * n_features:
             positive = mark_documents(self.n_documents, positives)
             problem = (self.rows, n_features, documents, positive, self.curvature, self.C, self.tolerance)
-            blocks = [self._prune(*solve_some_one_by_one(*problem, self.max_passes, random))]
+            blocks = [self._drop_small_weights(*solve_some_one_by_one(*problem, self.max_passes, random))]
             features = np.arange(n_features)
         else:
             if len(documents) == self.n_documents:  # needs no copy either
@@ -210,12 +210,12 @@ class TreeTrainer:
             for start in range(0, len(positives), MAX_SLOTS_PER_BLOCK):
                 some = [np.searchsorted(documents, having) for having in positives[start : start + MAX_SLOTS_PER_BLOCK]]
                 solved = self._solve(local, len(features), mark_documents(len(documents), some), random)
-                blocks.append(self._prune(*solved))
+                blocks.append(self._drop_small_weights(*solved))
         weights, biases = zip(*blocks, strict=True)
         rows = sparse.csr_array(sparse.hstack(weights)) if len(weights) > 1 else weights[0]
         return NodeClassifiers.from_weights(self.columns[features], rows, np.concatenate(biases))
 
-    def _prune(self, weights: np.ndarray, bias: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+    def _drop_small_weights(self, weights: np.ndarray, bias: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the weights (n_slots, n_features) that are large enough, (n_features, n_slots), and the biases."""
         starts, slots, values = tree_training.group_by_feature(weights, np.float32(self.prune))
         return sparse.csr_array((values, slots, starts), shape=weights.shape[::-1]), bias
