@@ -220,7 +220,12 @@ class Forest:
 
     def to_state(self) -> dict[str, Any]:
         """Return the arrays by name: how many rows and weights there are takes fewer bits than where they start."""
-        return {name: getattr(self, name) for name in STORED_AS_THEY_ARE} | {
+        return {name: getattr(self, name) for name in STORED_AS_THEY_ARE} | self._counted
+
+    @cached_property
+    def _counted(self) -> dict[str, np.ndarray]:
+        """The arrays that are stored in another form; the same model has the same state."""
+        return {
             "rows_of_feature": shorten(np.diff(self.first_row)),
             "node_of_row": shorten(self.nodes),
             "weights_of_row": shorten(np.diff(self.starts)),

@@ -34,7 +34,7 @@ from xcwork.methods.label_tree.hierarchy import read_given_tree
 from xcwork.methods.label_tree.packed_weights import NodeClassifiers, find_starts
 from xcwork.methods.label_tree.shape import TreeShape, find_labels_below
 from xcwork.methods.model import Params
-from xcwork.sparse import Rows, number_by_frequency, scale_to_unit, to_rows
+from xcwork.sparse import Rows, number_by_frequency, scale_to_unit, sort_entries, to_rows
 
 if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
     from xcwork.methods.common.linear_machines import TensorNodeTrainer
@@ -109,7 +109,9 @@ def make_tensor_trainer(X: sparse.csr_array, params: Params) -> TensorNodeTraine
     from xcwork.kernels.tensor_machines import MachineSettings
     from xcwork.methods.common.linear_machines import TensorNodeTrainer
 
-    return TensorNodeTrainer.from_matrix(X, MachineSettings(params.C, params.tolerance), params.prune, device)
+    return TensorNodeTrainer.from_matrix(
+        sort_entries(X), MachineSettings(params.C, params.tolerance), params.prune, device
+    )
 
 
 class NodeTask(NamedTuple):
