@@ -29,8 +29,10 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.core.split import Split
-from xcwork.data.groups import collect_groups
+from xcwork.data.groups import collect_groups, draw_random_groups
+from xcwork.data.synthetic import make_synthetic
 from xcwork.sparse import normalise_rows
+from xcwork.studies.study_outcome import StudyOutcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,3 +144,30 @@ def promise_cosine(q: float, separation: float, noise: float) -> float:
         return -1.0
     r = 1 / left - 1
     return max(-1.0, 1 - r * noise - (math.sqrt(2) * r + 2) * noise**2)
+
+
+def check_definition_2(seed: int = 0) -> StudyOutcome:
+    """Compute q, and where theorem 3 says anything, for random groups of made-up documents of growing size."""
+    data = make_synthetic(n_documents=600, n_labels=40, n_topics=5, unseen_share=0.0, seed=seed)
+    rows = []
+    for size in (2, 4, 8, 16, 32):
+        frame = tabulate_group_limits(draw_random_groups(data.train, size, seed=seed))
+        lost = frame.loc[~frame["can be found"], "pairs"].sum() / frame["pairs"].sum()
+        rows.append(
+            {
+                "members": size,
+                "mean q": float(frame["q"].mean()),
+                "labels with q = 1": int((frame["q"] >= 1).sum()),
+                "pairs that cannot be placed, %": 100 * float(lost),
+                "labels with a promise": int((frame["theorem 3"] > 0).sum()),
+            }
+        )
+    first, last = rows[0], rows[-1]
+    return StudyOutcome(
+        first["mean q"] < last["mean q"],
+        f"The mean overlap q grows from {first['mean q']:.2f} in groups of 2 to {last['mean q']:.2f} in groups of 32, "
+        f"and the pairs that nothing can place from {first['pairs that cannot be placed, %']:.0f} to "
+        f"{last['pairs that cannot be placed, %']:.0f} %. Theorem 3 promises something for "
+        f"{first['labels with a promise']} labels at best: documents are too far from their labels' embeddings.",
+        rows,
+    )

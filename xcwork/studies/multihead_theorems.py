@@ -17,7 +17,8 @@ Reference: Liang et al., Multi-head encoding, TPAMI 2025.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from xcwork.studies.low_rank import (
     make_quadrants,
 )
 from xcwork.studies.study_outcome import StudyOutcome
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 N_TRIALS = 300
 N_STARTS = 8
@@ -90,16 +94,12 @@ def check_corollary_1(seed: int = 0) -> StudyOutcome:
 
 def check_theorem_2(seed: int = 0) -> StudyOutcome:
     """Train a two-layer linear network with the squared error from several starts and compare with the best rank."""
-    rng = np.random.default_rng(seed)
-    F, Y = rng.normal(size=(6, 40)) / 2, rng.normal(size=(5, 40)) / 2
-    whole = Y @ F.T @ np.linalg.inv(F @ F.T)
-    fitted = whole @ F
+    F, Y = _draw_linear_problem(seed)
     rows: list[dict[str, Any]] = []
     for rank in (1, 2, 4):
-        left, values, right = np.linalg.svd(fitted, full_matrices=False)
-        optimum = 0.5 * np.linalg.norm(Y - (left[:, :rank] * values[:rank]) @ right[:rank]) ** 2
-        losses = [_train_linear_network(F, Y, rank, np.random.default_rng((seed, start))) for start in range(N_STARTS)]
-        rows.append({"rank": rank, "optimum": float(optimum), "best": min(losses), "worst": max(losses)})
+        starts = [np.random.default_rng((seed, start)) for start in range(N_STARTS)]
+        losses = [_train_linear_network(F, Y, rank, rng)[-1] for rng in starts]
+        rows.append({"rank": rank, "optimum": _find_optimum(F, Y, rank), "best": min(losses), "worst": max(losses)})
     worst = max(row["worst"] / row["optimum"] - 1 for row in rows)
     return StudyOutcome(
         worst < 1e-3,
@@ -109,12 +109,46 @@ def check_theorem_2(seed: int = 0) -> StudyOutcome:
     )
 
 
-def _train_linear_network(F: np.ndarray, Y: np.ndarray, rank: int, rng: np.random.Generator) -> float:
+def follow_linear_networks(rank: int, *, n_starts: int = N_STARTS, seed: int = 0) -> pd.DataFrame:
+    """Return how far the squared error of networks of a rank is above the optimum, in percent, from several starts."""
+    import pandas as pd
+
+    F, Y = _draw_linear_problem(seed)
+    optimum = _find_optimum(F, Y, rank)
+    curves = [
+        _train_linear_network(F, Y, rank, np.random.default_rng((seed, start)), every=50) for start in range(n_starts)
+    ]
+    steps = np.arange(len(curves[0])) * 50
+    frames = [
+        pd.DataFrame({"start": start, "step": steps, "above": 100 * (np.array(curve) / optimum - 1)})
+        for start, curve in enumerate(curves)
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _draw_linear_problem(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(6, 40)) / 2, rng.normal(size=(5, 40)) / 2
+
+
+def _find_optimum(F: np.ndarray, Y: np.ndarray, rank: int) -> float:
+    """Return the least squared error of any linear map of this rank, from the SVD of the fitted outputs."""
+    left, values, right = np.linalg.svd(Y @ F.T @ np.linalg.inv(F @ F.T) @ F, full_matrices=False)
+    return float(0.5 * np.linalg.norm(Y - (left[:, :rank] * values[:rank]) @ right[:rank]) ** 2)
+
+
+def _train_linear_network(
+    F: np.ndarray, Y: np.ndarray, rank: int, rng: np.random.Generator, every: int = N_STEPS
+) -> list[float]:
+    """Return the squared error at the start and after every so many steps."""
     W1, W2 = START_SIZE * rng.normal(size=(rank, F.shape[0])), START_SIZE * rng.normal(size=(Y.shape[0], rank))
-    for _ in range(N_STEPS):
+    losses = [float(0.5 * np.linalg.norm(Y - W2 @ W1 @ F) ** 2)]
+    for step in range(1, N_STEPS + 1):
         error = (W2 @ W1 @ F - Y) @ F.T
         W1, W2 = W1 - LEARNING_RATE * W2.T @ error, W2 - LEARNING_RATE * error @ W1.T
-    return float(0.5 * np.linalg.norm(Y - W2 @ W1 @ F) ** 2)
+        if step % every == 0:
+            losses.append(float(0.5 * np.linalg.norm(Y - W2 @ W1 @ F) ** 2))
+    return losses
 
 
 def check_theorem_3(seed: int = 0) -> StudyOutcome:
@@ -132,14 +166,21 @@ def check_theorem_3(seed: int = 0) -> StudyOutcome:
     )
 
 
-def check_theorem_4(seed: int = 0) -> StudyOutcome:
-    """Compare the error of a softmax with the bound of theorem 4 while the features grow."""
-    delta = np.array([0.01, -0.01])
+def compare_softmax_errors(off: float, sizes: Sequence[float]) -> list[dict[str, Any]]:
+    """Return the error of a softmax of two logits whose weights are off by ± `off`, and theorem 4's bound on it."""
+    delta = np.array([off, -off])
     bound = float(np.abs(np.exp(delta) - 1).sum())
     rows: list[dict[str, Any]] = []
-    for size in (0.5, 1.0, 10.0, 100.0):
+    for size in sizes:
         error = float(np.abs(_compute_softmax(delta * size) - _compute_softmax(np.zeros(2))).sum())
         rows.append({"feature": size, "error": error, "bound": bound, "broken": error > bound + ROUNDING})
+    return rows
+
+
+def check_theorem_4(seed: int = 0) -> StudyOutcome:
+    """Compare the error of a softmax with the bound of theorem 4 while the features grow."""
+    rows = compare_softmax_errors(0.01, (0.5, 1.0, 10.0, 100.0))
+    bound = rows[0]["bound"]
     return StudyOutcome(
         not any(row["broken"] for row in rows),
         f"With weights off by ±0.01 the bound is {bound:.3f} whatever the feature; with a feature of 100 the error is "

@@ -1,4 +1,4 @@
-"""Generalised zero-shot learning on any dataset: labels are hidden from the training split, and looked for all the same.
+"""Generalised zero-shot learning on any dataset: labels are hidden from training, and looked for all the same.
 
 `hide_labels` removes every pair of a share of the labels from training, so that they are known by their text alone.
 Documents stay, with the labels that are left: those of a real archive have other labels, too, when a new one comes up.
@@ -18,8 +18,8 @@ from scipy import sparse
 
 from xcwork.core.dataset import Dataset
 from xcwork.errors import ConfigError
-from xcwork.evaluation import evaluate
 from xcwork.methods.registry import create
+from xcwork.metrics.report import evaluate
 from xcwork.progress import track
 from xcwork.sparse import drop_zeros
 
