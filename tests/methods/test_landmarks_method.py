@@ -149,11 +149,13 @@ def test_predictability_from_a_sample_trains_landmarks_and_outliers_alone(famili
 
 def test_the_weight_of_predictability_can_be_chosen_on_held_out_documents(families, monkeypatch):
     monkeypatch.setattr("xcwork.methods.landmarks.method.SCORE_WEIGHTS", (0.0, 1e6))
-    found = {weight: Landmarks(landmarks=4, score_weight=weight).fit(families).model_ for weight in (0.0, 1e6, None)}
+    found = {
+        weight: Landmarks(landmarks=4, score_weight=weight).fit(families.train).model_ for weight in (0.0, 1e6, None)
+    }
     chosen = found[None].params.score_weight
     assert chosen in (0.0, 1e6)
     assert found[None].landmarks.tolist() == found[chosen].landmarks.tolist()
-    frequent = Landmarks(landmarks=4, score_weight=None, selection="most_frequent").fit(families)
+    frequent = Landmarks(landmarks=4, score_weight=None, selection="most_frequent").fit(families.train)
     assert frequent.model_.params.score_weight is None  # there is nothing to weigh
 
 

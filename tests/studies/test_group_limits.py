@@ -36,15 +36,20 @@ def test_labels_that_always_occur_together_cannot_be_told_apart(data: Dataset) -
     twin[:, [1]] = twin[:, [0]]
     frame = tabulate_group_limits(draw_random_groups(replace(data.train, Y=sparse.csr_array(twin)), 4))
     assert frame["q"][0] == frame["q"][1] == 1
+    assert frame["twin"][0]
     assert not frame["can be found"][0]
+    assert frame["can be found"].any()
     assert frame["confused with"][0] == data.labels.names[1]
 
 
 def test_larger_groups_can_tell_less(data: Dataset) -> None:
     lost = [summarise_group_limits(draw_random_groups(data.train, size)).lost_pairs for size in (1, 4, 40)]
-    assert lost[0] <= lost[1] < lost[2]
+    assert lost[0] == 0
+    assert lost[1] <= lost[2]
     one_group = summarise_group_limits(draw_random_groups(data.train, len(data.train)))
-    assert one_group.n_single == one_group.n_labels
+    assert one_group.n_single == one_group.n_twins == one_group.n_labels
+    alone = summarise_group_limits(draw_random_groups(data.train, 1))
+    assert (alone.n_single, alone.n_twins, alone.lost_pairs) == (0, 0, 0.0)
     assert one_group.lost_pairs == 100
 
 

@@ -9,7 +9,8 @@ from xcwork.data.synthetic import make_synthetic
 from xcwork.methods.siamesexml.method import SiameseXML
 from xcwork.studies.siamesexml_runs import compare_by_band, compute_bound, follow_bounds, measure_lemma_2
 
-QUICK = {"dimension": 16, "epochs": 2, "classifier_epochs": 3, "terms": False, "start": "random"}
+SMALL = {"dimension": 16, "classifier_epochs": 3, "terms": False, "start": "random"}
+QUICK = SMALL | {"epochs": 2}
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +51,6 @@ def test_classifiers_add_to_the_bound_and_documents_take_away(model: SiameseXML)
 
 
 def test_every_number_of_epochs_is_a_row(data: Dataset) -> None:
-    frame = follow_bounds(data.train, data.test, epochs=(1, 2), **QUICK | {"classifier_epochs": 1})
+    frame = follow_bounds(data.train, data.test, epochs=(1, 2), **SMALL | {"classifier_epochs": 1})
     assert frame["epochs"].tolist() == [1, 2]
     assert {"P", "Q", "before", "after", "P@1"} <= set(frame.columns)

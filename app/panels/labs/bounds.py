@@ -30,7 +30,7 @@ CLOSE_PERCENT = 0.1  # above the optimum, which counts as having reached it
 SIZES = (2, 4, 8, 16, 32)
 USUAL_SIZE = 4
 LARGE_SIZE = 32
-OVERLAPS = ("below 0.25", "0.25 to 0.5", "0.5 to 0.75", "0.75 to 1", "1: confused")
+OVERLAPS = ("below 0.25", "0.25 to 0.5", "0.5 to 0.75", "0.75 to 1", "1: contained")
 SHARES = (20, 50)  # percent, between the answers of the question
 
 
@@ -220,10 +220,10 @@ def show_limits(size: int) -> LabResult:
     groups = f"random groups of {size}" if size else "the groups of the dataset"
     return LabResult(
         chart,
-        f"In {groups} of {widgets.escape_text(source.title)}, **{int((frame['q'] >= 1).sum()):,}** of {len(frame):,} "
-        f"labels share all groups with another label and {int((frame['groups'] == 1).sum()):,} have one group only: "
+        f"In {groups} of {widgets.escape_text(source.title)}, **{int(frame['single group'].sum()):,}** of "
+        f"{len(frame):,} labels have one group only and {int(frame['twin'].sum()):,} the same groups as another label: "
         f"**{100 * lost:.0f} %** of the pairs of document and label cannot be placed by groups alone. Theorem 3 needs "
-        "q below 1.",
+        f"q below 1, which {int((frame['q'] < 1).sum()):,} labels have.",
     )
 
 
