@@ -6,8 +6,8 @@ M_k are the groups that have label k. Assignment tells k from another label by t
 
 Where q_k = 1 some label has all groups of k, or the other way round. Two cases are hopeless. A label of a single group
 has one place to look at: any of its members fits as well as another. And two labels with the very same groups, twins,
-cannot be told apart by anything that looks at groups alone. Both are facts about the groups: no truth is needed, so they
-can be computed before anything is trained.
+cannot be told apart by anything that looks at groups alone. Both are facts about the groups: no truth is needed, so
+they can be computed before anything is trained.
 
 Where documents have labels of their own, the other two numbers of definition 2 are measured as well: the separation
 δ_k, the distance of the true embedding to the nearest other one, and the noise f_k, the largest distance of a document
