@@ -3,13 +3,16 @@
     python -m benchmarks.multihead growth [--labels 10000,100000,1000000]
     python -m benchmarks.multihead accuracy DATA [--methods flat,mhc] [--set name=value …] [--option name=value …]
     python -m benchmarks.multihead powerset DATA [--bits 4] [--seeds 3] [--set name=value …]
+    python -m benchmarks.multihead stages|orders|ensemble|pairs DATA [--seeds 3] [--set name=value …]
 
 `growth` trains on random documents: same backbone, same batch, and each method in a process of its own, one after the
 other, so that its peak memory is its own; what a process needs before the model exists is subtracted. `accuracy` trains
 on the training split and reports P@k on the other; with `--methods flat,mhp,mhc,mhs --set heads=5,2` on images with one
 class it is the experiment of the paper's table 7. `powerset` compares exact-match accuracy of MHP over all label sets,
-MHC and MHS over those of the training split, and the flat classifier cut at probability one half. Settings are given to
-the methods that have them.
+MHC and MHS over those of the training split, and the flat classifier cut at probability one half. The others run a
+study of `xcwork.studies` over seeds: both choices of a cascade (figure 8), label orders in networks of growing size
+(figure 9), the sum of the members' scores (table 2), and pairs of documents of labels that training did not see (table
+5). Settings are given to the methods that have them.
 """
 
 from __future__ import annotations
@@ -106,6 +109,24 @@ def measure_powerset(method: str, options: argparse.Namespace) -> dict[str, Any]
     return {"method": names.get(method, f"{method}, cut at 0.5"), **means, "±": deviation, "each": each}
 
 
+def run_study(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of a study, in this process."""
+    import xcwork
+    from xcwork.options import parse_data_options
+    from xcwork.studies.multihead import compare_ensemble, compare_label_orders, compare_stages
+    from xcwork.studies.pair_verification import compare_pretraining
+
+    dataset = xcwork.load_dataset(options.data, **parse_data_options(options.option))
+    seeds = tuple(range(options.seeds))
+    if options.what == "pairs":
+        frame = compare_pretraining(dataset.train, seeds=seeds, **settings_for("flat", options.set))
+    else:
+        study = {"stages": compare_stages, "orders": compare_label_orders, "ensemble": compare_ensemble}[options.what]
+        frame = study(dataset.train, dataset.test, seeds=seeds, **settings_for("mhc", options.set))
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
+STUDIES = ("stages", "orders", "ensemble", "pairs")
 MEASURES = {"growth": measure_cost, "accuracy": measure_accuracy, "powerset": measure_powerset}
 
 
@@ -139,14 +160,14 @@ def growth(options: argparse.Namespace, arguments: list[str]) -> list[dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=sorted(MEASURES))
+    parser.add_argument("what", choices=(*MEASURES, *STUDIES))
     parser.add_argument("data", nargs="?", help="built-in name or path, for accuracy and powerset")
     parser.add_argument("--methods", help="names separated by commas")
     parser.add_argument("--labels", default="10000,100000,1000000", help="numbers of labels, for growth")
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--seeds", type=int, default=1, help="runs to average over, for powerset")
+    parser.add_argument("--seeds", type=int, default=1, help="how many, for powerset and studies")
     parser.add_argument("--bits", type=int, default=4, help="labels of a head, for powerset")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for methods that have NAME")
     parser.add_argument(
@@ -162,6 +183,8 @@ def main() -> None:
     facts, arguments = conditions(), sys.argv[1:]
     if options.what == "growth":
         rows, columns = growth(options, arguments), GROWTH_COLUMNS
+    elif options.what in STUDIES:
+        rows, columns = run_study(options), None
     else:
         rows = [row_of(method, arguments) for method in options.methods.split(",")]
         columns = ACCURACY_COLUMNS if options.what == "accuracy" else None
