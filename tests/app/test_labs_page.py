@@ -76,7 +76,7 @@ def said_right(page: AppTest, answers: tuple[str, ...]) -> str:
         ("rank", "labs.units", 6),
         ("rank", "labs.bias", False),
         ("quadrants", "labs.direction", 90),
-        ("limits", "labs.limit_size", 16),
+        ("limits", "labs.own_groups", False),
         ("chain", "labs.chance", 0.25),
         ("movement", "labs.module", "Classifiers"),
         ("minima", "labs.minima", 2),

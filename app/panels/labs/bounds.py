@@ -30,6 +30,7 @@ CLOSE_PERCENT = 0.1  # above the optimum, which counts as having reached it
 SIZES = (2, 4, 8, 16, 32)
 USUAL_SIZE = 4
 LARGE_SIZE = 32
+OWN_GROUPS = 0  # instead of a size: the groups that the dataset has
 OVERLAPS = ("below 0.25", "0.25 to 0.5", "0.5 to 0.75", "0.75 to 1", "1: contained")
 SHARES = (20, 50)  # percent, between the answers of the question
 
@@ -202,7 +203,7 @@ def choose_limits() -> dict[str, Any]:
     size = st.select_slider(
         "Documents per random group", SIZES, USUAL_SIZE, key="labs.limit_size", bind="query-params", disabled=own
     )
-    return {"size": 0 if own else size}
+    return {"size": OWN_GROUPS if own else size}
 
 
 def show_limits(size: int) -> LabResult:
