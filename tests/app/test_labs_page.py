@@ -89,6 +89,7 @@ def test_every_setting_changes_the_sentence_and_is_in_the_address(
     page = open_page("labs", data=SMALL, section=name)
     before = get_sentence(page)
     kinds = (page.slider, page.select_slider, page.number_input, page.text_input, page.toggle, page.segmented_control)
+    kinds += (page.radio,)
     next(each for kind in kinds for each in kind if each.key == key).set_value(value).run()
     assert get_sentence(page) != before
     again = open_page("labs", data=SMALL, section=name, **{key: str(value)})

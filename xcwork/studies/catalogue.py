@@ -38,6 +38,7 @@ STUDIES = {
     "multihead-theorem-2": "multihead_theorems:check_theorem_2",
     "multihead-theorem-3": "multihead_theorems:check_theorem_3",
     "multihead-theorem-4": "multihead_theorems:check_theorem_4",
+    "multihead-equation-16": "multihead_theorems:check_equation_16",
     "multihead-heads": "multihead_theorems:check_head_lengths",
     "multihead-figure-5": "multihead_theorems:check_low_rank",
     "multihead-decomposition": "multihead_theorems:check_printed_decomposition",
