@@ -221,9 +221,8 @@ def check_equation_16(seed: int = 0) -> StudyOutcome:
         rows.append({"products": n_products, "loss": float(loss.detach()), "least possible": math.log(4)})
     return StudyOutcome(
         rows[0]["loss"] > rows[1]["loss"] > rows[2]["loss"] and rows[2]["loss"] < math.log(4) + 0.05,
-        "Four labels whose two digits are equal occur equally often. One product of heads ends at a loss of "
-        f"{rows[0]['loss']:.2f}, two at {rows[1]['loss']:.2f}, four at {rows[2]['loss']:.2f}; the entropy of the labels "
-        f"is {math.log(4):.2f}.",
+        f"Four labels whose two digits are equal occur equally often, an entropy of {math.log(4):.2f}. One product of "
+        f"heads ends at a loss of {rows[0]['loss']:.2f}, two at {rows[1]['loss']:.2f}, four at {rows[2]['loss']:.2f}.",
         rows,
     )
 
