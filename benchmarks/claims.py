@@ -146,7 +146,13 @@ def main() -> None:
                 rows.append({"setting": name, "seed": seed, **measure(setting, seed, dataset)})
                 print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
                 if options.out:
-                    write_json(options.out, {"conditions": facts, "tables": tables})
+                    shown = [
+                        {"comparison": name, **line}
+                        for name, each in tables.items()
+                        if each
+                        for line in summarise(each)
+                    ]
+                    write_json(options.out, {"conditions": facts, "tables": tables, "rows": shown})
     print(f"\n### {key}\n\n{markdown_table(summarise(rows))}\n\n{described(facts)}", flush=True)
 
 

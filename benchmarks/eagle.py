@@ -26,6 +26,7 @@ from scipy import sparse
 from benchmarks._common import conditions, described, markdown_table, peak_memory_mb, timed, write_json
 from xcwork.studies.eagle import VARIANTS, compare_variants
 
+NAMES = {"bibtex": "Bibtex", "delicious": "Delicious", "eurlex57k": "EURLEX57K"}
 WARM_UP = 400  # documents
 MEASURED = ("P@1", "P@3", "P@5", "assignment_precision", "pairs", "preprocessing_seconds", "training_seconds")
 
@@ -126,7 +127,19 @@ def main() -> None:
         tables[source] = rows
         print(f"\n### {Path(source).name}\n\n{table_of(rows)}\n\n{described(facts)}", flush=True)
     if options.out:
-        write_json(options.out, {"conditions": facts, "tables": tables})
+        shown = [
+            {
+                "data": NAMES.get(Path(source).name, Path(source).name),
+                "groups": row["groups"],
+                "method": row["method"],
+                **{f"P@{k}": f"{row[f'P@{k}']:.2f}" for k in (1, 3, 5)},
+                "± of P@1": None if row["deviation"] is None else f"{row['deviation']:.2f}",
+                "right, %": f"{row['assignment_precision']:.1f}",
+            }
+            for source, rows in tables.items()
+            for row in rows
+        ]
+        write_json(options.out, {"conditions": facts, "settings": settings, "tables": tables, "rows": shown})
 
 
 if __name__ == "__main__":

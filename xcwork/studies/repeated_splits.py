@@ -31,9 +31,16 @@ def redraw_split(dataset: Dataset, seed: int) -> Dataset:
 
 def join_splits(first: Split, second: Split) -> Split:
     """Return the documents of both splits, one after the other; what only one of them knows is left out."""
-    lists = {}
-    for name in ("texts", "uids", "groups"):
-        parts = (getattr(first, name), getattr(second, name))
-        lists[name] = None if None in parts else [*parts[0], *parts[1]]
     X, Y = (sparse.csr_array(sparse.vstack(parts)) for parts in ((first.X, second.X), (first.Y, second.Y)))
-    return replace(first, X=X, Y=Y, **lists)
+    return replace(
+        first,
+        X=X,
+        Y=Y,
+        texts=_join_lists(first.texts, second.texts),
+        uids=_join_lists(first.uids, second.uids),
+        groups=_join_lists(first.groups, second.groups),
+    )
+
+
+def _join_lists(first: list[str] | None, second: list[str] | None) -> list[str] | None:
+    return None if first is None or second is None else first + second
