@@ -13,7 +13,7 @@ from xcwork.data.groups import aggregate_labels, draw_random_groups
 from xcwork.data.synthetic import make_synthetic
 from xcwork.studies.group_limits import (
     compute_overlaps,
-    promise_cosine,
+    compute_promised_cosine,
     summarise_group_limits,
     tabulate_group_limits,
 )
@@ -64,8 +64,8 @@ def test_groups_alone_are_enough_for_q_and_the_truth_adds_separation_and_noise(d
 
 
 def test_the_promise_of_theorem_3_by_hand() -> None:
-    assert promise_cosine(0.0, 1.0, 0.0) == 1.0
-    assert promise_cosine(1.0, 1.0, 0.0) == -1.0
+    assert compute_promised_cosine(0.0, 1.0, 0.0) == 1.0
+    assert compute_promised_cosine(1.0, 1.0, 0.0) == -1.0
     left = 1 - 0.2 - 2 * 0.05 / 1.0
     r = 1 / left - 1
-    assert promise_cosine(0.2, 1.0, 0.05) == pytest.approx(1 - r * 0.05 - (2**0.5 * r + 2) * 0.05**2)
+    assert compute_promised_cosine(0.2, 1.0, 0.05) == pytest.approx(1 - r * 0.05 - (2**0.5 * r + 2) * 0.05**2)

@@ -110,7 +110,7 @@ def tabulate_group_limits(split: Split, merge: str = "list") -> pd.DataFrame:
     if groups.repeated:
         return frame
     separation, noise = measure_embeddings(split, labels)
-    promised = [promise_cosine(q, delta, f) for q, delta, f in zip(frame["q"], separation, noise, strict=True)]
+    promised = [compute_promised_cosine(q, delta, f) for q, delta, f in zip(frame["q"], separation, noise, strict=True)]
     return frame.assign(**{"δ": separation, "f": noise, "theorem 3": promised})
 
 
@@ -152,7 +152,7 @@ def measure_embeddings(split: Split, labels: np.ndarray) -> tuple[np.ndarray, np
     return separation, noise
 
 
-def promise_cosine(q: float, separation: float, noise: float) -> float:
+def compute_promised_cosine(q: float, separation: float, noise: float) -> float:
     """Return the bound of theorem 3 on <e*, e>; -1, which every cosine keeps, where it says nothing."""
     left = 1 - q - 2 * noise / separation if separation > 0 else 0.0
     if left <= 0:

@@ -265,10 +265,12 @@ def check_low_rank(seed: int = 0) -> StudyOutcome:
     import pandas as pd
 
     points = draw_gaussian_points(seed=seed)
-    settings = {"every": N_LOW_RANK_EPOCHS // 4, "rate": LOW_RANK_RATE, "decay": True, "seed": seed}
+    every = N_LOW_RANK_EPOCHS // 4
     frame = pd.concat(
-        compute_low_rank_curves(points, epochs=epochs, losses=(loss,), **settings)
-        for loss, epochs in (("squared error", N_LOW_RANK_EPOCHS // 4), ("cross-entropy", N_LOW_RANK_EPOCHS))
+        compute_low_rank_curves(
+            points, epochs=epochs, every=every, rate=LOW_RANK_RATE, decay=True, seed=seed, losses=(loss,)
+        )
+        for loss, epochs in (("squared error", every), ("cross-entropy", N_LOW_RANK_EPOCHS))
     )
     last = frame.groupby("loss").last()
     direction = np.random.default_rng(seed).normal(size=(points.shape[1],))

@@ -92,8 +92,8 @@ def measure_lemma_2(model: SiameseXML, train: Split) -> dict[str, float]:
 def compute_bound(model: SiameseXML, n_documents: int, terms_per_document: float) -> dict[str, float]:
     """Return P and Q with C = 1 and what they add to the risk, P ln N / (γ √N) and Q ln N / (γ √N)."""
     learned = _get_model(model)
-    encoder = _first_member(learned).encoder.to_state()
-    eta = _first_member(learned).eta_norms
+    encoder = _get_member(learned).encoder.to_state()
+    eta = _get_member(learned).eta_norms
     nu = learned.params.nu or PLAIN_NU
     E = np.abs(encoder["table"].T.astype(np.float64))  # the paper's E is (dimension, n_tokens)
     residual = encoder["residual"]
@@ -107,7 +107,7 @@ def compute_bound(model: SiameseXML, n_documents: int, terms_per_document: float
     P = (of_R + of_E / nu) / nu
     Q = (math.log(dimension * learned.n_labels) * math.sqrt(float(eta[0]) * float(eta[1])) + P) / nu
     scale = math.log(n_documents) / (GAMMA * math.sqrt(n_documents))
-    return {"P": P, "Q": Q, "P adds": scale * P, "Q adds": scale * Q}
+    return {"P": float(P), "Q": float(Q), "P adds": float(scale * P), "Q adds": float(scale * Q)}
 
 
 def follow_bounds(train: Split, test: Split, epochs: Sequence[int] = (1, 5, 10, 20), **params: Any) -> pd.DataFrame:
@@ -128,16 +128,17 @@ def follow_bounds(train: Split, test: Split, epochs: Sequence[int] = (1, 5, 10, 
 def check_lemma_2(seed: int = 0) -> StudyOutcome:
     """Train a small model, with frozen tokens and without, and compare the loss before and after module IV."""
     data = _make_data(seed)
-    rows = []
+    losses = {}
     for plus in (False, True):
         changed = {"epochs": SMALL_EPOCHS[-1], "plus": plus, "seed": seed}
         model = SiameseXML.from_params(SMALL_MODEL | changed).fit(data.train)
-        rows.append({"tokens": "learn on" if plus else "frozen", **measure_lemma_2(model, data.train)})
+        losses["learn on" if plus else "frozen"] = measure_lemma_2(model, data.train)
+    frozen, free = losses["frozen"], losses["learn on"]
     return StudyOutcome(
-        all(row["after"] <= row["before"] for row in rows),
-        f"With the texts as classifiers the loss per document is {rows[0]['before']:.1f}, with trained classifiers "
-        f"{rows[0]['after']:.1f} (frozen tokens), and {rows[1]['after']:.1f} where tokens learn on.",
-        rows,
+        all(found["after"] <= found["before"] for found in losses.values()),
+        f"With the texts as classifiers the loss per document is {frozen['before']:.2f}, with trained classifiers "
+        f"{frozen['after']:.2f}; where tokens learn on, {free['before']:.2f} and {free['after']:.2f}.",
+        [{"tokens": tokens, **found} for tokens, found in losses.items()],
     )
 
 
@@ -165,13 +166,13 @@ def _get_model(model: SiameseXML) -> SiameseXMLModel:
     return learned
 
 
-def _first_member(learned: SiameseXMLModel) -> Member:
+def _get_member(learned: SiameseXMLModel) -> Member:
     return learned.ranker.members[0]
 
 
 def _embed_labels(learned: SiameseXMLModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the labels with text and documents, the embeddings of their texts, and their classifiers."""
-    member = _first_member(learned)
+    member = _get_member(learned)
     labels = np.flatnonzero((learned.label_frequencies > 0) & (np.diff(learned.Z.indptr) > 0))
     text = member.encoder.finish(member.encoder.encode(learned.Z[labels])).astype(np.float64)
     return labels, text, member.classifiers[labels].astype(np.float64)
@@ -179,5 +180,5 @@ def _embed_labels(learned: SiameseXMLModel) -> tuple[np.ndarray, np.ndarray, np.
 
 def _embed_documents(learned: SiameseXMLModel, split: Split) -> np.ndarray:
     sample = split if len(split) <= MAX_DOCUMENTS else split.take(np.arange(MAX_DOCUMENTS))
-    encoder = _first_member(learned).encoder
+    encoder = _get_member(learned).encoder
     return encoder.finish(encoder.encode(learned.ranker.tokens.map_documents(sample.X))).astype(np.float64)

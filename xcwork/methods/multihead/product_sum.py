@@ -68,7 +68,7 @@ class ProductSumHeads(Heads):
         for term in self.terms:
             parts = term.linear(features).split(self.radix.lengths, dim=1)
             chances = (widen(part).log_softmax(1) for part in parts)
-            scores.append(sum(part.gather(1, digits[..., h]) for h, part in enumerate(chances)))
+            scores.append(torch.stack([part.gather(1, digits[..., h]) for h, part in enumerate(chances)]).sum(0))
         return torch.stack(scores, dim=2) + widen(self.weights(features)).log_softmax(1).unsqueeze(1)
 
     def _score_codes(self, features: torch.Tensor, codes: np.ndarray) -> np.ndarray:
