@@ -155,12 +155,12 @@ def over_splits(source: str, params: dict[str, Any], options: dict[str, Any], n_
     """The ablation with documents split again and again: mean and standard deviation of every row."""
     import xcwork
     from xcwork.methods.landmarks.predictors import append_bias
-    from xcwork.studies.repeated_splits import redraw_split
+    from xcwork.studies.repeated_splits import draw_new_split
 
     data = xcwork.load_dataset(source, **options)
     found: dict[str, list[dict[str, Any]]] = {}
     for seed in range(n_splits):
-        again = redraw_split(data, seed)
+        again = draw_new_split(data, seed)
         model, _ = trained(again.train, params | {"seed": seed})
         for row in variants(model, again, append_bias(again.test.X)):
             found.setdefault(row["landmarks by"], []).append(row)

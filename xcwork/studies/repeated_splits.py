@@ -16,7 +16,7 @@ from xcwork.core.split import Split
 from xcwork.errors import DataError
 
 
-def redraw_split(dataset: Dataset, seed: int) -> Dataset:
+def draw_new_split(dataset: Dataset, seed: int) -> Dataset:
     """Return the dataset with training and test documents drawn anew from all, as many of each as before.
 
     Texts stay with their documents. Features are as they are: their weights were learned on the first training split.

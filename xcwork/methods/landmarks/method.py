@@ -32,6 +32,7 @@ Classification Problems, NAACL 2019.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,8 @@ from xcwork.methods.landmarks.ridge import RIDGE_SOLVERS
 from xcwork.methods.landmarks.selection import STRATEGIES
 from xcwork.methods.landmarks.training import PREDICTABILITIES, train_landmarks
 from xcwork.metrics.ranking import compute_curves, place_labels
+
+log = logging.getLogger(__name__)
 
 SCORE_WEIGHTS = (0.0, 0.1, 1.0)  # that are compared where none is given
 VALIDATION_SHARE = 0.2
@@ -126,10 +129,10 @@ class Landmarks(Method):
     )
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> LandmarksModel:
-        facts = self._collect_facts(train)
-        if self.score_weight is None and self.selection == "combined":
-            facts["params"] |= {"score_weight": self._choose_score_weight(train)}
-        return train_landmarks(train, facts, checkpoint)
+        score_weight = self.score_weight
+        if score_weight is None:
+            score_weight = self._choose_score_weight(train) if self.selection == "combined" else 0.0
+        return train_landmarks(train, self._collect_facts(train), checkpoint, score_weight)
 
     def _choose_score_weight(self, train: Split) -> float:
         """Return the weight whose landmarks, without outliers, rank held-out documents best."""
@@ -141,4 +144,6 @@ class Landmarks(Method):
             candidate = type(self).from_params(self.get_params() | changed).fit(rest)
             placed = place_labels(candidate.predict(held_out, k=k), held_out.Y)
             found[weight] = float(np.mean(compute_curves(placed)["P"]))
-        return max(found, key=lambda weight: found[weight])
+        best = max(found, key=lambda weight: found[weight])
+        log.info("predictability counts with weight %g, chosen on %d held-out documents", best, len(held_out))
+        return best

@@ -312,7 +312,11 @@ class MHP(MultiHeadMethod):
         choices=("auto", "label", "powerset"),
     )
     rank: int = param(
-        1, "number of products that are added up for a label (equation 16, coding label)", low=1, high=64, advanced=True
+        1,
+        "number of products that are added up for a label (equation 16); label sets have one",
+        low=1,
+        high=64,
+        advanced=True,
     )
     bits: int = param(4, "number of labels that share a head of the powerset", low=1, high=12)
     loss: str = param(
@@ -350,15 +354,12 @@ class MHP(MultiHeadMethod):
             )
         loss = "ce" if self.loss == "auto" else self.loss
         is_powerset = self.coding == "powerset" or (self.coding == "auto" and most > 1)
-        if self.rank > 1 and (is_powerset or loss == "bce"):
-            raise DataError(
-                "a sum of products codes one label per document, with loss ce",
-                remedy="set rank to 1, or coding to label",
-            )
         if is_powerset:
             slices = BitSlices(train.n_labels, self.bits)
             facts = {"loss": loss, "coding": "powerset"}
             return HeadChoice((slices.length,) * slices.n_heads, self.bits, facts)
+        if self.rank > 1 and loss == "bce":
+            raise ConfigError("a sum of products is trained by its likelihood; set loss to ce, or rank to 1")
         if self.heads is not None:
             lengths = check_heads(parse_heads(self.heads), train.n_labels)
         else:
