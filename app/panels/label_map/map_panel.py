@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from xcwork.analysis.map_selection import SelectionFacts
     from xcwork.viz.map_data import MapData, MapState
 
-MAP_HEIGHT = "max(26rem, calc(100vh - 116px))"  # down to the lower edge of the window
-SHORTER_HEIGHT = "max(26rem, calc(100vh - 155px))"  # with the name of the run above it
+MAP_HEIGHT = "max(26rem, calc(100vh - 7.7333rem))"  # down to the lower edge of the window
+SHORTER_HEIGHT = "max(26rem, calc(100vh - 10.3333rem))"  # with the name of the run above it
 SEARCH_PIXELS = 196
 MAX_LINKS = 8  # more of them are a tangle
 MIN_LINK_DOCUMENTS = 2  # what happened once may be chance, and is joined only where nothing happened more often
