@@ -210,8 +210,8 @@ def _show_lit_document(lit: bool, found: Findings) -> None:
     row = state.view().document
     name = f"Test document {row + 1:,}" if uids is None else uids[row]
     with st.container(horizontal=True, vertical_alignment="center", key="map_lit"):
-        st.caption(f"Lit up: the labels listed for {widgets.escape_text(name)}")
-        st.button("Put out", key="label_map.put_out", type="tertiary", on_click=_put_out)
+        st.caption(f"Highlighted: the labels listed for {widgets.escape_text(name)}")
+        st.button("Turn off", key="label_map.put_out", type="tertiary", on_click=_put_out)
 
 
 def _put_out() -> None:
