@@ -103,7 +103,7 @@ class Words:
         for order, codes in enumerate(self.codes, start=1):
             # The first words of all terms, the second ones, …
             places = terms.decode_ngrams(codes, order, self.bits).T.tolist()
-            names += map(" ".join, zip(*([self.words[i] for i in place] for place in places), strict=True))
+            names += map(" ".join, zip(*(map(self.words.__getitem__, place) for place in places), strict=True))
         return names
 
     def to_state(self) -> dict[str, Any]:
