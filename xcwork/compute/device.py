@@ -189,7 +189,7 @@ def find_tensor_device(name: str = "auto") -> torch.device | None:
         return None
     kind = resolve_device_kind(name)
     if kind == "mps":
-        log.info("linear methods were never tried on MPS; the CPU is used")
+        log.info("linear methods have not been tested on MPS; using the CPU")
         kind = "cpu"
     if kind == "cpu" and not _torch_on_cpu.is_wanted:
         return None
