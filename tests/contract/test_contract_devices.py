@@ -139,16 +139,18 @@ def test_a_step_of_training_copies_no_more_than_it_says(name: str, checkerboard:
     assert more.to_device_asynchronous - few.to_device_asynchronous == more.to_device - few.to_device
 
 
-@pytest.mark.parametrize(("stage", "copies"), [("epochs", 3), ("classifier_epochs", 4)])
+# Losses are read once per epoch. Before its third epoch module IV chooses negatives: it sends documents and their
+# embeddings, and reads classifiers and both embeddings.
+@pytest.mark.parametrize(("stage", "copies", "sent", "read"), [("epochs", 3, 0, 0), ("classifier_epochs", 4, 2, 3)])
 def test_a_step_of_siamesexml_copies_no_more_than_it_says(
-    stage: str, copies: int, checkerboard: Dataset, traffic: Traffic
+    stage: str, copies: int, sent: int, read: int, checkerboard: Dataset, traffic: Traffic
 ) -> None:
     params = {"validation": 0.0, "patience": 100}
     few, more = (count_training(traffic, make("siamesexml", **params | {stage: n}), checkerboard) for n in (2, 4))
     steps = 2 * 3  # 24 documents have words and labels
-    assert more.to_device - few.to_device <= copies * steps, more.places
-    assert more.from_device - few.from_device <= 2, more.places
-    assert more.synchronisations - few.synchronisations <= 2, more.places
+    assert more.to_device - few.to_device <= copies * steps + sent, more.places
+    assert more.from_device - few.from_device <= 2 + read, more.places
+    assert more.synchronisations - few.synchronisations <= 2 + read, more.places
 
 
 @pytest.mark.parametrize("name", ["eagle", "label_tree", "landmarks", "one_vs_all", "zestxml"])
