@@ -22,10 +22,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # Child processes use this checkout as the tests do, wherever the package may be installed from.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 
-# Imports and the collected tests leave over a million objects that live until the end. To look through them for garbage
-# again and again took a third of the time of collecting, and a sixth of that of the tests.
-gc.disable()
-
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -46,8 +42,13 @@ settings.load_profile("xcwork")
 _left_out: Counter[str] = Counter()  # slow tests by folder
 
 
+def pytest_configure() -> None:
+    """Look for no garbage while modules and tests are collected: over a million objects, which live until the end."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """From here on garbage is looked for again, though not among what is there already."""
+    """Look for garbage again, but not among what is there by now; that took a sixth of the time of the tests."""
     gc.freeze()
     gc.enable()
 

@@ -27,7 +27,7 @@ def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def home(lab_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One home for all labs, with caches that stay: an experiment with the same settings is done once, as for a user."""
+    """One home for all labs, with caches that stay: an experiment with the same settings is done once."""
     monkeypatch.setenv("XCWORK_HOME", str(lab_home))
     return lab_home
 
