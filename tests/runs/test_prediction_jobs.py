@@ -111,7 +111,7 @@ def test_a_worker_that_is_just_leaving_is_waited_for_and_one_at_work_is_not(runs
     job = create_job(runs["auto"], "a.txt", b"apple\n", k=1)
     with job.open_lock() as held:
         assert held.acquire(holder="worker")
-        with pytest.raises(RunError, match="at work"):
+        with pytest.raises(RunError, match="is working"):
             prediction_jobs.delete(job)
         write_status(job.folder, replace(job.status, state="cancelled"))
         leaving = threading.Timer(0.2, held.release)

@@ -183,7 +183,7 @@ def start(job: PredictionJob) -> PredictionJob:
     refuse_links(job.run.folder)
     with job.open_lock() as lock:
         if not _take_lock(job, lock, "launcher"):
-            raise RunError("a worker is at work on these texts already; wait for it or cancel it")
+            raise RunError("another process is already working on these texts; wait for it or cancel it")
         status = job.status
         is_new = status.state == "queued" and status.queued is None
         if not is_new and status.state not in RESUMABLE_STATES:
@@ -213,12 +213,12 @@ def delete(job: PredictionJob) -> None:
     """Remove a job that nobody works on."""
     with job.open_lock() as lock:
         if not _take_lock(job, lock, f"delete {os.getpid()}"):
-            raise RunError("a worker is at work on these texts; cancel it first")
+            raise RunError("a process is working on these texts; cancel it first")
         shutil.rmtree(job.folder)
 
 
 def _take_lock(job: PredictionJob, lock: FileLock, holder: str) -> bool:
-    """Take the lock unless somebody is at work; a worker that has come to its end is waited for."""
+    """Take the lock unless a process is working on the job; a worker that has come to its end is waited for."""
     deadline = time.monotonic() + RELEASE_SECONDS
     while not lock.acquire(holder=holder):
         if job.status.is_active or time.monotonic() > deadline:
