@@ -17,7 +17,7 @@ from xcwork.compute.device import BACKENDS
 if TYPE_CHECKING:
     import torch
 
-ALIGNMENT = 16  # bytes: every array starts at a multiple, whatever its type
+ALIGNMENT_BYTES = 16  # every array starts at a multiple, whatever its type
 
 
 def send_arrays(device: torch.device, *arrays: np.ndarray) -> list[torch.Tensor]:
@@ -33,7 +33,7 @@ def send_arrays(device: torch.device, *arrays: np.ndarray) -> list[torch.Tensor]
     packed = [np.ascontiguousarray(array) for array in arrays]
     if not backend.has_float64:
         packed = [array.astype(np.float32) if array.dtype == np.float64 else array for array in packed]
-    ends = np.cumsum([-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in packed], dtype=np.int64)
+    ends = np.cumsum([-(-array.nbytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES for array in packed], dtype=np.int64)
     starts = [0, *ends[:-1].tolist()]
     together = torch.empty(int(ends[-1]), dtype=torch.uint8)
     together = together.pin_memory() if backend.pins_memory else together
