@@ -42,6 +42,7 @@ N_TENTHS = 10  # of the documents: two for the first refit, one for each of the 
 FEW_PARTS = 3  # of equal size, where a fifth of the documents would be fewer than the documents below
 MAX_REFIT_PART_DOCUMENTS = 4_000
 MIN_HELD_OUT_DOCUMENTS = 50  # of the first model: below it there is no probability rather than a wrong one
+MIN_TRAINING_DOCUMENTS = FEW_PARTS * MIN_HELD_OUT_DOCUMENTS  # that any way needs
 
 
 @dataclass(frozen=True, eq=False)

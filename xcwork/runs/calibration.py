@@ -6,12 +6,13 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from xcwork.errors import ConfigError, DataError
+from xcwork.errors import ConfigError, DataError, RunError
 from xcwork.progress import Callback, listen
 from xcwork.runs.config import read_calibration_choice
 
 if TYPE_CHECKING:
     from xcwork.core.dataset import Dataset
+    from xcwork.decisions.calibration import Calibration
     from xcwork.decisions.held_out_documents import HoldingOut
     from xcwork.methods.base import Method
     from xcwork.metrics import EvalReport
@@ -26,6 +27,30 @@ def plan_run(config: Mapping[str, Any], dataset: Dataset) -> HoldingOut:
 
     choice = read_calibration_choice(config)
     return plan_holding_out(choice, dataset.train, dataset.test, seed=config["params"].get("seed", 0))
+
+
+def require_calibration(run: Run) -> Calibration:
+    """Return the calibration of a run; one that has none says what can be done about it."""
+    calibration = run.read_calibration()
+    if calibration is None:
+        raise RunError(f"run {run.id} has no calibration, so it gives no probabilities; {advise_calibrating(run)}")
+    return calibration
+
+
+def advise_calibrating(run: Run) -> str:
+    """Return how a run without a calibration gets one."""
+    return find_obstacle(run) or f"train again or run `xcwork calibrate {run.id} DATA`"
+
+
+def find_obstacle(run: Run) -> str:
+    """Return why a run cannot be calibrated on the dataset it was trained on; nothing if it can."""
+    from xcwork.decisions.held_out_documents import MIN_TRAINING_DOCUMENTS
+
+    n = (run.config["dataset"] or {}).get("n_train", MIN_TRAINING_DOCUMENTS)
+    if n >= MIN_TRAINING_DOCUMENTS:
+        return ""
+    wanted = f"at least {MIN_TRAINING_DOCUMENTS} are needed"
+    return f"{n:,} training documents are too few to learn probabilities from, {wanted}"
 
 
 def calibrate_run(run: Run, method: Method, dataset: Dataset, plan: HoldingOut) -> None:
