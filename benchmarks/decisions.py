@@ -63,6 +63,7 @@ def train_and_predict(
     from xcwork.decisions.held_out_documents import NONE, plan_holding_out
     from xcwork.methods import find_method_class
     from xcwork.methods.calibrating import score_held_out_documents
+    from xcwork.methods.names import count_refits
     from xcwork.options import parse_data_options
 
     dataset = xcwork.load_dataset(data, **parse_data_options(options))
@@ -71,7 +72,7 @@ def train_and_predict(
     small = dataset.train.take(range(min(WARM_UP, len(dataset.train))))
     xcwork.create(method, **params).fit(small).predict(small, k=5)
     model = xcwork.create(method, **params)
-    plan = plan_holding_out(way, dataset.train, dataset.test, seed=seed)
+    plan = plan_holding_out(way, dataset.train, dataset.test, seed=seed, refits=count_refits(method))
     with timed() as training:
         model.fit(plan.take_training_split(dataset.train))
     report = xcwork.evaluate(model, dataset, k=LISTED)
