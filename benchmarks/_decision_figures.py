@@ -30,7 +30,8 @@ def list_rows(cells: Cells) -> list[dict[str, Any]]:
         row["held out"] = round(mean([cell["held out"] for cell in found]))
         row["ECE@5 before"] = f"{mean([cell['ece'][before]['5'] for cell in found]):.1f}"
         row["ECE@5 after"] = _spread([cell["ece"]["after"]["5"] for cell in found], 2)
-        row["by chance"] = _average([cell["ece"]["by chance"]["5"] for cell in found if "by chance" in cell["ece"]])
+        if any("by chance" in cell["ece"] for cell in cells):  # older cells do not say it
+            row["by chance"] = _average([cell["ece"]["by chance"]["5"] for cell in found if "by chance" in cell["ece"]])
         row["Brier before"] = f"{mean([cell['brier'][before]['all'] for cell in found]):.1f}"
         row["Brier after"] = _spread([cell["brier"]["after"]["all"] for cell in found])
         for percent in ASKED_PERCENT:

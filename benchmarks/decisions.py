@@ -65,6 +65,7 @@ def train_and_predict(
     from xcwork.methods.calibrating import score_held_out_documents
     from xcwork.methods.names import count_refits
     from xcwork.options import parse_data_options
+    from xcwork.runs.config import choose_calibration
 
     dataset = xcwork.load_dataset(data, **parse_data_options(options))
     known = find_method_class(method).parameters()
@@ -72,7 +73,8 @@ def train_and_predict(
     small = dataset.train.take(range(min(WARM_UP, len(dataset.train))))
     xcwork.create(method, **params).fit(small).predict(small, k=5)
     model = xcwork.create(method, **params)
-    plan = plan_holding_out(way, dataset.train, dataset.test, seed=seed, refits=count_refits(method))
+    choice = choose_calibration(way, method, ranks=1)
+    plan = plan_holding_out(choice, dataset.train, dataset.test, seed=seed, refits=count_refits(method))
     with timed() as training:
         model.fit(plan.take_training_split(dataset.train))
     report = xcwork.evaluate(model, dataset, k=LISTED)
