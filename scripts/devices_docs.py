@@ -37,7 +37,8 @@ FURTHER = """What is not named runs on the CPU, with compiled kernels.
 
 **Apple's MPS** has neither double precision nor sparse products. What needs them (ADMM excepted, which then uses single
 precision) runs on the CPU, and the log says so: ridge regression and scores of `landmarks`, the counting of XHTP, label
-embeddings. Neural methods use single precision there.
+embeddings. Linear machines, trees and searches need neither, as the emulation without double precision shows, but were
+never tried on MPS: they run on the CPU, too. Neural methods use single precision there.
 
 **Several GPUs**: `--ranks n` starts one process per GPU, each with the device of its local rank, connected by NCCL
 ([cluster.md](cluster.md)).
