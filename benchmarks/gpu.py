@@ -3,8 +3,9 @@
     python -m benchmarks.gpu [--labels 4000 100000] [--contract REPORT.xml] [--out FILE.json]
 
 The contract is `tests/contract/test_contract_devices.py`, method by check; `--contract` reads what an earlier run of it
-wrote (`pytest --junitxml`). The work of a step, or of a whole training where there are no epochs, is counted on the
-emulation: operations, bytes that kernels read and write, kernels, copies. From that follows how long an A100 would take
+wrote (`pytest --junitxml`), and with `--contract-only` the rest of what is in `--out` stays. The work of a step, or of a
+whole training where there are no epochs, is counted on the emulation: operations, bytes that kernels read and write,
+kernels, copies. From that follows how long an A100 would take
 at the least, by the roofline: of each kernel the larger of operations over its peak and bytes over its bandwidth, added
 up, since kernels run one after the other. **This is arithmetic from data sheets, not a measurement**; launching
 kernels, the host's share and all that is not a step come on top.
@@ -13,6 +14,7 @@ kernels, the host's share and all that is not a step come on top.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -210,6 +212,7 @@ def main() -> None:
     parser.add_argument("--labels", type=int, nargs="+", default=[4_000, 100_000], help="numbers of labels")
     parser.add_argument("--methods", nargs="+", help="count the steps of these methods only")
     parser.add_argument("--contract", type=Path, help="report of an earlier run of the contract; otherwise it is run")
+    parser.add_argument("--contract-only", action="store_true", help="renew the contract in --out alone")
     parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
     options = parser.parse_args()
     facts = conditions()
@@ -218,6 +221,10 @@ def main() -> None:
         if not options.contract:
             run_contract(report)
         contract = read_contract(report)
+    print(f"Contract on the emulated accelerator\n\n{markdown_table(contract)}\n")
+    if options.contract_only:
+        write_json(options.out, json.loads(options.out.read_text("utf-8")) | {"contract": contract})
+        return
     trainings = []
     for method, params in TRAININGS:
         if not options.methods or method in options.methods:
@@ -232,7 +239,6 @@ def main() -> None:
                 counted = count_step(method, params, more, n_labels, precision)
                 rows.append(describe_step(method, stage, n_labels, precision, counted))
                 print(rows[-1], file=sys.stderr, flush=True)
-    print(f"Contract on the emulated accelerator\n\n{markdown_table(contract)}\n")
     print(f"Work of whole trainings; times are arithmetic, not measured\n\n{markdown_table(trainings)}\n")
     print(
         f"Work of a training step; times are arithmetic, not measured\n\n{markdown_table(rows)}\n\n{described(facts)}"
