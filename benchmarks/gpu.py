@@ -3,10 +3,10 @@
     python -m benchmarks.gpu [--labels 4000 100000] [--contract REPORT.xml] [--out FILE.json]
 
 The contract is `tests/contract/test_contract_devices.py`, method by check; `--contract` reads what an earlier run of it
-wrote (`pytest --junitxml`), and with `--contract-only` the rest of what is in `--out` stays. The work of a step, or of a
-whole training where there are no epochs, is counted on the emulation: operations, bytes that kernels read and write,
-kernels, copies. From that follows how long an A100 would take
-at the least, by the roofline: of each kernel the larger of operations over its peak and bytes over its bandwidth, added
+wrote (`pytest --junitxml`), and with `--contract-only` the rest of `--out` stays. The work of a step, or of a whole
+training where there are no epochs, is counted on the emulation: operations, bytes that kernels read and write, kernels,
+copies. From that follows how long an A100 would take at the least, by the roofline: of each kernel the larger of
+operations over its peak and bytes over its bandwidth, added
 up, since kernels run one after the other. **This is arithmetic from data sheets, not a measurement**; launching
 kernels, the host's share and all that is not a step come on top.
 """

@@ -35,13 +35,13 @@ class TensorRows:
     @classmethod
     def from_csr(cls, matrix: sparse.csr_array, device: torch.device) -> TensorRows:
         """Copy a matrix to the device."""
-        parts = send_arrays(
+        values, columns, starts = send_arrays(
             device,
             matrix.data.astype(np.float32, copy=False),
             matrix.indices.astype(np.int64, copy=False),
             matrix.indptr.astype(np.int64, copy=False),
         )
-        return cls(*parts, matrix.shape[1], np.diff(matrix.indptr).astype(np.int64))
+        return cls(values, columns, starts, matrix.shape[1], np.diff(matrix.indptr).astype(np.int64))
 
     @property
     def n_rows(self) -> int:
