@@ -70,7 +70,8 @@ def rows_of(
                 "bag": size,
                 "method": variant,
                 "accuracy": float(values.mean()),
-                "deviation": float(values.std()),
+                "deviation": float(values.std(ddof=1)) if seeds > 1 else None,
+                "each": values.tolist(),
                 "paper": None if published is None or number >= len(published) else published[number],
                 "training s": float(seconds.mean()),
             }
@@ -107,7 +108,8 @@ def main() -> None:
             train, test = train.hold_out(1 / 6, seed=1)
         for size in map(int, options.sizes.split(",")):
             rows += rows_of(dataset.name, train, test, size, params, options.seeds, options.variants.split(","))
-    print(f"\n{markdown_table(rows)}\n\n{described(facts)}", flush=True)
+    shown = [{name: value for name, value in row.items() if name != "each"} for row in rows]
+    print(f"\n{markdown_table(shown)}\n\n{described(facts)}", flush=True)
     if options.out:
         write_json(options.out, {"conditions": facts, "params": params, "rows": rows})
 

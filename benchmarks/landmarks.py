@@ -1,12 +1,14 @@
 """Landmark label selection: the published ablation, its settings on held-out data, and how the cost grows.
 
     python -m benchmarks.landmarks ablation DATA … [--set name=value …] [--option name=value …] [--out FILE.json]
+    python -m benchmarks.landmarks splits DATA … [--splits 5]
     python -m benchmarks.landmarks validate DATA … [--gamma 0.3,1,3]
     python -m benchmarks.landmarks growth [--labels 1000,10000,100000] [--documents 0.5] [--set name=value …]
 
 `ablation` trains one regressor per label once and then combines them in every way: landmarks by f_pen, f_score, both
 or a baseline, decoded alone; landmarks plus outliers; full one-vs-rest. Where the paper has figures for a dataset of
-that name they stand beside ours. `validate` compares settings on a fifth of the *training* documents, held out: test
+that name they stand beside ours. `splits` does the same with documents split again and again, and reports mean and
+standard deviation. `validate` compares settings on a fifth of the *training* documents, held out: test
 data choose nothing. `growth` draws synthetic data of growing size, each in a process of its own, and fits power laws to
 what they cost. `--option` goes to the reader of the data, `--set` to the method. Times are those of this machine at
 this load.
@@ -149,6 +151,29 @@ def ablation(source: str, params: dict[str, Any], options: dict[str, Any]) -> di
     return {"rows": rows, "cost": cost, "params": model.get_params()}
 
 
+def over_splits(source: str, params: dict[str, Any], options: dict[str, Any], n_splits: int) -> dict[str, Any]:
+    """The ablation with documents split again and again: mean and standard deviation of every row."""
+    import xcwork
+    from xcwork.methods.landmarks.predictors import append_bias
+    from xcwork.studies.repeated_splits import draw_new_split
+
+    data = xcwork.load_dataset(source, **options)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for seed in range(n_splits):
+        again = draw_new_split(data, seed)
+        model, _ = trained(again.train, params | {"seed": seed})
+        for row in variants(model, again, append_bias(again.test.X)):
+            found.setdefault(row["landmarks by"], []).append(row)
+    rows = []
+    for name, each in found.items():
+        row = {"landmarks by": name, "outliers": float(np.mean([one["outliers"] for one in each]))}
+        for k in KS:
+            values = [one[f"nDCG@{k}"] for one in each]
+            row |= {f"nDCG@{k}": float(np.mean(values)), f"±@{k}": float(np.std(values, ddof=1))}
+        rows.append(row | {"splits": n_splits})
+    return {"rows": rows, "params": params}
+
+
 def validation(source: str, params: dict[str, Any], options: dict[str, Any], gammas: list[float]) -> dict[str, Any]:
     """Settings compared on a fifth of the training documents."""
     import xcwork
@@ -235,11 +260,12 @@ def settings_of(pairs: list[str]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("ablation", "validate", "growth"))
+    parser.add_argument("what", choices=("ablation", "splits", "validate", "growth"))
     parser.add_argument("data", nargs="*", help="built-in names or paths")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="JSON values")
     parser.add_argument("--gamma", default="0.3,1,3")
+    parser.add_argument("--splits", type=int, default=5, help="how often documents are split, in `splits`")
     parser.add_argument("--labels", default="1000,3000,10000,30000,100000")
     parser.add_argument("--documents", type=float, default=0.5, help="documents per label, in `growth`")
     parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
@@ -257,6 +283,8 @@ def main() -> None:
     for source in chosen.data:
         if chosen.what == "ablation":
             tables[source] = ablation(source, params, options)
+        elif chosen.what == "splits":
+            tables[Path(source).name] = over_splits(source, params, options, chosen.splits)
         elif chosen.what == "validate":
             tables[source] = validation(source, params, options, [float(g) for g in chosen.gamma.split(",")])
     for source, table in tables.items():

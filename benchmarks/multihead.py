@@ -2,13 +2,17 @@
 
     python -m benchmarks.multihead growth [--labels 10000,100000,1000000]
     python -m benchmarks.multihead accuracy DATA [--methods flat,mhc] [--set name=value …] [--option name=value …]
-    python -m benchmarks.multihead powerset DATA [--bits 4] [--set name=value …]
+    python -m benchmarks.multihead powerset DATA [--bits 4] [--seeds 3] [--set name=value …]
+    python -m benchmarks.multihead stages|orders|ensemble|pairs DATA [--seeds 3] [--set name=value …]
 
 `growth` trains on random documents: same backbone, same batch, and each method in a process of its own, one after the
 other, so that its peak memory is its own; what a process needs before the model exists is subtracted. `accuracy` trains
 on the training split and reports P@k on the other; with `--methods flat,mhp,mhc,mhs --set heads=5,2` on images with one
-class it is the experiment of the paper's table 7. `powerset` compares exact-match accuracy of MHP over label sets with
-the flat classifier cut at probability one half. Settings are given to the methods that have them.
+class it is the experiment of the paper's table 7. `powerset` compares exact-match accuracy of MHP over all label sets,
+MHC and MHS over those of the training split, and the flat classifier cut at probability one half. The others run a
+study of `xcwork.studies` over seeds: both choices of a cascade (figure 8), label orders in networks of growing size
+(figure 9), the sum of the members' scores (table 2), and pairs of documents of labels that training did not see (table
+5). Settings are given to the methods that have them.
 """
 
 from __future__ import annotations
@@ -90,33 +94,39 @@ def measure_powerset(method: str, options: argparse.Namespace) -> dict[str, Any]
     """Exact-match accuracy of label sets, in this process."""
     import xcwork
     from xcwork.options import parse_data_options
+    from xcwork.studies.label_sets import measure_sets, predict_sets
 
     dataset = xcwork.load_dataset(options.data, **parse_data_options(options.option))
-    params = settings_for(method, options.set) | (
-        {"coding": "powerset", "bits": options.bits} if method == "mhp" else {}
-    )
-    model = xcwork.create(method, **params)
-    with timed() as training:
-        model.fit(dataset.train)
-    if method == "mhp":
-        sets = model.predict_sets(dataset.test)
+    rows = []
+    for seed in range(options.seeds):
+        params = settings_for(method, options.set) | ({"bits": options.bits} if method == "mhp" else {})
+        found = predict_sets(method, dataset.train, dataset.test, seed=seed, **params)
+        rows.append(measure_sets(found, dataset.train, dataset.test))
+    names = {"mhp": f"mhp, {options.bits} bits a head", "mhc": "mhc, sets of train", "mhs": "mhs, sets of train"}
+    means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    deviation = float(np.std([row["exact match %"] for row in rows], ddof=1)) if len(rows) > 1 else None
+    each = [row["exact match %"] for row in rows]
+    return {"method": names.get(method, f"{method}, cut at 0.5"), **means, "±": deviation, "each": each}
+
+
+def run_study(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of a study, in this process."""
+    import xcwork
+    from xcwork.options import parse_data_options
+    from xcwork.studies.multihead import compare_ensemble, compare_label_orders, compare_stages
+    from xcwork.studies.pair_verification import compare_pretraining
+
+    dataset = xcwork.load_dataset(options.data, **parse_data_options(options.option))
+    seeds = tuple(range(options.seeds))
+    if options.what == "pairs":
+        frame = compare_pretraining(dataset.train, seeds=seeds, **settings_for("flat", options.set))
     else:
-        scores = model.predict(dataset.test.X, k=len(dataset.labels)).to_csr(len(dataset.labels))
-        sets = scores > 0.5
-    wrong = (sets.astype(np.float32) != dataset.test.Y).sum(axis=1)
-    seen = {row.tobytes() for row in dataset.train.Y.toarray() > 0}
-    is_new = np.array([row.tobytes() not in seen for row in dataset.test.Y.toarray() > 0])
-    report = xcwork.evaluate(model, dataset)
-    return {
-        "method": f"mhp, {options.bits} bits a head" if method == "mhp" else f"{method}, cut at 0.5",
-        "exact match %": 100 * float((wrong == 0).mean()),
-        "new sets right %": 100 * float((wrong[is_new] == 0).mean()),
-        "Hamming loss %": 100 * float(wrong.mean()) / len(dataset.labels),
-        **{f"P@{k}": report.metrics[f"P@{k}"] for k in (1, 3, 5)},
-        "train s": training.seconds,
-    }
+        study = {"stages": compare_stages, "orders": compare_label_orders, "ensemble": compare_ensemble}[options.what]
+        frame = study(dataset.train, dataset.test, seeds=seeds, **settings_for("mhc", options.set))
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
+STUDIES = ("stages", "orders", "ensemble", "pairs")
 MEASURES = {"growth": measure_cost, "accuracy": measure_accuracy, "powerset": measure_powerset}
 
 
@@ -150,13 +160,14 @@ def growth(options: argparse.Namespace, arguments: list[str]) -> list[dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=sorted(MEASURES))
+    parser.add_argument("what", choices=(*MEASURES, *STUDIES))
     parser.add_argument("data", nargs="?", help="built-in name or path, for accuracy and powerset")
     parser.add_argument("--methods", help="names separated by commas")
     parser.add_argument("--labels", default="10000,100000,1000000", help="numbers of labels, for growth")
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=1, help="how many, for powerset and studies")
     parser.add_argument("--bits", type=int, default=4, help="labels of a head, for powerset")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="for methods that have NAME")
     parser.add_argument(
@@ -168,10 +179,12 @@ def main() -> None:
     if options.one:
         print(json.dumps(MEASURES[options.what](options.one, options)))
         return
-    options.methods = options.methods or ("flat,mhp" if options.what == "powerset" else METHODS)
+    options.methods = options.methods or METHODS
     facts, arguments = conditions(), sys.argv[1:]
     if options.what == "growth":
         rows, columns = growth(options, arguments), GROWTH_COLUMNS
+    elif options.what in STUDIES:
+        rows, columns = run_study(options), None
     else:
         rows = [row_of(method, arguments) for method in options.methods.split(",")]
         columns = ACCURACY_COLUMNS if options.what == "accuracy" else None

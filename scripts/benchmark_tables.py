@@ -304,7 +304,8 @@ def recorded(name: str) -> str:
     """A table that was printed before its benchmark stored what it measured, with its command and seeds."""
     found = results("recorded")["tables"][name]
     columns: Columns = {heading: (heading, None) for heading in found["rows"][0]}
-    return f"`{found['command']}` ({found['data']}; seeds: {found['seeds']})\n\n{table(found['rows'], columns)}"
+    seeds = "one seed" if found["seeds"] == 1 else f"seeds: {found['seeds']}"
+    return f"`{found['command']}` ({found['data']}; {seeds})\n\n{table(found['rows'], columns)}"
 
 
 def decisions(part: str = "table") -> str:

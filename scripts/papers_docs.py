@@ -51,8 +51,10 @@ def _render_paper(paper: Paper, claims: list[Claim]) -> str:
 
 
 def _describe_check(claim: Claim) -> str:
-    """Return data, seeds, command and note of a claim in one cell."""
+    """Return data, seeds, command and note of a claim in one cell; a check of a theorem has no seeds to speak of."""
     seeds = f", {claim.seeds} seeds" if claim.seeds not in ("", "1") else ""
+    if claim.seeds == "1" and claim.command.startswith(("xcwork bench", "xcwork train")):
+        seeds = ", one seed"
     how = [f"{claim.data}{seeds}." if claim.data else "", f"`{claim.command}`" if claim.command else ""]
     return " ".join(part for part in (*how, claim.note) if part)
 

@@ -10,6 +10,7 @@ import html
 import inspect
 import posixpath
 import re
+import textwrap
 from pathlib import Path
 
 import mkdocs_gen_files
@@ -108,7 +109,7 @@ def _render_manual(cls: type[Method]) -> str:
 
 def _mark_blocks(text: str) -> str:
     """Set formulas, which are indented, in blocks of their own, and lists apart from the line above."""
-    text = re.sub(r"(?m)^((?: {4,}.*\n?)+)", lambda block: f"```text\n{inspect.cleandoc(block[1])}\n```\n", text)
+    text = re.sub(r"(?m)^((?: {4,}.*\n?)+)", lambda block: f"```text\n{textwrap.dedent(block[1])}```\n", text)
     return re.sub(r"(?m)^(?!- |  )(.+)\n(?=- )", r"\1\n\n", text)
 
 

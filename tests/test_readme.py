@@ -35,6 +35,13 @@ def test_the_methods_table_is_what_the_methods_declare(monkeypatch: pytest.Monke
     assert methods_table.with_table(README) == README, "run: python scripts/methods_table.py"
 
 
+def test_every_method_has_a_page_in_the_documentation() -> None:
+    from xcwork.methods.registry import METHODS
+
+    listed = re.findall(r": methods/(\w+)\.md", (ROOT / "mkdocs.yml").read_text("utf-8"))
+    assert set(METHODS) <= set(listed)
+
+
 def test_the_page_about_devices_is_what_methods_declare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     import devices_docs

@@ -39,6 +39,19 @@ CALLS: dict[str, tuple[Callable[[sparse.csr_array], Any], np.ndarray]] = {
     "enlarge": (lambda m: helpers.enlarge(m, (4, 6)), np.pad(DENSE, ((0, 1), (0, 2)))),
     "renumber_columns": (lambda m: helpers.renumber_columns(m, np.array([4, 0, 1, 2]), 5), DENSE[:, [1, 2, 3, 1, 0]]),
     "order_by_frequency": (lambda m: helpers.order_by_frequency(helpers.make_canonical(m))[0], DENSE[:, [0, 2, 3, 1]]),
+    "number_by_frequency": (
+        lambda m: helpers.number_by_frequency(helpers.make_canonical(m))[0],
+        DENSE[:, [0, 2, 3, 1]],
+    ),
+    "count_in_columns": (
+        lambda m: sparse.csr_array(helpers.count_in_columns(helpers.make_canonical(m))[None, :]),
+        np.array([[1, 0, 1, 1]]),
+    ),
+    "scale_to_unit": (helpers.scale_to_unit, np.array([[0.8, 0, 0.6, 0], [0] * 4, [0, 0, 0, 1]])),
+    "cut_rows": (
+        lambda m: sparse.csr_array(np.array(list(helpers.cut_rows(helpers.make_canonical(m).indptr)))),
+        np.array([[0, 3]]),
+    ),
     "pack_rows": (
         lambda m: helpers.pack_rows(np.array([[3, 1]]), np.array([[7.0, 8.0]]), np.array([[True, True]]), 4),
         np.array([[0, 8, 0, 7]]),
@@ -140,3 +153,21 @@ def test_only_the_helpers_change_matrices_in_place() -> None:
         if place != "sparse.py" and not place.startswith(OWN_ARRAYS):
             found += [f"{place}:{line}" for line in writes_into_matrices(path.read_text(encoding="utf-8"))]
     assert not found
+
+
+def test_unit_rows_are_not_copied() -> None:
+    unit = helpers.normalise_rows(ORDERED)
+    assert helpers.scale_to_unit(unit) is unit
+    numbered, columns = helpers.number_by_frequency(unit)
+    assert np.shares_memory(numbered.data, unit.data)
+    np.testing.assert_array_equal(numbered.toarray(), unit.toarray()[:, columns])
+
+
+def test_stretches_of_rows_have_few_entries_or_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helpers, "ENTRIES_PER_BLOCK", 5)
+    lengths = [2, 2, 9, 0, 0, 5, 1, 1]
+    found = list(helpers.cut_rows(np.concatenate([[0], np.cumsum(lengths)])))
+    assert found == [(0, 2), (2, 3), (3, 6), (6, 8)]
+    X = sparse.random_array((40, 9), density=0.4, rng=np.random.default_rng(0), dtype=np.float32).tocsr()
+    np.testing.assert_allclose(helpers.sum_squares(X), (X.toarray() ** 2).sum(axis=1), rtol=1e-6)
+    np.testing.assert_array_equal(helpers.count_in_columns(X), (X.toarray() != 0).sum(axis=0))

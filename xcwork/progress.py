@@ -45,7 +45,7 @@ _listeners: ContextVar[tuple[Callback, ...]] = ContextVar("xcwork_listeners", de
 @contextmanager
 def listen(callbacks: Iterable[Callback]) -> Iterator[None]:
     """Add `callbacks` to those that already listen, until the block ends."""
-    token = _listeners.set(_listeners.get() + tuple(callbacks))
+    token = _listeners.set((*_listeners.get(), *callbacks))
     try:
         yield
     finally:

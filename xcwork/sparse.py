@@ -10,11 +10,14 @@ matrix occur in this module only, and only on arrays that it has just made.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 
+ENTRIES_PER_BLOCK = 2**20  # of which temporary arrays are made
+UNIT_TOLERANCE = 1e-5  # of the square of a length, to which float32 values add up
 Matrix = TypeVar("Matrix", sparse.csr_array, np.ndarray)
 Compressed = TypeVar("Compressed", sparse.csr_array, sparse.csc_array)
 
@@ -103,12 +106,39 @@ def renumber_columns(matrix: sparse.csr_array, columns: np.ndarray, n_columns: i
     return moved
 
 
+def number_by_frequency(X: sparse.csr_array) -> tuple[sparse.csr_array, np.ndarray]:
+    """Return `X` with its most frequent columns first, as `order_by_frequency`, but with the entries where they were.
+
+    Values and row starts are those of `X` itself, so that little memory is taken.
+    """
+    counts = count_in_columns(X)
+    columns = np.argsort(-counts, kind="stable").astype(np.int32)
+    rank = np.empty_like(columns)
+    rank[columns] = np.arange(len(columns), dtype=np.int32)
+    return sparse.csr_array((X.data, rank[X.indices], X.indptr), shape=X.shape), columns
+
+
+def count_in_columns(matrix: sparse.csr_array) -> np.ndarray:
+    """Return the number of entries in every column, (n_columns,), with little memory besides."""
+    counts = np.zeros(matrix.shape[1], np.int64)
+    for start in range(0, matrix.nnz, ENTRIES_PER_BLOCK):
+        counts += np.bincount(matrix.indices[start : start + ENTRIES_PER_BLOCK], minlength=matrix.shape[1])
+    return counts
+
+
+def scale_to_unit(X: sparse.csr_array) -> sparse.csr_array:
+    """Return `X` as float32 with rows of length one; itself where they are so already, up to rounding."""
+    rows = X if X.dtype == np.float32 else X.astype(np.float32)
+    squares = sum_squares(rows)
+    return rows if np.all((abs(squares - 1) < UNIT_TOLERANCE) | (squares == 0)) else normalise_rows(rows)
+
+
 def order_by_frequency(X: sparse.csr_array) -> tuple[sparse.csr_array, np.ndarray]:
     """Return `X` with its most frequent columns first, and the original column behind each new one.
 
     The weights used most then lie together and stay in the processor's cache.
     """
-    columns = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable").astype(np.int32)
+    columns = np.argsort(-count_in_columns(X), kind="stable").astype(np.int32)
     rank = np.empty_like(columns)
     rank[columns] = np.arange(len(columns), dtype=np.int32)
     return renumber_columns(X, rank, X.shape[1]), columns
@@ -141,10 +171,28 @@ def normalise_values(rows: sparse.csr_array) -> np.ndarray:
 
 
 def sum_squares(rows: sparse.csr_array) -> np.ndarray:
-    """Return the sum of the squares of every row, (n_rows,)."""
-    if rows.shape[0] == 1 and rows.nnz and rows.has_canonical_format:  # one document should not wait for scipy
+    """Return the sum of the squares of every row, (n_rows,), with little memory besides."""
+    rows = merge_duplicates(rows)
+    if rows.shape[0] == 1 and rows.nnz:  # one document should not wait
         return np.add.reduceat(rows.data * rows.data, [0])
-    return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    total = np.zeros(rows.shape[0], rows.dtype)
+    for first, last in cut_rows(rows.indptr):
+        filled = first + np.flatnonzero(np.diff(rows.indptr[first : last + 1]))
+        if len(filled):
+            start = rows.indptr[first]
+            values = rows.data[start : rows.indptr[last]]
+            total[filled] = np.add.reduceat(values * values, rows.indptr[filled] - start)
+    return total
+
+
+def cut_rows(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield (first, last + 1) of stretches of rows with about `ENTRIES_PER_BLOCK` entries each."""
+    first = 0
+    while first < len(indptr) - 1:
+        last = int(np.searchsorted(indptr, indptr[first] + ENTRIES_PER_BLOCK, side="right")) - 1
+        last = max(first + 1, last)
+        yield first, last
+        first = last
 
 
 def gather_filled(ids: np.ndarray, values: np.ndarray, filled: np.ndarray, n_columns: int) -> sparse.csr_array:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 from xcwork_app import widgets
 from xcwork_app.page_header import show_page_header
-from xcwork_app.panels.labs import codes, groups, theorems
+from xcwork_app.panels.labs import bounds, codes, groups, theorems
 from xcwork_app.panels.labs.lab import show_lab
 
-LABS = groups.LABS | codes.LABS | theorems.LABS
+LABS = groups.LABS | codes.LABS | theorems.LABS | bounds.LABS
 
 show_page_header("labs")
 titles = {name: lab.title for name, lab in LABS.items()}

@@ -23,6 +23,12 @@ LABS = {
     "multihead-theorem-3": "rank",
     "multihead-decomposition": "codes",
     "multihead-heads": "codes",
+    "multihead-theorem-2": "minima",
+    "multihead-theorem-4": "softmax",
+    "siamesexml-lemma-1": "movement",
+    "siamesexml-claim-17": "chain",
+    "siamesexml-claim-18": "chain",
+    "eagle-definition-2": "limits",
 }
 METHODS = {
     "ZestXML": ("zestxml",),

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from xcwork_app.panels.labs import codes, groups, theorems
+from xcwork_app.panels.labs import bounds, codes, groups, theorems
 from xcwork_app.panels.labs.lab import Lab
 
 pytestmark = pytest.mark.slow
 
-LABS: dict[str, Lab] = groups.LABS | codes.LABS | theorems.LABS
+LABS: dict[str, Lab] = groups.LABS | codes.LABS | theorems.LABS | bounds.LABS
 SMALL = "synthetic:n_documents=80,n_labels=20,n_topics=3,labels_per_document=2"
 
 
@@ -76,6 +76,11 @@ def said_right(page: AppTest, answers: tuple[str, ...]) -> str:
         ("rank", "labs.units", 6),
         ("rank", "labs.bias", False),
         ("quadrants", "labs.direction", 90),
+        ("limits", "labs.own_groups", False),
+        ("chain", "labs.chance", 0.25),
+        ("movement", "labs.module", "Classifiers"),
+        ("minima", "labs.minima", 2),
+        ("softmax", "labs.off", 0.1),
     ],
 )
 def test_every_setting_changes_the_sentence_and_is_in_the_address(
@@ -84,6 +89,7 @@ def test_every_setting_changes_the_sentence_and_is_in_the_address(
     page = open_page("labs", data=SMALL, section=name)
     before = get_sentence(page)
     kinds = (page.slider, page.select_slider, page.number_input, page.text_input, page.toggle, page.segmented_control)
+    kinds += (page.radio,)
     next(each for kind in kinds for each in kind if each.key == key).set_value(value).run()
     assert get_sentence(page) != before
     again = open_page("labs", data=SMALL, section=name, **{key: str(value)})

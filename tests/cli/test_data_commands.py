@@ -73,7 +73,10 @@ def test_a_report_is_one_file(workbench: Workbench, tmp_path: Path) -> None:
     assert found == {"runs": [workbench.tfidf["run"]], "output": str(output)}
     assert workbench.tfidf["run"] in output.read_text("utf-8")
     assert Path(xcwork_json("report", "last")["output"]).parent.name == workbench.popularity["run"]
-    assert "no folder" in xcwork("report", "last", "--output", tmp_path / "absent" / "x.html")[2]
+    assert (
+        "x.html cannot be written: the folder"
+        in xcwork("report", "last", "--output", tmp_path / "absent" / "x.html")[2]
+    )
 
 
 def test_describe_has_the_keys_that_scripts_rely_on(workbench: Workbench) -> None:
@@ -207,7 +210,7 @@ def test_papers_lists_claims_and_a_study_runs() -> None:
     assert found["counts"]["contradicted"] == len(found["claims"]) == 2
     shown = xcwork("papers", "--verdict", "not-checkable", "--find", "Ads-31M")[1]
     assert "3 claims: 3 not checkable" in shown
-    assert "no claim is like this" in xcwork("papers", "--find", "perpetual motion")[1]
+    assert "no claim matches" in xcwork("papers", "--find", "perpetual motion")[1]
     assert "choose one of" in xcwork("papers", "--paper", "parabel")[2]
 
 

@@ -55,7 +55,7 @@ def test_the_question_says_how_many_runs_a_dataset_has(run: Run, home: Path) -> 
     code, out, err = xcwork("delete", "data", "weather.csv", answer="yes\n")
     assert code == 0
     assert "Delete dataset weather.csv, which 1 run was trained on?" in err
-    assert f"stay readable: {run.id}" in out
+    assert f"can still be opened: {run.id}" in out
     assert not (home / "data" / "weather.csv").exists()
     assert xcwork("evaluate", run.id)[0] == 0
 
@@ -98,7 +98,7 @@ def test_what_is_running_is_one_sentence_and_exit_code_2(run: Run, home: Path, v
     code, out, err = xcwork(*verb)
     assert (code, out) == (2, "")
     assert len(err.splitlines()) == 1
-    assert "which is running; wait for it, or cancel it first" in err
+    assert "is in use (running); wait for it, or cancel it first" in err
     assert run.folder.is_dir()
     assert (home / "data" / "weather.csv").is_file()
 

@@ -40,7 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "eagle": {"learner_params": "tolerance=1e-4, max_passes=1000"},
     "flat": NETWORK,
     "label_tree": {"tolerance": 1e-4, "max_passes": 1000},
-    "landmarks": {"solver": "admm"},
+    "landmarks": {"solver": "admm", "score_weight": 1.0},  # otherwise chosen by trainings of its own
     "mhc": NETWORK | {"label_dimension": 8},
     "mhp": NETWORK,
     "mhs": NETWORK,

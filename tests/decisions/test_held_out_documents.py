@@ -53,6 +53,13 @@ def test_many_documents_are_held_out():
     assert plan.take_training_split(train).n_documents == len(train) - len(plan.parts[0])
 
 
+def test_a_sparing_plan_trains_again_only_where_a_tenth_would_be_too_few():
+    plan = plan_holding_out("sparing", make_split(2000))
+    assert (plan.way, len(plan.parts), len(plan.parts[0])) == ("held_out", 1, 200)
+    assert plan_holding_out("sparing", make_split(1990)).way == "refit"
+    assert plan_holding_out("sparing", make_split(100)).way == "none"
+
+
 def test_the_same_seed_holds_out_the_same_documents():
     train = make_split(1000)
     a, b, c = (plan_holding_out("held_out", train, seed=seed).parts[0] for seed in (1, 1, 2))
@@ -68,7 +75,7 @@ def test_too_few_documents_are_not_calibrated_on():
 
 
 def test_an_unknown_way_is_rejected():
-    with pytest.raises(ConfigError, match="one of auto, held_out, refit, none"):
+    with pytest.raises(ConfigError, match="one of auto, sparing, held_out, refit, none"):
         plan_holding_out("test", make_split(100))
 
 

@@ -7,7 +7,13 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from xcwork.kernels.svm_batch import solve_by_inner_products, solve_from_negatives, solve_one_by_one
+from xcwork.kernels.svm_batch import (
+    compute_curvatures,
+    solve_by_inner_products,
+    solve_from_negatives,
+    solve_one_by_one,
+    solve_some_one_by_one,
+)
 from xcwork.kernels.svm_gram import compute_gram, descend_gram, transpose_rows
 from xcwork.sparse import Rows
 
@@ -97,3 +103,15 @@ def test_descent_by_inner_products_ends_within_the_tolerance():
         projected = np.where(alpha > 0, G, np.minimum(G, 0))
         assert (alpha >= 0).all()
         assert np.abs(projected).max() <= tolerance
+
+
+def test_some_documents_are_solved_where_they_are_as_on_a_copy_of_them():
+    X, positive, rows = problem(7)
+    some = np.sort(np.random.default_rng(7).choice(60, 35, replace=False)).astype(np.int32)
+    csr = sparse.csr_array(X[some].astype(np.float32))
+    copy = Rows(csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int64))
+    expected = solve_one_by_one(copy, 20, positive[:, some], 1.0, 0.01, 50, np.uint64(3))
+    curvature = compute_curvatures(rows, 1.0)
+    found = solve_some_one_by_one(rows, 20, some, positive, curvature, 1.0, 0.01, 50, np.uint64(3))
+    for part, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(part, other)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xcwork.kernels.tree_search import _leap_to_node, collect_path_weights
-from xcwork.methods.label_tree.forest import Forest, NodeClassifiers
+from xcwork.methods.label_tree.forest import Forest
+from xcwork.methods.label_tree.packed_weights import NodeClassifiers
 from xcwork.methods.label_tree.prediction import BeamSearch
 from xcwork.methods.label_tree.shape import TreeShape
 
@@ -32,13 +33,13 @@ def random_tree(rng: np.random.Generator) -> Forest:
         features = np.sort(rng.choice(N_FEATURES, rng.integers(0, N_FEATURES), replace=False)).astype(np.int32)
         weights = rng.standard_normal((len(features), width)) * (rng.random((len(features), width)) < 0.6)
         bias = rng.standard_normal(width).astype(np.float32) / 2
-        classifiers.append(NodeClassifiers(features, sparse.csr_array(weights.astype(np.float32)), bias))
+        classifiers.append(NodeClassifiers.from_weights(features, sparse.csr_array(weights.astype(np.float32)), bias))
     return Forest.from_tree(shape, classifiers, N_FEATURES)
 
 
 def plain_search(tree: Forest, x: np.ndarray, beam: int, power: int) -> dict[int, float]:
     """The probability of every label that the search reaches."""
-    cells = tree.weights.tocoo()
+    cells = tree.decode_weights().tocoo()
     weights = np.zeros((N_FEATURES, tree.n_slots))
     weights[tree.features[cells.coords[0]], cells.coords[1]] = cells.data
     standing, found = [(0.0, 0)], {}

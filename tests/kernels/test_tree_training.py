@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xcwork.kernels.tree_training import cluster_rows, gather_rows, group_by_feature
+from xcwork.kernels.tree_training import cluster_rows, gather_rows, group_by_feature, sum_members
 from xcwork.sparse import Rows
 
 
@@ -76,6 +76,30 @@ def test_gathered_rows_are_the_rows_without_unused_columns(seed, n_features):
     assert features.tolist() == np.flatnonzero(chosen.any(axis=0)).tolist()
     found = sparse.csr_array(local, shape=(len(documents), len(features))).toarray()
     np.testing.assert_array_equal(found, chosen[:, features])
+
+
+def test_large_sets_are_clustered_without_a_copy():
+    """As small ones are: where they have more entries than there are features, rows are read where they lie."""
+    rng = np.random.default_rng(7)
+    V = unit(rng.random((40, 12)))
+    members = np.sort(rng.choice(40, 30, replace=False)).astype(np.int32)
+    wide = np.pad(V, ((0, 0), (0, 1000)))
+    starts = np.array([3, 11])
+    found = cluster_rows(rows_of(V), 12, members, starts, True, 1e-4, 50)
+    np.testing.assert_array_equal(found, cluster_rows(rows_of(wide), 1012, members, starts, True, 1e-4, 50))
+
+
+@pytest.mark.parametrize("least", [0.01, 0.2])
+def test_sums_of_members_are_unit_rows_without_small_entries(least):
+    rng = np.random.default_rng(5)
+    X = rng.random((30, 40)) * (rng.random((30, 40)) < 0.2) * np.where(rng.random((30, 40)) < 0.1, -1, 1)
+    members = sparse.csr_array((rng.random((6, 30)) < 0.3).astype(np.float32))
+    members = sparse.vstack([members, sparse.csr_array((1, 30))]).tocsr()
+    starts, documents = members.indptr.astype(np.int64), members.indices.astype(np.int32)
+    found = sum_members(rows_of(X), 40, starts, documents, members.data.astype(np.float32), 1, 7, np.float32(least))
+    sums = unit(members.toarray()[1:] @ X.astype(np.float32))
+    expected = unit(np.where(sums >= least, sums, 0))
+    np.testing.assert_allclose(sparse.csr_array(tuple(found), shape=(6, 40)).toarray(), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("least", [0.0, 0.5, 2.0])

@@ -313,3 +313,25 @@ def test_images_are_explained_by_their_pixels():
     explanation = model.explain(x, label)
     assert explanation.score == pytest.approx(float(model.predict(x, k=1).scores[0, 0]), rel=1e-5)
     assert len(explanation.parts) == x.nnz + 1
+
+
+def test_a_bag_has_the_best_score_of_its_members(checkerboard: Dataset):
+    grouped = draw_random_groups(checkerboard.train, 3, seed=1)
+    method = DeepMIML(**QUICK).fit(grouped)
+    bags = method.predict_bags(grouped, k=2)
+    groups = collect_groups(grouped)
+    n_labels = grouped.n_labels
+    alone = method.predict(grouped, k=n_labels).to_csr(n_labels).toarray()
+    for number in range(0, len(groups), 7):
+        members = groups.members[[number]].indices
+        best = alone[members].max(axis=0)
+        assert bags.scores[number, 0] == pytest.approx(best.max(), rel=1e-6)
+    measured = method.evaluate_bags(grouped, k=2)
+    hits = np.mean([groups.labels[[row], [label]].sum() > 0 for row, label in enumerate(bags.ids[:, 0])])
+    assert measured["P@1"] == pytest.approx(100 * hits)
+
+
+def test_without_bags_every_document_is_one(checkerboard: Dataset):
+    method = DeepMIML(**QUICK).fit(draw_random_groups(checkerboard.train, 2))
+    bags, documents = method.predict_bags(checkerboard.test, k=1), method.predict(checkerboard.test, k=1)
+    assert bags.ids.tolist() == documents.ids.tolist()

@@ -197,8 +197,37 @@ def test_top_c_marks_as_many_members_as_the_label_was_merged_in():
     assert found.Y.toarray().tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
     more = groups_from([[0, 1], [2, 3]], np.array([[5, 0], [0, 1]]), 4)
     assert assign_labels(X, more, assign="top_c").Y.toarray()[:, 0].tolist() == [1, 1, 0, 0]
-    with pytest.raises(ConfigError, match="assign must be one of one, top_c, got 'two'"):
+    with pytest.raises(ConfigError, match="assign must be one of one, top_c, outstanding, got 'two'"):
         assign_labels(X, groups, assign="two")
+
+
+def test_members_that_stand_out_get_a_label_too_where_counts_are_not_known():
+    """Three of four members of a group have its label, which nobody counted; other groups are about other things."""
+    rng = np.random.default_rng(0)
+    topic, rest = np.eye(12)[0], np.eye(12)[1:]
+    with_label = [topic + 0.1 * rng.normal(size=12) for _ in range(3)]
+    others = [rest[rng.integers(11)] + 0.1 * rng.normal(size=12) for _ in range(41)]
+    X = sparse.csr_array(np.array([*with_label, *others]))
+    members = [[0, 1, 2, 3], *([4 * number + at for at in range(4)] for number in range(1, 11))]
+    labels = np.zeros((11, 1))
+    labels[0] = 1
+    groups = groups_from(members, labels, 44)
+    one, outstanding = (assign_labels(X, groups, assign=name).Y.toarray()[:, 0] for name in ("one", "outstanding"))
+    assert one.sum() == 1
+    assert outstanding[:3].tolist() == [1, 1, 1]
+    assert outstanding.sum() == 3
+    # A label of all groups stands out nowhere: it stays with the nearest members.
+    everywhere = groups_from(members, np.ones((11, 1)), 44)
+    nearest, found = (assign_labels(X, everywhere, assign=name).Y for name in ("one", "outstanding"))
+    assert (nearest != found).nnz == 0
+
+
+@given(grouped_data())
+def test_whoever_is_nearest_stands_out_and_nobody_outside_of_the_groups_does(data: tuple[np.ndarray, Groups]):
+    X, groups = data
+    one, found = (assign_labels(sparse.csr_array(X), groups, assign=name).Y for name in ("one", "outstanding"))
+    assert (one.toarray() <= found.toarray()).all()
+    assert (found.toarray() <= groups.share_labels().toarray()).all()
 
 
 def test_groups_of_one_keep_their_labels_and_embed_a_label_as_the_direction_of_its_documents(jumble):
@@ -325,7 +354,7 @@ def test_only_the_largest_entries_of_an_embedding_are_kept():
 
 
 @settings(max_examples=40)
-@given(grouped_data(), st.sampled_from([0, 1, 20]), st.sampled_from(["one", "top_c"]), st.booleans())
+@given(grouped_data(), st.sampled_from([0, 1, 20]), st.sampled_from(["one", "top_c", "outstanding"]), st.booleans())
 def test_torch_gives_the_same_answer(data: tuple[np.ndarray, Groups], steps: int, assign: str, centre: bool):
     from xcwork.methods.common.grlr_torch import solve_with_torch
 

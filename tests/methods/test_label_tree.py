@@ -11,13 +11,13 @@ from scipy import sparse
 import xcwork
 from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
-from xcwork.kernels.tree_search import search_trees
 from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.label_tree import LabelTree, training
 from xcwork.methods.label_tree.choices import choose_error_weight, choose_power
 from xcwork.methods.label_tree.explanation import compute_mean_slope
-from xcwork.methods.label_tree.forest import Forest
+from xcwork.methods.label_tree.forest import COUNTED, STORED_AS_THEY_ARE
+from xcwork.methods.label_tree.packed_weights import NodeClassifiers
 from xcwork.progress import Callback
 from xcwork.sparse import normalise_rows
 
@@ -159,16 +159,14 @@ def test_the_paper_has_fixed_settings_whatever_the_data():
     assert (paper.branching, paper.power, paper.C, paper.max_passes) == (2, 2, 1.0, 20)
 
 
-def test_a_model_of_an_earlier_version_keeps_its_power(topics):
-    """It was among the parameters alone."""
-    trained = LabelTree(**SMALL, power=2, C=1.0).fit(topics.train)
-    state = trained.to_state()
-    learned = {name: part for name, part in state["learned"].items() if name != "power"}
-    loaded = Method.from_state(state | {"learned": learned})
-    expected = trained.predict(topics.test, k=5)
-    assert loaded.predict(topics.test, k=5).scores.tobytes() == expected.scores.tobytes()
-    with pytest.raises(DataError, match="power is missing"):
-        Method.from_state(state | {"learned": learned, "params": state["params"] | {"power": None}})
+def test_a_model_of_an_earlier_version_is_refused_with_a_clear_message(model):
+    """Its weights were a matrix."""
+    state = model.to_state()
+    forest = model.model_.forest
+    kept = {name: getattr(forest, name) for name in ("roots", "first_slot", "targets", "bias", "first_row", "nodes")}
+    earlier = state["learned"] | {"forest": kept | {"weights": forest.decode_weights()}}
+    with pytest.raises(DataError, match=r"cannot use the stored model: forest codes is missing; train it again"):
+        Method.from_state(state | {"learned": earlier})
 
 
 @pytest.mark.parametrize("power", [0, 5, 2.0, True, None])
@@ -212,10 +210,10 @@ def test_a_finished_tree_is_not_trained_again(topics, tmp_path):
 def test_the_number_of_threads_does_not_matter(model, topics, monkeypatch):
     monkeypatch.setattr("xcwork.compute.cores.count_cores", lambda: 1)
     alone = LabelTree(**SMALL).fit(topics.train)
+    expected = model.model_.forest.to_state()
     for name, part in alone.model_.forest.to_state().items():
-        other = getattr(model.model_.forest, name)
-        same = part.data.tobytes() == other.data.tobytes() if sparse.issparse(part) else (part == other).all()
-        assert same, name
+        other = expected[name]
+        assert part.tobytes() == other.tobytes(), name
 
 
 def test_another_seed_grows_other_trees(model, topics):
@@ -231,21 +229,38 @@ def test_a_wider_search_applies_to_a_trained_model(model, topics):
     assert (many >= 0).sum() > (few >= 0).sum()
 
 
-def test_a_stored_model_with_numbers_of_another_size_compiles_nothing(topics):
-    """Otherwise a strange file keeps the first prediction waiting for seconds."""
-    model = LabelTree(**SMALL).fit(topics.train)
+def test_rounding_weights_changes_no_margin_noticeably():
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((300, 40)).astype(np.float32) * (rng.random((300, 40)) < 0.3)
+    weights[:, 7] = 0
+    weights[5] = 0
+    packed = NodeClassifiers.from_weights(np.arange(300), sparse.csr_array(weights), np.zeros(40, np.float32))
+    assert (packed.codes.dtype, packed.offsets.dtype) == (np.int16, np.uint8)
+    assert 5 not in packed.features
+    found = np.zeros_like(weights)
+    row = np.repeat(packed.features, np.diff(packed.starts))
+    found[row, packed.offsets] = packed.codes * packed.scale[packed.offsets]
+    np.testing.assert_allclose(found, weights, atol=np.abs(weights).max() / 2**16)
+
+
+def test_wide_forests_predict_and_explain_as_narrow_ones(model, topics, monkeypatch):
+    """More nodes, or wider ones, than small numbers can count take larger numbers."""
     expected = model.predict(topics.test, k=5)
-    compiled = list(search_trees.signatures)
-    wide = {np.dtype(np.int32): np.int64, np.dtype(np.float32): np.float64}
-    parts = model.model_.forest.to_state()
-    converted = Forest(**{name: part.astype(wide.get(part.dtype, np.int32)) for name, part in parts.items()})
-    model.model_ = replace(model.model_, forest=converted)
-    model.model_.check()
-    assert model.predict(topics.test, k=5).ids.tobytes() == expected.ids.tobytes()
-    assert search_trees.signatures == compiled
+    forest = model.model_.forest
+    assert (forest.nodes.dtype, forest.starts.dtype, forest.offsets.dtype) == (np.uint16, np.uint32, np.uint8)
+    monkeypatch.setattr("xcwork.methods.label_tree.packed_weights.MAX_NARROW_SLOTS", 2)
+    wide = LabelTree(**SMALL).fit(topics.train)
+    forest = wide.model_.forest
+    assert (forest.nodes.dtype, forest.starts.dtype, forest.offsets.dtype) == (np.uint32, np.int64, np.uint32)
+    found = wide.predict(topics.test, k=5)
+    assert found.ids.tobytes() == expected.ids.tobytes()
+    assert found.scores.tobytes() == expected.scores.tobytes()
+    label = int(found.ids[0, 0])
+    one = topics.test.X[[0]]
+    assert wide.explain(one, label).score == model.explain(one, label).score
 
 
-def load_with(model: LabelTree, **changed: np.ndarray | sparse.csr_array) -> Method:
+def load_with(model: LabelTree, **changed: np.ndarray) -> Method:
     """Load the model from a state in which some arrays of the forest are others."""
     state = model.to_state()
     learned = state["learned"] | {"forest": state["learned"]["forest"] | changed}
@@ -257,26 +272,28 @@ def load_with(model: LabelTree, **changed: np.ndarray | sparse.csr_array) -> Met
     [
         ("targets", 0, "the label trees do not fit together"),
         ("targets", -1000, "the label trees do not fit together"),
-        ("nodes", 10**6, "forest nodes holds a number that is not below"),
-        ("first_row", 10**6, "the label trees do not fit together"),
-        ("roots", 99, "forest roots holds a number that is not below"),
+        ("node_of_row", 100, "forest node_of_row holds a number that is not below"),
+        ("weights_of_row", 200, "the label trees do not fit together"),
+        ("offsets", 200, "the label trees do not fit together"),
+        ("rows_of_feature", 200, "the label trees do not fit together"),
+        ("roots", 99, "the label trees do not fit together"),
         ("roots", 2, "the label trees do not fit together"),
         ("first_slot", 0, "the label trees do not fit together"),
     ],
 )
 def test_a_model_that_does_not_fit_together_is_refused(model, name, value, problem):
-    part = getattr(model.model_.forest, name)
+    part = model.model_.forest.to_state()[name]
     changed = np.where(np.arange(len(part)) == 1, value, part).astype(part.dtype)
     with pytest.raises(DataError, match=problem):
         load_with(model, **{name: changed})
 
 
-@pytest.mark.parametrize("name", ["roots", "first_slot", "targets", "bias", "first_row", "nodes", "weights"])
+@pytest.mark.parametrize("name", [*STORED_AS_THEY_ARE, *COUNTED])
 def test_arrays_of_another_length_or_type_are_refused(model, name):
     load_with(model)
-    part = getattr(model.model_.forest, name)
-    for changed in (part[:-1], part[:0], part.astype(np.int8), part.tolist() if name != "weights" else part.toarray()):
-        with pytest.raises(DataError, match=r"forest .*(entries where|right type|not below|real numbers)|fit together"):
+    part = model.model_.forest.to_state()[name]
+    for changed in (part[:-1], part[:0], part.astype(np.int8), part.astype(np.float64), part.tolist(), part[None]):
+        with pytest.raises(DataError, match=r"forest .*(entries where|right type|dimensions)|fit together"):
             load_with(model, **{name: changed})
     state = model.to_state()
     forest = {key: part for key, part in state["learned"]["forest"].items() if key != name}
@@ -291,7 +308,7 @@ def test_rows_of_weights_in_another_order_are_refused(model):
     order = np.arange(len(forest.nodes))
     order[[row, row + 1]] = order[[row + 1, row]]
     with pytest.raises(DataError, match="the label trees do not fit together"):
-        load_with(model, nodes=forest.nodes[order], weights=forest.weights[order])
+        load_with(model, node_of_row=forest.to_state()["node_of_row"][order])
 
 
 def test_the_tree_as_a_table(model, topics):

@@ -147,6 +147,16 @@ def test_predictability_from_a_sample_trains_landmarks_and_outliers_alone(famili
     assert len(sampled.landmarks) == 3
 
 
+def test_the_weight_of_predictability_can_be_chosen_on_held_out_documents(families, monkeypatch):
+    monkeypatch.setattr("xcwork.methods.landmarks.method.SCORE_WEIGHTS", (0.0, 1e6))
+    found = {
+        weight: Landmarks(landmarks=4, score_weight=weight).fit(families.train).model_ for weight in (0.0, 1e6, None)
+    }
+    assert found[0.0].landmarks.tolist() != found[1e6].landmarks.tolist()
+    assert found[None].landmarks.tolist() in (found[0.0].landmarks.tolist(), found[1e6].landmarks.tolist())
+    Landmarks(landmarks=4, score_weight=None, selection="most_frequent").fit(families.train)  # nothing to weigh
+
+
 def test_the_supplements_schedule_can_be_asked_for(families):
     settings = {"landmarks": 3, "solver": "admm", "seed": 1}
     model = Landmarks(**settings, admm_ceiling=None).fit(families.train).model_

@@ -12,46 +12,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from torch.nn import functional as F
 
+from tests.support.multihead_heads import WIDTH, everything, features, labels, prepared, targets
 from xcwork.methods.multihead import product
 from xcwork.methods.multihead.cascade import CascadeHeads
 from xcwork.methods.multihead.codes import BitSlices, MixedRadix
 from xcwork.methods.multihead.flat import ARC_SCALE, FlatHeads, SampledHeads, choose_batch_heads, draw_heads
-from xcwork.methods.multihead.heads import BatchTargets, Heads, compute_binary_loss, find_slots
+from xcwork.methods.multihead.heads import BatchTargets, compute_binary_loss, find_slots
 from xcwork.methods.multihead.product import PowersetHeads, ProductHeads
-
-WIDTH = 6
-
-
-def labels(n: int, n_labels: int, *, single: bool = False, seed: int = 0) -> sparse.csr_array:
-    rng = np.random.default_rng(seed)
-    if single:
-        return sparse.csr_array(np.eye(n_labels, dtype=np.float32)[rng.integers(n_labels, size=n)])
-    return sparse.csr_array((rng.random((n, n_labels)) < 0.3).astype(np.float32))
-
-
-def prepared(heads: Heads, Y: sparse.csr_array, seed: int = 0) -> Heads:
-    torch.manual_seed(seed)
-    with torch.no_grad():
-        heads.initialise(Y)
-        for parameter in heads.parameters():
-            parameter.normal_()
-    return heads
-
-
-def features(n: int, seed: int = 0) -> torch.Tensor:
-    return torch.from_numpy(np.random.default_rng(seed).standard_normal((n, WIDTH)).astype(np.float32))
-
-
-def targets(Y: sparse.csr_array) -> BatchTargets:
-    return BatchTargets(Y, np.random.default_rng(0))
-
-
-def everything(heads: Heads, given_features: torch.Tensor, n_labels: int):
-    """All labels of all documents as a dense matrix of scores."""
-    found = heads.rank(given_features, n_labels, np.ones(n_labels, bool), np.arange(n_labels))
-    scores = np.full((len(given_features), n_labels), np.nan)
-    np.put_along_axis(scores, found.ids.astype(np.int64), found.scores, 1)
-    return scores
+from xcwork.methods.multihead.product_sum import ProductSumHeads
 
 
 def test_the_binary_loss_is_torchs_with_a_dense_target():
@@ -306,6 +274,11 @@ ALL_HEADS = {
     "product bce": lambda: ProductHeads(WIDTH, "bce", MixedRadix((3, 2, 2), 11)),
     "powerset": lambda: PowersetHeads(WIDTH, "ce", BitSlices(11, 3)),
     "cascade 2": lambda: CascadeHeads(WIDTH, MixedRadix((6, 2), 11), label_dimension=4, training_beam=2, beam=50),
+    "flat bottleneck": lambda: FlatHeads(WIDTH, 11, "bce", 3),
+    "sum of products": lambda: ProductSumHeads(WIDTH, MixedRadix((4, 3), 11), 3),
+    "cascade ce": lambda: CascadeHeads(
+        WIDTH, MixedRadix((6, 2), 11), label_dimension=4, training_beam=2, beam=50, loss="ce"
+    ),
     "cascade 3": lambda: CascadeHeads(WIDTH, MixedRadix((3, 2, 2), 11), label_dimension=4, training_beam=2, beam=50),
 }
 
@@ -322,7 +295,7 @@ def test_readings_multiply_to_the_score_and_are_linear_in_the_features(kind):
             for reading in readings:
                 assert reading.direction.shape == (WIDTH,)
                 logit = float(rows[document] @ reading.direction) + reading.bias
-                if kind.startswith("cascade") or kind == "flat bce":
+                if kind in ("cascade 2", "cascade 3", "flat bce", "flat bottleneck"):
                     assert reading.log_probability == pytest.approx(-np.logaddexp(0, -logit), rel=1e-3, abs=1e-5)
 
 

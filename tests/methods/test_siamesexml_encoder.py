@@ -21,6 +21,7 @@ from xcwork.methods.siamesexml.encoder_training import EncoderTraining, LabelSam
 from xcwork.methods.siamesexml.initial_embeddings import (
     decompose,
     fill_missing_rows,
+    iterate_subspace,
     make_initial_table,
     mix_with_random,
     read_table,
@@ -200,6 +201,18 @@ def test_large_and_small_data_are_decomposed_alike():
     np.testing.assert_allclose(wide @ large @ large.T @ wide.T, X @ X.T.toarray(), atol=1e-3)
 
 
+@pytest.mark.parametrize("is_wide", [True, False])
+def test_the_directions_are_those_of_a_decomposition_of_the_whole_matrix(is_wide):
+    tall = random_texts(900, 300, seed=6) @ sparse.diags_array(0.97 ** np.arange(300, dtype=np.float32))
+    matrix = sparse.csr_array(tall.T if is_wide else tall, dtype=np.float32)
+    values, right = iterate_subspace(matrix, 20, 0)
+    _, expected, directions = np.linalg.svd(matrix.toarray(), full_matrices=False)
+    np.testing.assert_allclose(values[:10], expected[:10], rtol=1e-2)
+    np.testing.assert_allclose(right @ right.T, np.eye(len(right)), atol=1e-3)
+    inside = np.linalg.norm(right[:20] @ directions[:5].T, axis=0)
+    np.testing.assert_allclose(inside, np.ones(5), atol=1e-2)
+
+
 def test_word_vectors_come_from_a_file(tmp_path):
     file = tmp_path / "words.vec"
     file.write_text("3 2\nred 1 0\nsquare 0 2\nblue 5 5\n", "utf-8")
@@ -303,7 +316,7 @@ def training(offline: bool = False, batch_size: int = 16) -> EncoderTraining:
     X, Z, Y = random_texts(30, 40, seed=1), random_texts(8, 40, seed=2), random_labels()
     settings = SimpleNamespace(
         batch_size=batch_size,
-        learning_rate=0.01,
+        learning_rate=0.05,
         epochs=10,
         offline_negatives=offline,
         hard_negatives=2,

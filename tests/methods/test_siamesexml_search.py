@@ -185,7 +185,7 @@ def test_barred_pairs_are_left_out(Y):
 def classifier_training(encoder, around, Y, **changes) -> ClassifierTraining:
     values = {"classifier_batch_size": 16, "classifier_learning_rate": 0.01, "classifier_epochs": 6, "plus": False}
     values |= {"token_learning_rate": 1.0, "dropout": 0.0, "token_dropout": 0.0}
-    values |= {"hardest": None, "random_negatives": 0, "precision": "float32"}
+    values |= {"hardest": None, "random_negatives": 0, "precision": "float32", "slack": None}
     X = texts(N_DOCUMENTS, 2)
     near = drop_pairs(np.argsort(-(around.documents @ (around.text + around.centroids).T))[:, :20], Y)
     classifiers = LabelClassifiers(encoder.finish(around.text), 0.0, CPU)
@@ -205,6 +205,40 @@ def test_a_batch_has_its_labels_and_its_negatives_in_place(encoder, around, Y):
         assert set(labels[place[row, chosen & is_positive[row]]].tolist()) == own
         negatives = trainer.negatives[document]
         assert set(labels[place[row, chosen & ~is_positive[row]]].tolist()) == set(negatives[negatives >= 0].tolist())
+
+
+@pytest.mark.parametrize("plus", [False, True])
+def test_negatives_that_are_too_far_to_count_are_left_out_and_nothing_else_changes(encoder, around, Y, plus):
+    learned = []
+    for slack in (None, 0.3):
+        trainer = classifier_training(encoder, around, Y, slack=slack, classifier_learning_rate=1e-4, plus=plus)
+        for epoch in range(3):
+            trainer.begin(epoch)
+            losses = [trainer.step(number) for number in range(trainer.steps)]
+        assert (trainer.compared >= 0).sum() < (trainer.negatives >= 0).sum() or slack is None
+        learned.append((np.mean(losses), trainer.classifiers.compute_all()))
+    assert learned[1][0] == pytest.approx(learned[0][0], rel=1e-3)
+    np.testing.assert_allclose(learned[1][1], learned[0][1], atol=1e-3)
+
+
+def test_negatives_are_chosen_again_when_classifiers_have_moved(encoder, around, Y):
+    trainer = classifier_training(encoder, around, Y, slack=0.0)
+    trainer.begin(0)
+    before = trainer.compared
+    lowest = CLASSIFIER_LIKELIHOOD.find_cosine(CLASSIFIER_LIKELIHOOD.negligible)
+    cosines = trainer.encoder.finish(trainer.encoder.encode(trainer.X)) @ trainer.classifiers.compute_all().T
+    for row in range(N_DOCUMENTS):
+        near = trainer.negatives[row][trainer.negatives[row] >= 0]
+        expected = near[cosines[row, near] > lowest]
+        assert before[row][before[row] >= 0].tolist() == expected.tolist()
+    for number in range(trainer.steps):
+        trainer.step(number)
+    trainer.begin(1)
+    assert trainer.compared is not before
+    resumed = classifier_training(encoder, around, Y, slack=0.0)
+    resumed.set_momentum(trainer.get_momentum())
+    resumed.begin(3)  # an epoch between two choices goes by the last one
+    np.testing.assert_array_equal(resumed.compared, trainer.compared)
 
 
 @pytest.mark.parametrize("likelihood", [CLASSIFIER_LIKELIHOOD, LogisticLikelihood()], ids=["exponential", "logistic"])

@@ -11,6 +11,7 @@ from scipy import sparse
 import xcwork
 from xcwork.core.topk import MISSING, TopK
 from xcwork.data.synthetic import make_synthetic
+from xcwork.methods.zestxml.match_weight import fit_match_weight
 from xcwork.methods.zestxml.method import ZestXML
 from xcwork.methods.zestxml.shortlist import Shortlister, join_shortlists, prepare_documents
 from xcwork.methods.zestxml.training import Roles
@@ -106,3 +107,24 @@ def test_every_seed_gives_unseen_labels_nearly_the_same_scale(data) -> None:
     assert np.std(precision) < 2.5
     matches = [model.model_.refined.factors[1, 1] for model in models]
     assert max(matches) < 2 * min(matches)
+
+
+def test_matches_count_for_nothing_where_labels_have_texts_of_others(data) -> None:
+    told = ZestXML().fit(data.train).model_.refined.factors[0, 1]
+    misled = ZestXML().fit(scramble_label_texts(data).train)
+    assert misled.model_.refined.factors[0, 1] < 0.2 * told
+    by_votes, _ = misled.model_.ranker.shortlisters[0]
+    assert by_votes.weights.matches.data.max() < 0.2 * told * misled.model_.idf.max()
+
+
+@pytest.mark.parametrize(("size", "weight"), [(-2.0, 0.0), (2.0, 0.5), (0.5, 1.5)])
+def test_the_weight_of_matches_is_their_slope_within_limits(size: float, weight: float) -> None:
+    rng = np.random.default_rng(0)
+    relevant = rng.random(4000) < 0.1
+    matches = np.where(relevant, size, -size)  # what separates the two best has the slope 1 / size
+    scores = np.column_stack([rng.normal(size=4000), matches])
+    assert fit_match_weight(scores, relevant, 1.5) == pytest.approx(weight, abs=0.05)
+
+
+def test_few_relevant_pairs_say_nothing_about_matches() -> None:
+    assert fit_match_weight(np.ones((200, 2)), np.arange(200) < 5, 0.3) == 0.3

@@ -186,6 +186,7 @@ class StopIn(Callback):
 PARAMS = {"epochs": 3, "patience": 10, "validation": 0.1}
 PHASES = (
     "counting pairs",
+    "weighing matches",
     "borrowing terms",
     "shortlisting",
     "matching",

@@ -165,7 +165,7 @@ def test_a_corrected_dataset_loads_and_trains_like_any_other(home: Path, topics:
     method = registry.create("one_vs_all").fit(loaded.train)
     assert len(method.predict(loaded.test, 2)) == len(topics.test)
     assert topics.train.Y[[0], [gone]] == 1  # the dataset itself is never changed
-    with pytest.raises(DataError, match="the place is taken"):
+    with pytest.raises(DataError, match="this path exists already"):
         write_corrected_dataset(topics, log, home / "data" / "better")
 
 

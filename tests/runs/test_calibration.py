@@ -89,6 +89,20 @@ def test_a_long_training_is_repeated_less_often(orchard, monkeypatch, seconds, n
     assert calibrating.calibrate(method, train, plan).n_documents == n_documents
 
 
+def test_what_is_compiled_in_a_first_prediction_is_not_counted_as_training(orchard, monkeypatch):
+    train = load_dataset(orchard).train
+    method = xcwork.create("one_vs_all").fit(train)
+    now, predict = [0.0], type(method).predict
+
+    def compile_first(self: object, *arguments: object) -> object:
+        now[0] += 30.0 if now[0] == 0.0 else 1.0
+        return predict(self, *arguments)
+
+    monkeypatch.setattr(type(method), "predict", compile_first)
+    monkeypatch.setattr(calibrating, "time", SimpleNamespace(process_time=lambda: now[0]))
+    assert calibrating.calibrate(method, train, plan_holding_out("refit", train)).n_documents == 300
+
+
 def test_a_run_trained_without_its_held_out_documents_scores_them_itself(store, tmp_path):
     run = store.create("one_vs_all", {}, write_orchard(tmp_path / "large", 700), calibration="held_out")
     assert worker.main(run.folder) == 0
@@ -160,13 +174,23 @@ def test_too_few_documents_are_said_to_be(train, store, tmp_path):
 
 
 def test_a_wrong_way_is_refused_before_anything_starts(store, orchard):
-    with pytest.raises(ConfigError, match="one of auto, held_out, refit, none"):
+    with pytest.raises(ConfigError, match="one of auto, sparing, held_out, refit, none"):
         store.create("one_vs_all", {}, orchard, calibration="test")
     assert store.list() == []
+
+
+def test_a_method_that_trains_for_minutes_is_not_trained_again_unless_asked_to(store, orchard):
+    pytest.importorskip("torch")
+    choices = [
+        store.create("siamesexml", {}, orchard, **options).config["calibration"]
+        for options in ({}, {"calibration": "refit"}, {"calibration": "none"})
+    ]
+    assert choices == ["sparing", "refit", "none"]
 
 
 def test_runs_of_earlier_versions_are_trained_on_everything(orchard):
     assert read_calibration_choice({}) == "none"
     assert read_calibration_choice({"calibration": "auto", "ranks": 2}) == "held_out"
+    assert read_calibration_choice({"calibration": "sparing", "ranks": 2}) == "held_out"
     plan = plan_run({"params": {}}, load_dataset(orchard))
     assert plan.way == "none"

@@ -50,18 +50,20 @@ def test_a_busy_machine_takes_longer_for_the_same_processor_time() -> None:
 def test_more_documents_and_labels_cost_more_and_are_less_certain() -> None:
     sizes = SIZES | {"n_labels": 400}
     near, far = (estimate_cost("gated", {}, **sizes | {"n_train": n}, known=[MEASURED]) for n in (1000, 100_000))
-    assert near.cpu_seconds == pytest.approx(_add_rest(12.0, 1000)), "twice the work"
-    assert far.cpu_seconds == pytest.approx(_add_rest(1200.0, 100_000))
+    assert near.cpu_seconds == pytest.approx(_add_rest("gated", 12.0, 1000)), "twice the work"
+    assert far.cpu_seconds == pytest.approx(_add_rest("gated", 1200.0, 100_000))
     assert far.high / far.low > near.high / near.low
 
 
 def test_a_calibration_trains_as_many_models_as_there_is_time_for() -> None:
     def count_models(training: float, n_train: int = 1000) -> float:
-        return (_add_rest(training, n_train) - _add_rest(0.0, n_train)) / training
+        return (_add_rest("gated", training, n_train) - _add_rest("gated", 0.0, n_train)) / training
 
     assert count_models(1.0) == pytest.approx(1 + 9 * REFIT_SHARE)
     assert count_models(100.0) == pytest.approx(1 + REFIT_SHARE, rel=0.05)
     assert count_models(100.0, 30_000) == pytest.approx(1.0), "beyond 20,000 documents no further model is trained"
+    slow = [_add_rest("siamesexml", seconds, 3000) for seconds in (0.0, 100.0)]
+    assert slow[1] - slow[0] == pytest.approx(100.0), "nor is one of a method that trains for minutes"
 
 
 def test_memory_grows_with_rows_and_columns_above_that_of_the_process() -> None:
@@ -95,7 +97,7 @@ def test_of_equal_runs_the_latest_counts() -> None:
 def test_epochs_repeat_the_work() -> None:
     known = [replace(MEASURED, params={"epochs": 2})]
     found = estimate_cost("gated", {"epochs": 6}, **SIZES, known=known)
-    assert found.cpu_seconds == pytest.approx(_add_rest(18.0, 1000))
+    assert found.cpu_seconds == pytest.approx(_add_rest("gated", 18.0, 1000))
     assert "1 setting changed" in found.basis
 
 
@@ -104,7 +106,7 @@ def test_a_quick_look_does_not_make_the_usual_training_look_endless() -> None:
     quick, usual = ({"epochs": n, "classifier_epochs": 20, "seed": 0} for n in (2, 30))
     known = [replace(MEASURED, params=quick)]
     found = estimate_cost("gated", usual, **SIZES, known=known)
-    assert found.cpu_seconds == pytest.approx(_add_rest(6.0 * 50 / 22, 1000))
+    assert found.cpu_seconds == pytest.approx(_add_rest("gated", 6.0 * 50 / 22, 1000))
 
 
 def test_a_least_number_of_steps_is_part_of_the_passes() -> None:
@@ -113,7 +115,7 @@ def test_a_least_number_of_steps_is_part_of_the_passes() -> None:
     found = estimate_cost("gated", params | {"epochs": 10}, **SIZES, known=known)
     assert found.cpu_seconds == 10.0, "as many passes, so the same"
     larger = estimate_cost("gated", params, **SIZES | {"n_train": 10_000}, known=known)
-    assert larger.cpu_seconds == pytest.approx(_add_rest(6.0 * 10 * 2 / 10, 10_000)), "two passes are enough"
+    assert larger.cpu_seconds == pytest.approx(_add_rest("gated", 6.0 * 10 * 2 / 10, 10_000)), "two passes are enough"
 
 
 def test_a_setting_left_to_xcwork_that_is_newer_than_the_measurement_changes_nothing() -> None:
@@ -123,7 +125,7 @@ def test_a_setting_left_to_xcwork_that_is_newer_than_the_measurement_changes_not
 
 def test_a_run_of_an_older_version_counts_with_a_usual_calibration_and_evaluation() -> None:
     old = replace(MEASURED, train_cpu_seconds=10.0, cpu_seconds=None)
-    assert old.total_cpu_seconds == _add_rest(10.0, 1000) > 10.0
+    assert old.total_cpu_seconds == _add_rest("gated", 10.0, 1000) > 10.0
 
 
 def test_runs_here_tell_how_fast_this_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:

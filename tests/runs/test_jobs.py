@@ -87,7 +87,7 @@ def test_killed_in_any_step_it_resumes_to_the_same_metrics(new_run, undisturbed,
         until((gate / f"reached-{step}").exists, f"step {step}")
         kill(run)
         until(lambda: run.state == "lost", "the loss to show")
-        assert "ended without a word while climbing" in run.status.message
+        assert "stopped without a message while climbing" in run.status.message
         for opened in range(step, following):
             (gate / f"open-{opened}").touch()
         jobs.resume(run)
@@ -139,7 +139,7 @@ def test_two_workers_never_share_a_run(new_run, gate, until, undisturbed):
     command = [sys.executable, "-P", "-m", "xcwork.runs.worker", str(run.folder)]
     second = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert second.returncode == 2
-    assert second.stderr.strip() == f"another worker is at work on run {run.id}; wait for it or cancel it"
+    assert second.stderr.strip() == f"another worker is running {run.id}; wait for it or cancel it"
     for verb in (jobs.launch, jobs.resume):
         with pytest.raises(RunError, match="has a worker already"):
             verb(run)

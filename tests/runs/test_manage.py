@@ -79,7 +79,7 @@ def test_a_run_at_work_is_left_alone(new_run: Callable[..., Run], change: Callab
     run = new_run()
     set_state(run, state=state)
     before = everything(run.folder)
-    with pytest.raises(RunError, match=f"run {run.id}, which is {state}; wait for it, or cancel it first"):
+    with pytest.raises(RunError, match=rf"run {run.id} is in use \({state}\); wait for it, or cancel it first"):
         change(run)
     assert everything(run.folder) == before
 
@@ -89,7 +89,7 @@ def test_a_run_that_a_worker_just_took_is_left_alone(new_run: Callable[..., Run]
     write_status(run.folder, Status(state="cancelled", updated=format_now()))
     with run.open_lock() as lock:
         assert lock.acquire("a worker")
-        with pytest.raises(RunError, match="somebody works on run"):
+        with pytest.raises(RunError, match="is in use"):
             manage.delete_run(run)
     assert run.folder.is_dir()
 
@@ -100,7 +100,7 @@ def test_a_live_worker_is_refused_and_then_cancelled(
 ) -> None:
     run = jobs.launch(new_run(gate=str(gate)))
     until(lambda: (gate / "reached-0").exists(), "the first step")
-    with pytest.raises(RunError, match="which is running"):
+    with pytest.raises(RunError, match=r"is in use \(running\)"):
         manage.delete_run(run)
     jobs.cancel(run)
     (gate / "open").touch()
@@ -207,7 +207,7 @@ def test_a_dataset_that_a_training_uses_is_left_alone(store: RunStore, dataset: 
     before = everything(dataset.parent)
     for run, name in ((by_path, "topics"), (label_file, "pets.v2.csv")):
         set_state(run, state=state)
-        with pytest.raises(DataError, match=f"is the data of run .* which is {state}; wait for it"):
+        with pytest.raises(DataError, match=rf"is the data of run .* in use \({state}\); wait for it"):
             manage.delete_dataset(name, store)
         with pytest.raises(DataError, match="cancel it first"):
             manage.rename_dataset(name, "other", store)

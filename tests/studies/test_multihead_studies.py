@@ -12,11 +12,14 @@ from xcwork.core.features import Features
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
 from xcwork.methods.multihead.codes import compute_confusion_degree
+from xcwork.methods.registry import create
 from xcwork.studies import low_rank
 from xcwork.studies.multihead import (
     add_ratios,
+    compare_ensemble,
     compare_head_lengths,
     compare_label_orders,
+    compare_stages,
     draw_random_split,
     measure_costs,
     measure_head_accuracies,
@@ -84,6 +87,25 @@ def test_tail_trimming_is_evaluated_on_all_labels():
     assert frame["positives lost"].tolist() == [0.0, 0.5]
     assert frame["P@1"][0] > 95
     assert 40 < frame["P@1"][1] <= 50  # labels that were trimmed cannot be found
+
+
+def test_the_sum_of_three_members_is_a_row_of_its_own():
+    frame = compare_ensemble(themes(), themes(), method="flat", width=16, **QUICK)
+    assert frame["members"].tolist() == ["1", "1", "1", "3"]
+    assert frame["P@1"].iloc[-1] >= frame["P@1"].iloc[:-1].min()
+
+
+def test_both_choices_of_a_cascade_multiply_to_its_precision():
+    settings = QUICK | {"width": 16, "label_dimension": 16, "heads": "4,3"}
+    frame = compare_stages(themes(), themes(), **settings)
+    assert frame["order"].tolist() == ["cluster", "random"]
+    shares = frame[["group right", "label right then"]]
+    assert shares.ge(0).all(axis=None)
+    assert shares.le(100).all(axis=None)
+    model = create("mhc", label_order="random", beam=1, **settings).fit(themes())
+    best = model.predict(themes(), k=1).ids[:, 0]  # a longer list would make the beam wider
+    precision = 100 * float((best == themes().Y.indices).mean())
+    assert shares.iloc[1].prod() / 100 == pytest.approx(precision)
 
 
 def test_heads_are_right_more_often_than_all_together():

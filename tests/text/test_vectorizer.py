@@ -269,3 +269,25 @@ def test_wrong_use_is_explained():
         TextVectorizer().fit("one text")
     with pytest.raises(DataError, match="text 1 is not a string but float"):
         TextVectorizer().fit(["fine", float("nan")])
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_ngrams_are_counted_alike_in_stretches_of_any_size(order, monkeypatch):
+    rng = np.random.default_rng(order)
+    blocks = [
+        terms.TokenBlock(rng.integers(-1, 12, n).astype(np.int32), np.array([0, n], np.int64)) for n in (90, 0, 300)
+    ]
+    codes = np.concatenate([terms.encode_ngrams(block.ids, order, 20) for block in blocks])
+    expected = np.unique(codes[codes >= 0], return_counts=True)
+    wanted = expected[0][::7]
+    for size in (10**6, 40, 1):
+        monkeypatch.setattr(terms, "POSITIONS_PER_STRETCH", size)
+        for found, part in zip(terms.count_ngrams(blocks, order, 20), expected, strict=True):
+            np.testing.assert_array_equal(found, part)
+        for most in (3, 20):
+            some, counts = terms.count_ngrams(blocks, order, 20, most, wanted)
+            np.testing.assert_array_equal(counts, expected[1][np.searchsorted(expected[0], some)])
+            least = np.sort(expected[1])[-min(most, len(expected[1]))]
+            assert np.isin(expected[0][expected[1] >= least], some).all()
+            assert np.isin(wanted, some).all()
+    assert [len(part) for part in terms.count_ngrams([], order, 20)] == [0, 0]

@@ -170,7 +170,7 @@ def _mark_best(
     if scope == "metrics":
         different = _test_against_best(best, [entries[i] for i in usable], dataset, metrics, n_resamples, seed)
     else:
-        notes.append(f"differences among {SCOPES[scope]} are not tested")
+        notes.append(f"differences for {SCOPES[scope]} are not tested")
     for at, metric in enumerate(metrics):
         column = frame.columns.get_loc(metric)
         for row, position in enumerate(usable):
@@ -186,7 +186,7 @@ def _mark_best(
 def find_comparable(entries: Sequence[Entry], dataset: Dataset | None) -> tuple[list[int], list[str]]:
     """Return positions of the entries that were measured on `dataset`, and what keeps the others out."""
     if dataset is None:
-        return [], ["the dataset is not at hand, so differences are not tested"]
+        return [], ["the dataset is not available, so differences are not tested"]
     usable, notes = [], []
     for position, entry in enumerate(entries):
         if entry.topk is None:

@@ -120,7 +120,7 @@ def try_label(method: Method, document: Documents, text: str, *, name: str = "",
     Z = trial.labels_.Z
     assert Z is not None  # see `explain_no_new_labels`
     if Z[[label]].nnz == 0:
-        note = f"None of the words of {name} is known to this model, so it has nothing to go by."
+        note = f"The model knows none of the words of {name}."
     changes = compare_ranks(before, after, k=k)
     gone = changes[changes["state"] == "out"]
     displaced = gone["label"].tolist()

@@ -32,7 +32,7 @@ def bench(
     """Run a benchmark of the checkout; further arguments go to it."""
     found = find_benchmarks()
     if not found:
-        raise ConfigError(f"benchmarks are part of the source tree, and {CHECKOUT} is none; run it from a checkout")
+        raise ConfigError(f"benchmarks come with the source tree, and {CHECKOUT} is not one; run this in a checkout")
     if name is None:
         print_result(as_json, {"benchmarks": found}, *found)
         return

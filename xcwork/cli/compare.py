@@ -152,9 +152,9 @@ def report(
     store = RunStore()
     opened = [store.open(run) for run in runs]
     if output is None and len(opened) > 1:
-        raise ConfigError("a report about several runs needs a file to go to; give it with --output")
+        raise ConfigError("a report on several runs needs an output file; name it with --output")
     path = opened[0].folder / "report.html" if output is None else output
     if not path.parent.is_dir():
-        raise ConfigError(f"there is no folder {path.parent} to write {path.name} into")
+        raise ConfigError(f"{path.name} cannot be written: the folder {path.parent} does not exist")
     write_report(opened, path)
     print_result(as_json, {"runs": [run.id for run in opened], "output": str(path.resolve())}, f"report in {path}")

@@ -15,9 +15,10 @@ MAX_LISTED_REGIONS = 20
 def map_labels(
     run: RunId,
     like: Annotated[
-        str | None, typer.Option("--like", metavar="RUN", help="Another run on the same labels, to lie alike.")
+        str | None,
+        typer.Option("--like", metavar="RUN", help="Start from the map of this run (same labels)."),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also when there is a map.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Make a new map even if there is one.")] = False,
     as_json: Json = False,
     home: Home = None,
 ) -> None:

@@ -45,7 +45,7 @@ def delete(
         title = run.id if run.name == run.id else f"{run.id} ({run.name})"
         _ask_user(f"Delete run {title}?", yes, as_json)
         manage.delete_run(run)
-        print_result(as_json, {"deleted": run.id, "kind": kind.value}, f"run {title} is deleted")
+        print_result(as_json, {"deleted": run.id, "kind": kind.value}, f"deleted run {title}")
         return
     dataset = data_folder.find_dataset(name, store.home)
     n_runs = len(manage.find_runs_on(dataset, store))
@@ -53,7 +53,7 @@ def delete(
     _ask_user(f"Delete dataset {dataset.name}{trained}?", yes, as_json)
     runs = manage.delete_dataset(name, store)
     facts = {"deleted": dataset.name, "kind": kind.value}
-    _print_with_runs(as_json, facts, f"{dataset.name} is deleted", "runs trained on it, which stay readable", runs)
+    _print_with_runs(as_json, facts, f"deleted {dataset.name}", "runs trained on it, which can still be opened", runs)
 
 
 def rename(
@@ -71,11 +71,11 @@ def rename(
         run = store.open(name)
         manage.rename_run(run, new_name)
         facts = {"renamed": run.id, "kind": kind.value, "name": run.name}
-        print_result(as_json, facts, f"run {run.id} is called {run.name}")
+        print_result(as_json, facts, f"run {run.id} is now called {run.name}")
         return
     place, runs = manage.rename_dataset(name, new_name, store)
     facts = {"renamed": name, "kind": kind.value, "name": place.name}
-    _print_with_runs(as_json, facts, f"{name} is called {place.name}", "its runs", runs)
+    _print_with_runs(as_json, facts, f"{name} is now called {place.name}", "its runs", runs)
 
 
 def _ask_user(question: str, yes: bool, as_json: bool) -> None:
@@ -85,7 +85,7 @@ def _ask_user(question: str, yes: bool, as_json: bool) -> None:
     if yes:
         return
     if as_json:
-        raise ConfigError("with --json nobody is asked; add --yes to delete")
+        raise ConfigError("--json cannot ask for confirmation; add --yes to delete")
     sys.stderr.write(f"{clean_text(question)} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -49,7 +49,7 @@ def papers(
         {"counts": counts, "claims": [asdict(claim) for claim in claims]},
         render_table(("place", "claim", "they report", "we measure", "verdict", "command"), rows)
         if rows
-        else "no claim is like this",
+        else "no claim matches",
         f"\n{len(claims)} claims: " + ", ".join(f"{count} {name}" for name, count in counts.items() if count),
     )
 

@@ -25,11 +25,11 @@ def recommend(
     minutes: Annotated[
         float,
         typer.Option(
-            "--minutes", min=0, max=MAX_MINUTES, help="Try methods on a sample for about so long; 0 goes by a rule."
+            "--minutes", min=0, max=MAX_MINUTES, help="Minutes to try methods on a sample; 0 uses rules alone."
         ),
     ] = 5.0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sample.")] = 0,
-    again: Annotated[bool, typer.Option("--again", help="Try anew, even if there is a result.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Try again even if there is a stored result.")] = False,
     as_json: Json = False,
     home: Home = None,
 ) -> None:

@@ -56,7 +56,7 @@ def train(
             "--calibration",
             help="Where probabilities are learned: held_out (a few training documents are not trained on), refit (on "
             "scores of further models: one, or up to nine within 20 processor seconds), auto (refit up to 20,000 "
-            "documents) or none.",
+            "documents, but slow methods are sparing), sparing (refit below 2,000 documents) or none.",
         ),
     ] = "auto",
     no_map: Annotated[bool, typer.Option("--no-map", help="Do not lay out the label map afterwards.")] = False,

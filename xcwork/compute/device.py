@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, overload
@@ -154,7 +155,7 @@ def resolve_device_kind(name: str = "auto") -> str:
     """Return `cpu`, `cuda` or `mps`; torch, without which a CPU can do, is loaded only where it may matter."""
     if name == "cpu":
         return "cpu"
-    if name == "auto" and "torch" not in sys.modules and not (is_installed("torch") and may_have_gpu()):
+    if name == "auto" and "torch" not in sys.modules and not (may_have_gpu() and is_installed("torch")):
         return "cpu"
     return resolve_device(name).type
 
@@ -170,7 +171,13 @@ def may_have_gpu() -> bool:
         return True
     if platform.system() == "Darwin":
         return platform.machine() == "arm64"
-    return any(Path(driver).exists() for driver in DRIVER_PLACES)
+    return _has_driver(DRIVER_PLACES)
+
+
+@cache
+def _has_driver(places: tuple[str, ...]) -> bool:
+    """Return whether one of `places` is there; a document on its own should not look for all of them again."""
+    return any(Path(place).exists() for place in places)
 
 
 def find_tensor_device(name: str = "auto") -> torch.device | None:
@@ -182,7 +189,7 @@ def find_tensor_device(name: str = "auto") -> torch.device | None:
         return None
     kind = resolve_device_kind(name)
     if kind == "mps":
-        log.info("linear methods were never tried on MPS; the CPU is used")
+        log.info("linear methods have not been tested on MPS; using the CPU")
         kind = "cpu"
     if kind == "cpu" and not _torch_on_cpu.is_wanted:
         return None

@@ -54,6 +54,8 @@ class TopK:
         """Return the rows of all `parts`, one after the other; rows may differ in length."""
         if not parts:
             return cls.make_empty(0, 0)
+        if len(parts) == 1:
+            return parts[0]
         k = max(part.k for part in parts)
         parts = [part.head(k) for part in parts]
         ids, scores = np.vstack([part.ids for part in parts]), np.vstack([part.scores for part in parts])
@@ -63,14 +65,20 @@ class TopK:
 
     def head(self, k: int) -> TopK:
         """Return the first k slots of every row (padded with missing ones when there are fewer)."""
+        if k == self.k:
+            return self
         known = self.probabilities
-        if k <= self.k:
+        if k < self.k:
             shorter = None if known is None else known[:, :k]
             return replace(self, ids=self.ids[:, :k], scores=self.scores[:, :k], probabilities=shorter)
         wider = TopK.make_empty(len(self), k)
         wider.ids[:, : self.k], wider.scores[:, : self.k] = self.ids, self.scores
         padded = None if known is None else np.pad(known, ((0, 0), (0, k - self.k)))
         return replace(self, ids=wider.ids, scores=wider.scores, probabilities=padded)
+
+    def name_labels(self, labels: LabelSpace) -> TopK:
+        """Return the same ranking, of these labels."""
+        return TopK(self.ids, self.scores, labels, self.probabilities)
 
     def where(self, keep: np.ndarray) -> TopK:
         """Keep only the slots marked in `keep` (n_documents, k); the others close up."""

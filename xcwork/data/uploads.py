@@ -101,7 +101,7 @@ class UploadFolder:
                     raise DataError(
                         "the upload is larger than the limit or than the space on the disk",
                         file=target.name,
-                        remedy="put it on this machine yourself and give its path",
+                        remedy="copy it to this machine and give its path",
                     )
                 file.write(block)
         if target.stat().st_size == 0:

@@ -63,7 +63,7 @@ def check_free(folder: str | Path) -> Path:
     """Return the folder to write, which must not hold anything that would be lost."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DataError("the place is taken", file=folder, remedy="give a folder that is empty or does not exist")
+        raise DataError("this path exists already", file=folder, remedy="give a folder that is empty or does not exist")
     return folder
 
 

@@ -4,7 +4,8 @@
 documents; the scores come from further models, each trained without another part of them: the first without a fifth, in
 case it takes so long that it is the only one (`calibrating.py`), the others without a tenth, so that in the end every
 document was held out once. Training takes longer, but no document is lost. `auto` refits up to 20,000 documents and
-holds out beyond, where calibrating costs next to nothing.
+holds out beyond, where calibrating costs next to nothing. `sparing`, for methods that train for minutes on few
+documents, refits only where a tenth of them would be too few to learn probabilities from.
 
 Two things make a threshold miss its precision on new documents. Held-out documents are few: of 2,500 the precision at a
 threshold is known to about two points, of 12,000 to about one. And models trained on fewer documents have lower scores
@@ -26,14 +27,16 @@ from xcwork.core.split import Split
 from xcwork.errors import ConfigError
 
 AUTO = "auto"
+SPARING = "sparing"
 HELD_OUT = "held_out"
 REFIT = "refit"
 NONE = "none"
-CHOICES = (AUTO, HELD_OUT, REFIT, NONE)
+CHOICES = (AUTO, SPARING, HELD_OUT, REFIT, NONE)
 MAX_REFIT_DOCUMENTS = 20_000  # training documents up to which `auto` refits
 HELD_OUT_SHARE = 0.05  # of the training documents, that the model itself does without
 MAX_HELD_OUT_SHARE = 0.1  # where the share above is fewer than the documents below
 WANTED_HELD_OUT_DOCUMENTS = 2_000
+MIN_SPARING_DOCUMENTS = 200  # held-out ones: with fewer, `sparing` refits
 MAX_HELD_OUT_DOCUMENTS = 5_000
 N_TENTHS = 10  # of the documents: two for the first refit, one for each of the others
 FEW_PARTS = 3  # of equal size, where a fifth of the documents would be fewer than the documents below
@@ -63,15 +66,21 @@ def plan_holding_out(choice: str, train: Split, test: Split | None = None, *, se
     if choice == NONE:
         return HoldingOut(NONE, reason="the run was started without a calibration")
     n = len(train)
-    if choice == AUTO:
-        choice = REFIT if n <= MAX_REFIT_DOCUMENTS else HELD_OUT
-    sizes = list_refit_sizes(n) if choice == REFIT else [count_held_out_documents(n)]
+    way = REFIT if needs_refits(choice, n) else HELD_OUT
+    sizes = list_refit_sizes(n) if way == REFIT else [count_held_out_documents(n)]
     if sizes[0] < MIN_HELD_OUT_DOCUMENTS:
         few = f"{n:,} training documents are too few to hold out the {MIN_HELD_OUT_DOCUMENTS} that a calibration needs"
         return HoldingOut(NONE, reason=few)
     drawn = np.random.default_rng([seed, n]).permutation(n)
     groups = number_groups(train.groups) if train.groups is not None and keeps_groups_whole(train, test) else None
-    return HoldingOut(choice, tuple(_draw_parts(drawn, sizes, groups)))
+    return HoldingOut(way, tuple(_draw_parts(drawn, sizes, groups)))
+
+
+def needs_refits(choice: str, n: int) -> bool:
+    """Return whether a choice of `CHOICES` trains further models, given the number of training documents."""
+    if choice == SPARING:
+        return count_held_out_documents(n) < MIN_SPARING_DOCUMENTS
+    return choice == REFIT or (choice == AUTO and n <= MAX_REFIT_DOCUMENTS)
 
 
 def _draw_parts(drawn: np.ndarray, sizes: Sequence[int], groups: np.ndarray | None) -> Iterator[np.ndarray]:

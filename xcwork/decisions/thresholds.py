@@ -11,7 +11,7 @@ precision, on average, is its *optimism*. The threshold is then chosen for a pre
 A precision is promised only if the interval of what was right, less the optimism, lies within `MAX_MISS_POINTS` of it.
 
 Per band the same is done within each band of label frequency. A label gets a threshold of its own if it has
-`MIN_LABEL_PREDICTIONS` predictions among the evidence and falls back to its band otherwise.
+`MIN_ASSIGNMENTS` predictions among the evidence and falls back to its band otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from xcwork.decisions.outcomes import Outcome, measure_outcome
 from xcwork.decisions.ranked_evidence import MIN_ASSIGNMENTS, RankedEvidence
 from xcwork.errors import ConfigError
 
-MIN_LABEL_PREDICTIONS = 20  # of one label, for a threshold of its own
 MAX_MISS_POINTS = 1.5  # between the asked precision and the ends of its interval, for it to be promised
 MAX_LIMIT = 20  # labels per document that are tried
 N_TRIED_THRESHOLDS = 99
@@ -136,7 +135,7 @@ def _promise_labels(
     order = np.argsort(ids, kind="stable")
     labels, starts, counts = np.unique(ids[order], return_index=True, return_counts=True)
     found = {}
-    for at in np.flatnonzero(counts >= max(MIN_LABEL_PREDICTIONS, MIN_ASSIGNMENTS)).tolist():
+    for at in np.flatnonzero(counts >= MIN_ASSIGNMENTS).tolist():
         inside = order[starts[at] : starts[at] + counts[at]]
         promise = promise_precision(p[inside], hits[inside], documents[inside], precision)
         if promise.is_reached:

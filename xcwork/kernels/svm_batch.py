@@ -29,12 +29,27 @@ from xcwork.kernels.svm_gram import compute_gram, descend_gram
 @njit(cache=True, nogil=True)
 def solve_one_by_one(rows, n_features, positive, C, tolerance, max_passes, random):
     """Run coordinate descent over all documents, label by label."""
-    n_labels, n_documents = positive.shape
-    curvature = _compute_curvatures(rows, C)
+    return solve_some_one_by_one(
+        rows,
+        n_features,
+        np.arange(positive.shape[1]).astype(np.int32),
+        positive,
+        compute_curvatures(rows, C),
+        C,
+        tolerance,
+        max_passes,
+        random,
+    )
+
+
+@njit(cache=True, nogil=True)
+def solve_some_one_by_one(rows, n_features, documents, positive, curvature, C, tolerance, max_passes, random):
+    """Run coordinate descent over the rows `documents`, label by label, without a copy of them."""
+    n_labels = positive.shape[0]
     weights, bias = _make_zero_solution(n_labels, n_features)
     for label in range(n_labels):
-        alpha = np.zeros(n_documents, np.float32)
-        order = np.arange(n_documents).astype(np.int32)
+        alpha = np.zeros(positive.shape[1], np.float32)
+        order = documents.copy()
         bias[label], random = descend_documents(
             rows,
             curvature,
@@ -69,7 +84,7 @@ def solve_by_inner_products(rows, n_features, positive, C, tolerance, max_sweeps
 def solve_from_negatives(rows, n_features, positive, C, tolerance, max_rounds, random):
     """Solve by working sets, from the common solution for a label without documents."""
     n_labels, n_documents = positive.shape
-    curvature = _compute_curvatures(rows, C)
+    curvature = compute_curvatures(rows, C)
     start = _make_block(1, n_features, n_documents, random)
     start.alpha[:] = 1 / n_documents
     for i in range(n_documents):
@@ -109,7 +124,7 @@ def _make_block(n_labels, n_features, n_documents, random):
 
 
 @njit(cache=True, nogil=True)
-def _compute_curvatures(rows, C):
+def compute_curvatures(rows, C):
     """Return ‖x_i‖² + 1 + 1/2C of every row, (n_rows,): how the gradient of α_i changes with α_i."""
     found = np.full(rows.indptr.shape[0] - 1, np.float32(1 + 0.5 / C), np.float32)
     for i in range(found.shape[0]):

@@ -8,6 +8,9 @@ Scores are log-probabilities: a classifier with the margin m lets its slot throu
 Weights lie feature by feature, and within a feature node by node. A document therefore reads one stretch of memory for
 each of its terms, from front to back: nodes are numbered level by level and the ones it stands at are kept in order, so
 in the list of a term the next node is always further on, and few leaps find it.
+
+A weight takes three bytes: its slot, counted from the first of the node, and a whole number that the scale of the slot
+multiplies.
 """
 
 from __future__ import annotations
@@ -19,16 +22,36 @@ from numba import njit
 
 from xcwork.kernels.topk import push_entry, sort_best_first
 
+NO_LABEL = -1  # where a document has no further one
 
-class TreeArrays(NamedTuple):
-    """Nodes of all trees, level by level; slots, one per child or label; a row of weights per feature and node."""
+
+class PackedTrees(NamedTuple):
+    """Nodes of all trees, level by level; slots, one per child or label; a row of weights per feature and node.
+
+    Nodes, starts and offsets have 16, 32 and 8 bits where these are enough for all of them, else 32, 64 and 32.
+    """
 
     roots: np.ndarray  # (n_trees,) int32
     first_slot: np.ndarray  # (n_nodes + 1,) int64
     targets: np.ndarray  # (n_slots,) int32: the node below, or ~label
     bias: np.ndarray  # (n_slots,) float32
+    scale: np.ndarray  # (n_slots,) float32: what codes are multiplied with
+    first_row: np.ndarray  # (n_features + 1,) uint32 or int64
+    nodes: np.ndarray  # (n_rows,) uint16 or uint32, ascending within a feature
+    starts: np.ndarray  # (n_rows + 1,) uint32 or int64
+    offsets: np.ndarray  # (n_weights,) uint8 or uint32: the slot of a weight, counted from the first of the node
+    codes: np.ndarray  # (n_weights,) int16: a weight over the scale of its slot
+
+
+class TreeArrays(NamedTuple):
+    """The same trees with whole numbers of 32 and 64 bits and weights as they are, for tensors."""
+
+    roots: np.ndarray  # (n_trees,) int32
+    first_slot: np.ndarray  # (n_nodes + 1,) int64
+    targets: np.ndarray  # (n_slots,) int32
+    bias: np.ndarray  # (n_slots,) float32
     first_row: np.ndarray  # (n_features + 1,) int64
-    nodes: np.ndarray  # (n_rows,) int32, ascending within a feature
+    nodes: np.ndarray  # (n_rows,) int32
     starts: np.ndarray  # (n_rows + 1,) int64
     slots: np.ndarray  # (n_weights,) int32
     weights: np.ndarray  # (n_weights,) float32
@@ -38,7 +61,8 @@ class TreeArrays(NamedTuple):
 def search_trees(rows, trees, width, power, allowed, ids, best, reached):
     """Fill `ids` and `best` (n_documents, k) with the `allowed` labels of the highest mean probability over the trees.
 
-    A tree that does not reach a label counts as zero. `reached` (n_nodes,) gets marks where a document came by.
+    Documents are scaled to unit length. A tree that does not reach a label counts as zero. `reached` (n_nodes,) gets
+    marks where a document came by.
     """
     n_trees = trees.roots.shape[0]
     n_labels = allowed.shape[0]
@@ -50,7 +74,7 @@ def search_trees(rows, trees, width, power, allowed, ids, best, reached):
     scores = np.empty(width, np.float32)  # how it got there, as log-probabilities
     for document in range(ids.shape[0]):
         first, end = rows.indptr[document], rows.indptr[document + 1]
-        terms, values = rows.indices[first:end], rows.data[first:end]
+        terms, values = rows.indices[first:end], scale_to_unit(rows.data[first:end])
         at = trees.first_row[terms]  # how far the list of each term is read; trees follow each other in it
         n_touched = 0
         for tree in range(n_trees):
@@ -80,6 +104,8 @@ def search_trees(rows, trees, width, power, allowed, ids, best, reached):
             total[touched[i]] = 0
             met[touched[i]] = False
         sort_best_first(ids[document], best[document], filled)
+        ids[document, filled:] = NO_LABEL
+        best[document, filled:] = -np.inf
 
 
 @njit(cache=True, inline="always")
@@ -103,14 +129,25 @@ def _locate_slots(trees, nodes):
 
 
 @njit(cache=True, nogil=True)
+def scale_to_unit(values):
+    """Return the values of a document, scaled so that it has length one; zeros stay zero."""
+    square = 0.0
+    for value in values:
+        square += value * value
+    factor = np.float32(1 / np.sqrt(square) if square > 0 else 0)
+    scaled = np.empty(values.shape[0], np.float32)
+    for i in range(values.shape[0]):
+        scaled[i] = values[i] * factor
+    return scaled
+
+
+@njit(cache=True, nogil=True)
 def _fill_margins(trees, terms, values, at, nodes, first_found, margins):
     """Fill `margins` with those of all slots of `nodes`, which ascend; `at` moves on in the list of every term."""
-    for place in range(nodes.shape[0]):
-        first, end = trees.first_slot[nodes[place]], trees.first_slot[nodes[place] + 1]
-        margins[first_found[place] : first_found[place + 1]] = trees.bias[first:end]
+    margins[:] = 0
     for term in range(terms.shape[0]):
-        row = at[term]
-        end = trees.first_row[terms[term] + 1]
+        row = np.int64(at[term])
+        end = np.int64(trees.first_row[terms[term] + 1])
         value = values[term]
         for place in range(nodes.shape[0]):
             node = nodes[place]
@@ -118,10 +155,14 @@ def _fill_margins(trees, terms, values, at, nodes, first_found, margins):
             if row == end:
                 break
             if trees.nodes[row] == node:
-                offset = first_found[place] - trees.first_slot[node]
-                for cell in range(trees.starts[row], trees.starts[row + 1]):
-                    margins[trees.slots[cell] + offset] += value * trees.weights[cell]
+                first = first_found[place]
+                for cell in range(np.int64(trees.starts[row]), np.int64(trees.starts[row + 1])):
+                    margins[first + trees.offsets[cell]] += value * np.float32(trees.codes[cell])
         at[term] = row
+    for place in range(nodes.shape[0]):
+        slot_before = trees.first_slot[nodes[place]] - first_found[place]
+        for i in range(first_found[place], first_found[place + 1]):
+            margins[i] = trees.bias[slot_before + i] + trees.scale[slot_before + i] * margins[i]
 
 
 @njit(cache=True, nogil=True)
@@ -149,15 +190,16 @@ def collect_path_weights(trees, path, terms):
     found = np.zeros((path.shape[0], terms.shape[0]))
     nodes = np.searchsorted(trees.first_slot, path, side="right") - 1
     for term in range(terms.shape[0]):
-        row, end = trees.first_row[terms[term]], trees.first_row[terms[term] + 1]
+        row, end = np.int64(trees.first_row[terms[term]]), np.int64(trees.first_row[terms[term] + 1])
         for step in range(path.shape[0]):
             row = _leap_to_node(trees.nodes, row, end, nodes[step])
             if row == end:
                 break
             if trees.nodes[row] == nodes[step]:
-                for cell in range(trees.starts[row], trees.starts[row + 1]):
-                    if trees.slots[cell] == path[step]:
-                        found[step, term] = trees.weights[cell]
+                offset = path[step] - trees.first_slot[nodes[step]]
+                for cell in range(np.int64(trees.starts[row]), np.int64(trees.starts[row + 1])):
+                    if trees.offsets[cell] == offset:
+                        found[step, term] = trees.codes[cell] * trees.scale[path[step]]
     return found
 
 

@@ -25,16 +25,18 @@ def cluster_rows(rows, n_features, members, starts, balanced, least_gain, max_ro
     """
     n_members = members.shape[0]
     k = starts.shape[0]
-    # A small node should not pay for the features of all labels.
-    rows, features = gather_rows(rows, n_features, members)
-    means = np.zeros((features.shape[0], k), np.float32)
+    if count_entries(rows, members) < n_features:  # a small node should not pay for the features of all labels
+        rows, features = gather_rows(rows, n_features, members)
+        n_features = features.shape[0]
+        members = np.arange(n_members).astype(np.int32)
+    means = np.zeros((n_features, k), np.float32)
     found = np.empty(n_members, np.int32)
     similarity = np.empty((n_members, k), np.float32)
     for c in range(k):
-        _add_to_mean(rows, starts[c], means, c)
+        _add_to_mean(rows, members[starts[c]], means, c)
     before = -np.inf
     for _ in range(max_rounds):
-        _fill_similarities(rows, means, similarity)
+        _fill_similarities(rows, members, means, similarity)
         if balanced:
             order = np.argsort(similarity[:, 1] - similarity[:, 0], kind="mergesort")
             for place in range(n_members):
@@ -50,7 +52,7 @@ def cluster_rows(rows, n_features, members, starts, balanced, least_gain, max_ro
         before = total / n_members
         means[:] = 0
         for i in range(n_members):
-            _add_to_mean(rows, i, means, found[i])
+            _add_to_mean(rows, members[i], means, found[i])
         _normalise_columns(means)
     return found
 
@@ -63,12 +65,12 @@ def _add_to_mean(rows, i, means, c):
 
 
 @njit(cache=True, nogil=True)
-def _fill_similarities(rows, means, similarity):
+def _fill_similarities(rows, members, means, similarity):
     """Fill `similarity` (n_members, k) with mean·v."""
     similarity[:] = 0
     for i in range(similarity.shape[0]):
         row = similarity[i]
-        for at in range(rows.indptr[i], rows.indptr[i + 1]):
+        for at in range(rows.indptr[members[i]], rows.indptr[members[i] + 1]):
             value = rows.data[at]
             mean = means[rows.indices[at]]
             for c in range(row.shape[0]):
@@ -87,6 +89,15 @@ def _normalise_columns(means):
     for f in range(means.shape[0]):
         for c in range(means.shape[1]):
             means[f, c] *= squares[c]
+
+
+@njit(cache=True, nogil=True)
+def count_entries(rows, documents):
+    """Return how many entries the rows `documents` have."""
+    n_entries = 0
+    for document in documents:
+        n_entries += rows.indptr[document + 1] - rows.indptr[document]
+    return n_entries
 
 
 @njit(cache=True, nogil=True)
@@ -146,11 +157,63 @@ def find_next_places(keys, filled):
 
 
 @njit(cache=True, nogil=True)
-def copy_rows(indptr, indices, data, offset, places, starts, slots, values):
-    """Write row i of a CSR matrix to row places[i] of another, its columns moved by `offset`."""
+def copy_rows(part_starts, part_offsets, part_codes, places, starts, offsets, codes):
+    """Write row i of some packed weights to row places[i] of others."""
     for row in range(places.shape[0]):
-        to = starts[places[row]]
-        for cell in range(indptr[row], indptr[row + 1]):
-            slots[to] = indices[cell] + offset
-            values[to] = data[cell]
+        to = np.int64(starts[places[row]])
+        for cell in range(np.int64(part_starts[row]), np.int64(part_starts[row + 1])):
+            offsets[to] = part_offsets[cell]
+            codes[to] = part_codes[cell]
             to += 1
+
+
+@njit(cache=True, nogil=True)
+def sum_members(rows, n_features, starts, documents, counts, first, last, least):
+    """Return the unit sums of the documents of the labels first … last - 1 as rows, scaled again without small entries.
+
+    The documents of label l are documents[starts[l]:starts[l + 1]], each `counts` times. Entries below `least` of a
+    unit sum are left out.
+    """
+    n_labels = last - first
+    indptr = np.zeros(n_labels + 1, np.int64)
+    for label in range(first, last):
+        size = 0
+        for at in range(starts[label], starts[label + 1]):
+            size += rows.indptr[documents[at] + 1] - rows.indptr[documents[at]]
+        # No more than 1 / least² entries of a unit row are as large as `least`.
+        indptr[label - first + 1] = indptr[label - first] + min(size, np.int64(1.01 / least**2) + 1)
+    data = np.empty(indptr[-1], np.float32)
+    indices = np.empty(indptr[-1], np.int32)
+    total = np.zeros(n_features, np.float32)
+    met = np.zeros(n_features, np.bool_)
+    touched = np.empty(n_features, np.int32)
+    end = 0
+    for label in range(first, last):
+        n_touched = 0
+        for at in range(starts[label], starts[label + 1]):
+            for cell in range(rows.indptr[documents[at]], rows.indptr[documents[at] + 1]):
+                feature = rows.indices[cell]
+                if not met[feature]:
+                    met[feature] = True
+                    touched[n_touched] = feature
+                    n_touched += 1
+                total[feature] += rows.data[cell] * counts[at]
+        square = 0.0
+        for i in range(n_touched):
+            square += np.float64(total[touched[i]]) ** 2
+        limit = least * np.sqrt(square)
+        begin = end
+        kept = 0.0
+        for i in range(n_touched):
+            value = total[touched[i]]
+            total[touched[i]] = 0
+            met[touched[i]] = False
+            if value >= limit and value > 0:
+                indices[end] = touched[i]
+                data[end] = value
+                kept += np.float64(value) ** 2
+                end += 1
+        for i in range(begin, end):
+            data[i] /= np.sqrt(kept)
+        indptr[label - first + 1] = end
+    return Rows(data[:end], indices[:end], indptr)

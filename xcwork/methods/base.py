@@ -161,6 +161,7 @@ class Method(Parametrised, ABC):
             raise ConfigError(f"k must be a whole number, got {k!r}")
         if k < 1:
             raise ConfigError(f"k must be at least 1, got {k}")
+        callbacks = tuple(callbacks)
         with listen(callbacks):  # a sentence encoder takes its time over texts
             X = self.read_matrix(documents)
         n_shown = min(int(k), model.n_labels)
@@ -176,7 +177,7 @@ class Method(Parametrised, ABC):
             found = self._predict_in_parts(model, X, wanted, candidates)
         if pairs is not None and spare:
             found = found.drop_pairs(pairs)
-        found = replace(found.head(n_shown), labels=model.labels)
+        found = found.head(n_shown).name_labels(model.labels)
         if calibration is None:
             return found
         if candidates is None:
@@ -321,8 +322,8 @@ class Method(Parametrised, ABC):
         params = self.model_.params
         changed = {
             name: declared.check(getattr(self, name))
-            for name, declared in self.parameters().items()
-            if declared.at_prediction and getattr(self, name) != params[name]
+            for name, declared in self.list_prediction_parameters()
+            if getattr(self, name) != params[name]
         }
         if changed:
             self.model_ = replace(self.model_, params=params | changed)

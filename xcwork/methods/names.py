@@ -28,6 +28,7 @@ METHODS = {
 }
 TORCH_METHODS = frozenset({"deep_miml", "flat", "landmarks", "mhc", "mhp", "mhs", "siamesexml"})
 
+SLOW_METHODS = frozenset({"deep_miml", "siamesexml"})  # minutes on a few thousand documents
 ENCODER_METHODS = frozenset({"sentence_match"})  # of which `fit` says what is missing: an encoder may be a folder
 
 

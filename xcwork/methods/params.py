@@ -182,6 +182,12 @@ class Parametrised:
         return MappingProxyType({each.name: Parameter.from_field(each, hints[each.name]) for each in declared})
 
     @classmethod
+    @cache
+    def list_prediction_parameters(cls) -> tuple[tuple[str, Parameter], ...]:
+        """Return the names and declarations of those that a trained model follows immediately."""
+        return tuple((name, declared) for name, declared in cls.parameters().items() if declared.at_prediction)
+
+    @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Self:
         """Return an instance with `params`, rejecting names and values it does not know."""
         method = cls(**cls.rename_params(params))

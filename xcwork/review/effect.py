@@ -60,14 +60,8 @@ def measure_changes(
     before, after = (
         _compute_ratios(topk, Y, dataset, metrics) for Y in (annotated, correct_labels(annotated, decided))
     )
-    ratios = [*before, *after]
-    draws = resample_ratios(
-        np.column_stack([100.0 * ratio.numerator for ratio in ratios]),
-        np.column_stack([ratio.denominator for ratio in ratios]),
-        n_resamples,
-        seed,
-    )  # (n_resamples, 2 * n_metrics)
-    first, second = np.split(draws, 2, axis=1)
+    # One product for each side: in a product of both, equal columns may differ in their last bits.
+    first, second = (_resample_percent(ratios, n_resamples, seed) for ratios in (before, after))
     tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     bounds = [np.quantile(sample, tails, axis=0).T.tolist() for sample in (first, second, second - first)]
     return [
@@ -108,6 +102,13 @@ def measure_with(
     Y = correct_labels(get_split(dataset, split).Y, has_label)
     ratios = _compute_ratios(topk, Y, dataset, metrics)
     return {metric: ratio.compute_percent() for metric, ratio in zip(metrics, ratios, strict=True)}
+
+
+def _resample_percent(ratios: Sequence[Ratio], n_resamples: int, seed: int) -> np.ndarray:
+    """Return metrics in percent on draws of the documents, the same draws for the same seed."""
+    above = np.column_stack([100.0 * ratio.numerator for ratio in ratios])
+    below = np.column_stack([ratio.denominator for ratio in ratios])
+    return resample_ratios(above, below, n_resamples, seed)  # (n_resamples, n_metrics)
 
 
 def _compute_ratios(topk: TopK, Y: sparse.csr_array, dataset: Dataset, metrics: Sequence[str]) -> list[Ratio]:

@@ -58,7 +58,6 @@ def make_config(
     resolved = created.get_params()
     options = _to_plain(data_options)
     check_ranks(method, created.capabilities.ranks, ranks)
-    check_calibration(calibration, ranks)
     return {
         "schema": SCHEMA_VERSION,
         "created": format_now(),
@@ -73,7 +72,7 @@ def make_config(
         "versions": read_versions(),
         "cluster": cluster,
         "ranks": ranks,
-        "calibration": calibration,
+        "calibration": choose_calibration(calibration, method, ranks),
         "label_map": label_map,
     }
 
@@ -91,20 +90,25 @@ def check_ranks(method: str, able: bool, ranks: int) -> None:
         raise ConfigError(f"{method} does not share its labels among ranks; {' and '.join(able_ones)} do")
 
 
-def check_calibration(calibration: str, ranks: int) -> None:
-    """Refuse a way to calibrate that does not exist or that ranks, which train only once, cannot take."""
-    from xcwork.decisions.held_out_documents import CHOICES, REFIT
+def choose_calibration(calibration: str, method: str, ranks: int) -> str:
+    """Return how a new run is calibrated; ways that do not exist or that ranks, which train once, cannot take are not.
+
+    A method that trains for minutes on few documents is not trained again for its probabilities unless asked to.
+    """
+    from xcwork.decisions.held_out_documents import AUTO, CHOICES, REFIT, SPARING
+    from xcwork.methods.names import SLOW_METHODS
 
     if calibration not in CHOICES:
         raise ConfigError(f"the calibration must be one of {', '.join(CHOICES)}, got {calibration!r}")
     if calibration == REFIT and ranks > 1:
         raise ConfigError("several ranks cannot refit; use the calibration held_out or none")
+    return SPARING if calibration == AUTO and method in SLOW_METHODS else calibration
 
 
 def read_calibration_choice(config: Mapping[str, Any]) -> str:
     """Return how a run is calibrated; older runs are not, and ranks train only once."""
     choice = config.get("calibration", "none")
-    if choice == "auto" and read_place(config)[1] > 1:
+    if choice in ("auto", "sparing") and read_place(config)[1] > 1:
         return "held_out"
     return choice
 

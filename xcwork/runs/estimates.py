@@ -11,8 +11,8 @@ for every document and those that do not; memory grows with n_documents + n_labe
 what is held. Nearest is meant in the quantity that is scaled and, for time, in the number of features. The further away
 the measurement, the wider the range of the time.
 
-The calibration trains further models, as many as `methods.calibrating` has time for; what else a run does grows with
-the documents. Of the very same training that was done here before, all is known.
+The calibration of most methods trains further models, as many as `methods.calibrating` has time for; what else a run
+does grows with the documents. Of the very same training that was done here before, all is known.
 
 The table was measured on another machine. How fast this one is shows in the last runs here, whatever their methods, if
 the table has their settings: the processor seconds of the table are multiplied by the factor by which those runs
@@ -31,9 +31,10 @@ from statistics import median
 from typing import Any
 
 from xcwork.compute.busyness import estimate_clock_seconds
-from xcwork.decisions.held_out_documents import MAX_REFIT_DOCUMENTS
+from xcwork.decisions.held_out_documents import AUTO, SPARING, needs_refits
 from xcwork.decisions.refitting import count_refits
 from xcwork.errors import RunError
+from xcwork.methods.names import SLOW_METHODS
 from xcwork.runs.store import Run
 
 IDLE_WORKER_MB = 310.0  # a worker that has loaded what all methods need
@@ -79,7 +80,7 @@ class Measurement:
         """The processor time of the whole run: as measured, else with a usual calibration and evaluation."""
         if self.cpu_seconds is not None:
             return self.cpu_seconds
-        return _add_rest(self.train_cpu_seconds, self.n_train)
+        return _add_rest(self.method, self.train_cpu_seconds, self.n_train)
 
     @property
     def extent(self) -> int:
@@ -201,13 +202,13 @@ def _scale_run(
     if ratio == 1.0 and measured.cpu_seconds is not None and n_train == measured.n_train:
         return factor * measured.cpu_seconds
     training = _scale_cost(measured.train_cpu_seconds, _find_base(measured.method)[0], ratio)
-    return _add_rest(factor * training, n_train, factor)
+    return _add_rest(measured.method, factor * training, n_train, factor)
 
 
-def _add_rest(training: float, n_train: int, factor: float = 1.0) -> float:
+def _add_rest(method: str, training: float, n_train: int, factor: float = 1.0) -> float:
     """Return the processor seconds of a whole run, from those of its training."""
     rest = factor * (OVERHEAD_CPU_SECONDS + OVERHEAD_CPU_SECONDS_PER_DOCUMENT * n_train)
-    if n_train > MAX_REFIT_DOCUMENTS:
+    if not needs_refits(SPARING if method in SLOW_METHODS else AUTO, n_train):
         return training + rest
     refit = REFIT_SHARE * training + factor * REFIT_CPU_SECONDS_PER_DOCUMENT * n_train
     return training + count_refits(refit) * refit + rest

@@ -83,17 +83,17 @@ def rename_dataset(name: str | Path, new_name: str, store: RunStore) -> tuple[Pa
 
 @contextmanager
 def hold_at_rest(run: Run) -> Iterator[None]:
-    """Hold the lock of a run, so that no worker starts on it; one that somebody works on is refused."""
+    """Hold the lock of a run, so that no worker starts on it; one that is in use is refused."""
     with run.open_lock() as lock:
         if not lock.acquire(holder="manage") or run.status.is_active:
-            raise RunError(f"somebody works on run {run.id}, which is {run.state}; wait for it, or cancel it first")
+            raise RunError(f"run {run.id} is in use ({run.state}); wait for it, or cancel it first")
         yield
 
 
 def _refuse_in_use(dataset: Path, runs: list[Run]) -> None:
     for run in runs:
         if run.status.is_active:
-            problem = f"{dataset.name} is the data of run {run.id}, which is {run.state}"
+            problem = f"{dataset.name} is the data of run {run.id}, which is in use ({run.state})"
             raise DataError(problem, remedy="wait for it, or cancel it first")
 
 

@@ -64,7 +64,7 @@ def read_map_progress(run: Run) -> MapProgress | None:
     except (OSError, ValueError, TypeError, KeyError):
         return None
     if progress.is_running and not processes.is_alive(progress.pid, progress.process):
-        return replace(progress, state="stopped", message="the map was interrupted; start it again to go on")
+        return replace(progress, state="stopped", message="the map was interrupted; start it again to continue")
     return progress
 
 

@@ -180,7 +180,7 @@ def start(job: PredictionJob) -> PredictionJob:
     refuse_links(job.run.folder)
     with job.open_lock() as lock:
         if not lock.acquire(holder="launcher"):
-            raise RunError("a worker is at work on these texts already; wait for it or cancel it")
+            raise RunError("another process is already working on these texts; wait for it or cancel it")
         status = job.status
         is_new = status.state == "queued" and status.queued is None
         if not is_new and status.state not in RESUMABLE_STATES:
@@ -210,5 +210,5 @@ def delete(job: PredictionJob) -> None:
     """Remove a job that nobody works on."""
     with job.open_lock() as lock:
         if not lock.acquire(holder=f"delete {os.getpid()}"):
-            raise RunError("a worker is at work on these texts; cancel it first")
+            raise RunError("a process is working on these texts; cancel it first")
         shutil.rmtree(job.folder)

@@ -60,7 +60,7 @@ def _take_job(job: PredictionJob, lock: FileLock) -> Status:
     deadline, pid = time.monotonic() + LOCK_SECONDS, os.getpid()
     while not lock.acquire(holder=f"{processes.get_host_name()} {pid}"):
         if time.monotonic() > deadline:
-            raise RunError("another worker is at work on these texts; wait for it or cancel it")
+            raise RunError("another process is already working on these texts; wait for it or cancel it")
         time.sleep(LOCK_POLL_SECONDS)
     born, here = processes.identify_process(pid) or "", processes.get_host_name()
     status = replace(read_status(job.folder), state="running", phase="loading the model", started=format_now())

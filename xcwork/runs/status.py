@@ -152,7 +152,7 @@ def read_status(folder: Path) -> Status:
     try:
         content = json.loads((folder / STATUS_FILE).read_text("utf-8"))
         if not isinstance(content, dict):
-            raise ValueError("it holds no object")
+            raise ValueError("it is not a JSON object")
         return Status.from_dict(content)
     except FileNotFoundError:
         problem = "is missing"
@@ -193,4 +193,4 @@ def _explain_loss(status: Status) -> str:
     during = f" while {status.phase}" if status.phase else ""
     if status.host != processes.get_host_name():
         return f"nothing was heard from {status.host} since {status.updated}{during}; resume the run to continue here"
-    return f"the worker ended without a word{during} (killed, out of memory or disk space); resume the run to continue"
+    return f"the worker stopped without a message{during} (killed, no memory, disk full); resume the run to continue"

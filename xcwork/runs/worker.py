@@ -87,7 +87,7 @@ def _take_run(run: Run, lock: FileLock) -> Status:
         status = read_status(run.folder)
         theirs = status.is_active and status.pid not in (None, os.getpid(), os.getppid()) and not is_abandoned(status)
         if theirs or time.monotonic() > deadline:
-            raise RunError(f"another worker is at work on run {run.id}; wait for it or cancel it")
+            raise RunError(f"another worker is running {run.id}; wait for it or cancel it")
         time.sleep(LOCK_POLL_SECONDS)
     status = read_status(run.folder)
     if status.state in ENDED_STATES:

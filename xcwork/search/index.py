@@ -19,7 +19,7 @@ import numpy as np
 
 from xcwork.compute.device import find_tensor_device
 from xcwork.compute.transfer import fetch_arrays, send_arrays
-from xcwork.core.topk import TopK
+from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.progress import track
 from xcwork.search.exact import top_k_rows
@@ -125,10 +125,10 @@ class Index(ABC):
 
 
 def merge_best(a: TopK, b: TopK, k: int) -> TopK:
-    """Return the k best entries of two rankings of the same queries."""
-    ids, scores = np.hstack([a.ids, b.ids]), np.hstack([a.scores, b.scores])
-    order = np.lexsort((ids, -scores), axis=1)[:, :k]
-    return TopK(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
+    """Return the k best entries of two rankings of the same queries; every id of `a` is below those of `b`."""
+    ids = np.hstack([a.ids, b.ids])
+    best = top_k_rows(np.hstack([a.scores, b.scores]), k)  # of equal scores the first, which has the lower id
+    return TopK(np.where(best.ids == MISSING, MISSING, np.take_along_axis(ids, best.ids, axis=1)), best.scores)
 
 
 class ExactIndex(Index):

@@ -128,6 +128,9 @@ class _Decoder:
 
     def _decode_texts(self, path: str) -> list[str]:
         content, offsets = self.arrays[f"{path}.bytes"].tobytes(), self.arrays[f"{path}.offsets"].tolist()
+        if content.isascii():  # a character is a byte, and all are decoded at once
+            text = content.decode("ascii")
+            return [text[a:b] for a, b in pairwise(offsets)]
         return [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)]
 
 

@@ -44,23 +44,35 @@ def compute_low_rank_curves(
     epochs: int = 2000,
     every: int = 100,
     rate: float = 0.02,
+    decay: bool = False,
     seed: int = 0,
     losses: Sequence[str] = LOSSES,
 ) -> pd.DataFrame:
-    """Return accuracy (%) and rank of softmax(O) while training, for both losses: one row per loss and epoch."""
+    """Return accuracy (%) and rank of softmax(O) while training, for both losses: one row per loss and epoch.
+
+    With `decay` the rate falls linearly to zero.
+    """
     import pandas as pd
 
     with use_one_thread():
         rows = [
             {"loss": loss, "bias": bias, "bottleneck": bottleneck, **row}
             for loss in losses
-            for row in _train(points, loss, bottleneck, bias, epochs, every, rate, seed)
+            for row in _train(points, loss, bottleneck, bias, epochs, every, rate, decay, seed)
         ]
     return pd.DataFrame(rows)
 
 
 def _train(
-    points: np.ndarray, loss: str, bottleneck: int, bias: bool, epochs: int, every: int, rate: float, seed: int
+    points: np.ndarray,
+    loss: str,
+    bottleneck: int,
+    bias: bool,
+    epochs: int,
+    every: int,
+    rate: float,
+    decay: bool,
+    seed: int,
 ) -> list[dict[str, float]]:
     import torch
     from torch.nn import functional as F
@@ -79,6 +91,8 @@ def _train(
             softmax = torch.softmax(outputs.detach(), 1)
             accuracy = 100 * float((softmax.argmax(1) == right).float().mean())
             rows.append({"epoch": epoch, "accuracy": accuracy, "rank": int(_compute_rank(softmax.numpy()))})
+        for group in optimiser.param_groups:
+            group["lr"] = rate * (1 - epoch / (epochs + 1)) if decay else rate
         value = F.cross_entropy(outputs, right) if loss == LOSSES[1] else F.mse_loss(outputs, torch.eye(n))
         optimiser.zero_grad()
         value.backward()

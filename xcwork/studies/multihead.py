@@ -8,9 +8,12 @@ Each trains small models and returns a data frame with one row per model; nothin
 | `compare_head_lengths` | tables 3 and 7 | how do number and length of heads act on accuracy, confusion and cost? |
 | `measure_tail_trimming` | table 10 | what do the rarest labels contribute? |
 | `measure_head_accuracies` | figure 6 | how right is each head, and how right are they together? |
+| `compare_stages` | figure 8 | do clusters make the first choice of a cascade easier and the second harder? |
+| `compare_ensemble` | table 2 | are three members better than one? |
 | `measure_costs` | figure 7 | parameters, time and memory against the flat classifier |
 
-The low-rank experiments of figure 5 are in `xcwork.studies.low_rank`.
+The low-rank experiments of figure 5 are in `xcwork.studies.low_rank`, label sets (table 1) in `label_sets`, and
+features for documents in the open (table 5) in `pair_verification`.
 """
 
 from __future__ import annotations
@@ -33,10 +36,13 @@ from xcwork.methods.multihead.model import MultiHeadModel
 from xcwork.methods.registry import create
 from xcwork.metrics.ranking import KS, compute_curves, place_labels
 from xcwork.progress import Callback, track
+from xcwork.search import top_k_rows
 from xcwork.sparse import drop_zeros, merge_duplicates
 
 if TYPE_CHECKING:
     import pandas as pd
+
+ENSEMBLE_LABELS = 100  # of each member, whose scores are added
 
 
 def measure_precisions(method: Method, split: Split) -> dict[str, float]:
@@ -151,6 +157,59 @@ def measure_head_accuracies(train: Split, test: Split, **params: Any) -> pd.Data
         rows += [{"part": part, "head": "together", "accuracy": together}]
         rows += [{"part": part, "head": "product", "accuracy": expected}]
     return pd.DataFrame(rows)
+
+
+def compare_stages(
+    train: Split,
+    test: Split,
+    *,
+    orders: Sequence[str] = ("cluster", "random"),
+    seeds: Sequence[int] = (0,),
+    **params: Any,
+) -> pd.DataFrame:
+    """Return, in percent, how often the best group of a cascade has a label of the document, and the best label then.
+
+    The product of both shares is how often a cascade that hands on one group is right.
+    """
+    import pandas as pd
+
+    rows = []
+    for order, seed in track([(order, seed) for seed in seeds for order in orders], "stages of a cascade"):
+        trained = create("mhc", label_order=order, beam=1, seed=seed, **params).fit(train)
+        model = get_model(trained)
+        wanted = sparse.csr_array(test.Y[:, model.label_of_code])
+        best = trained.predict(test, k=1).ids[:, 0]
+        # With a beam of one group, the group of the best label is the one that was chosen first.
+        group = np.argsort(model.label_of_code)[best] // model.head_lengths[1]
+        is_right = np.array(
+            [np.isin(group[row], part // model.head_lengths[1]) for row, part in enumerate(_list_rows(wanted))]
+        )
+        is_hit = np.array([label in part for label, part in zip(best.tolist(), _list_rows(test.Y), strict=True)])
+        first = 100 * float(is_right.mean())
+        second = 100 * float(is_hit[is_right].mean()) if is_right.any() else 0.0
+        rows.append({"order": order, "seed": seed, "group right": first, "label right then": second})
+    return pd.DataFrame(rows)
+
+
+def _list_rows(Y: sparse.csr_array) -> list[np.ndarray]:
+    return np.split(Y.indices, Y.indptr[1:-1])
+
+
+def compare_ensemble(
+    train: Split, test: Split, *, method: str = "mhc", seeds: Sequence[int] = (0, 1, 2), **params: Any
+) -> pd.DataFrame:
+    """Return the accuracy of members with different seeds, and of the sum of their scores."""
+    import pandas as pd
+
+    total, rows = sparse.csr_array((len(test), test.n_labels), dtype=np.float32), []
+    for seed in track(seeds, "ensemble"):
+        trained = create(method, seed=seed, **params).fit(train)
+        rows.append({"members": "1", "seed": seed, **measure_precisions(trained, test)})
+        found = trained.predict(test, k=min(ENSEMBLE_LABELS, test.n_labels))
+        total = sparse.csr_array(total + found.to_csr(test.n_labels))
+    values = compute_curves(place_labels(top_k_rows(total, min(max(KS), test.n_labels)), test.Y))["P"]
+    together = {f"P@{k}": values[k - 1] for k in KS if k <= len(values)}
+    return pd.DataFrame([*rows, {"members": str(len(seeds)), "seed": None, **together}])
 
 
 def draw_random_split(

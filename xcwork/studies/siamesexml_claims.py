@@ -16,10 +16,14 @@ Reference: Dahiya et al., SiameseXML, ICML 2021, supplement.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from xcwork.studies.study_outcome import StudyOutcome
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 N_LABELS = 12
 K = 3
@@ -47,6 +51,33 @@ def compute_contrastive_loss(scores: np.ndarray, positive: np.ndarray, c: float,
     """Return the negative log-likelihood of definition 4."""
     right = (math.log(1 / c) + d * (1 - scores[positive])).sum()
     return float(right - np.log1p(-c * np.exp(d * (scores[~positive] - 1))).sum())
+
+
+def compute_chain(c: float, d: float = STEEPNESS, n: int = 41) -> pd.DataFrame:
+    """Return the losses of the chain while relevant labels rise from below all others to above them, one row per lead.
+
+    Relevant labels have the cosine lead / 2, all others -lead / 2. Where ln(4c) is not positive there is no ramp of
+    that width: its limit, the prec@k loss, stands for it.
+    """
+    import pandas as pd
+
+    positive = np.arange(N_LABELS) < N_POSITIVES
+    factor = math.log(4 * c)
+    rows = []
+    for lead in np.linspace(-1.5, 1.5, n):
+        scores = np.where(positive, lead / 2, -lead / 2)
+        missed = compute_precision_loss(scores, positive)
+        contrastive = compute_contrastive_loss(scores, positive, c, d)
+        rows.append(
+            {
+                "lead": float(lead),
+                "prec@k loss": missed,
+                "ramp": compute_ramp_loss(scores, positive, factor / d) if factor > 0 else missed,
+                "contrastive": contrastive,
+                "contrastive / ln 4c": contrastive / factor if factor else math.nan,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def check_surrogate_chain(seed: int = 0, c_values: tuple[float, ...] = TRIED_C) -> StudyOutcome:

@@ -15,12 +15,15 @@ Reference: Dahiya et al., SiameseXML, ICML 2021, supplement A, C and G.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xcwork.studies.siamesexml_claims import compute_ramp_loss
 from xcwork.studies.study_outcome import StudyOutcome
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LIKELIHOODS = {"module I": (0.9, 1.5), "module III": (0.75, 3.0)}  # c and d of the supplement
 N_PAIRS = 20_000
@@ -73,6 +76,21 @@ def _describe_slope(name: str, found: float, claimed: float) -> dict[str, object
         "claimed": float(claimed),
         "broken": found > claimed * (1 + 1e-6),
     }
+
+
+def compute_movement(c: float, d: float, cosines: np.ndarray) -> pd.DataFrame:
+    """Return how far a score can move, and the bound of lemma 1, for cosines of a label's text and its classifier."""
+    import pandas as pd
+
+    gap = c - c * np.exp(d * (cosines - 1))
+    return pd.DataFrame(
+        {
+            "cosine": cosines,
+            "gap": gap,
+            "largest change": np.sqrt(2 * (1 - cosines)),  # of a document in the direction of the difference
+            "bound": np.sqrt(2 * math.exp(2 * d) / (c * d) * gap),
+        }
+    )
 
 
 def check_lemma_1(seed: int = 0) -> StudyOutcome:

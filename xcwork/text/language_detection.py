@@ -196,7 +196,7 @@ class LanguageDetector:
         if any(
             not isinstance(each, np.ndarray) or each.dtype.kind != "f" or each.shape != size for each, size in stored
         ):
-            raise ValueError("what tells languages apart is not stored as numbers")
+            raise ValueError("the language profiles are not stored as numbers")
         return self
 
 

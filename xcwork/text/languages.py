@@ -11,11 +11,14 @@ Finnish, the Scandinavian languages and others, ä and a are different letters, 
 from __future__ import annotations
 
 import re
+import runpy
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -144,9 +147,7 @@ _LISTED_WORD = re.compile(r"[\w\u0900-\u0dff]{2,}")  # vowels of Hindi are marks
 def list_stop_words(code: str) -> tuple[str, ...]:
     """Return the stop words of a language in alphabetical order; none where no list is known."""
     if code == ENGLISH:
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return tuple(sorted(ENGLISH_STOP_WORDS))
+        return tuple(sorted(_load_english_stop_words()))
     if not LANGUAGES[code].has_stop_words:
         return ()
     from stop_words import get_stop_words
@@ -157,6 +158,18 @@ def list_stop_words(code: str) -> tuple[str, ...]:
     if LANGUAGES[code].folds_accents:
         listed |= {strip_accents(word) for word in listed}
     return tuple(sorted(filter(_LISTED_WORD.fullmatch, listed)))
+
+
+def _load_english_stop_words() -> frozenset[str]:
+    """Return scikit-learn's list from its own file: the library itself takes a second and 60 MB to import."""
+    package = find_spec("sklearn")
+    for folder in package.submodule_search_locations or () if package else ():
+        path = Path(folder) / "feature_extraction" / "_stop_words.py"
+        if path.is_file():
+            return frozenset(runpy.run_path(str(path))["ENGLISH_STOP_WORDS"])
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)
 
 
 def guess_stop_words(texts: Sequence[str]) -> list[str]:

@@ -110,7 +110,7 @@ class ReadingRules:
         detector = LanguageDetector.from_state(state["detector"])
         self = cls(tuple(map(WordRules.from_state, state["of_languages"])), detector)
         if self.languages != detector.languages:
-            raise ValueError("the rules of words are of other languages than what tells them apart")
+            raise ValueError("the word rules and the language profiles are for different languages")
         return self
 
 

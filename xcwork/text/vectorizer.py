@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.errors import ConfigError, DataError, NotFittedError
-from xcwork.sparse import replace_values
+from xcwork.sparse import count_in_columns, cut_rows, replace_values
 from xcwork.storage.fingerprint import hash_content
 from xcwork.storage.mapped_arrays import is_finite
 from xcwork.storage.state import register_storable
@@ -188,17 +188,20 @@ class TextVectorizer:
 
     def weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
         """Return term counts as unit rows of tf-idf values."""
-        values = 1 + np.log(counts.data) if self.sublinear else counts.data
-        values = values * self.idf[counts.indices]
-        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        lengths = np.sqrt(np.bincount(rows, weights=np.square(values, dtype=np.float64), minlength=counts.shape[0]))
-        values = (values / lengths[rows]).astype(np.float32)
-        return replace_values(counts, values)
+        weighed = np.empty(counts.nnz, np.float32)
+        for first, last in cut_rows(counts.indptr):
+            cells = slice(counts.indptr[first], counts.indptr[last])
+            values = 1 + np.log(counts.data[cells]) if self.sublinear else counts.data[cells]
+            values = values * self.idf[counts.indices[cells]]
+            rows = np.repeat(np.arange(last - first), np.diff(counts.indptr[first : last + 1]))
+            lengths = np.sqrt(np.bincount(rows, weights=np.square(values, dtype=np.float64), minlength=last - first))
+            weighed[cells] = values / lengths[rows]
+        return replace_values(counts, weighed)
 
 
 def _compute_idf(counts: sparse.csr_array) -> np.ndarray:
     """Return the idf of each term in the documents counted, (n_terms,) float32."""
-    n_with_term = np.bincount(counts.indices, minlength=counts.shape[1])
+    n_with_term = count_in_columns(counts)
     return (np.log((1 + counts.shape[0]) / (1 + n_with_term)) + 1).astype(np.float32)
 
 

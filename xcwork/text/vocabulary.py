@@ -193,14 +193,13 @@ def _read_words(
 def _keep_words(
     words: list[str], kept: np.ndarray, blocks: list[TokenBlock], label_blocks: list[TokenBlock]
 ) -> tuple[list[str], list[TokenBlock], list[TokenBlock]]:
-    """Return only the words `kept`, whose new ids are their positions in it."""
+    """Return only the words `kept`, whose new ids are their positions in it; the blocks get them in place."""
     new_ids = np.full(len(words) + 1, terms.NO_WORD, np.int32)  # the last one serves the id -1
     new_ids[kept] = np.arange(len(kept), dtype=np.int32)
 
-    def renumber(some: list[TokenBlock]) -> list[TokenBlock]:
-        return [TokenBlock(new_ids[block.ids], block.ends) for block in some]
-
-    return [words[i] for i in kept], renumber(blocks), renumber(label_blocks)
+    for block in (*blocks, *label_blocks):
+        block.ids[:] = new_ids[block.ids]
+    return [words[i] for i in kept], blocks, label_blocks
 
 
 def _choose_ngrams(
@@ -212,7 +211,10 @@ def _choose_ngrams(
     n_texts: int,
 ) -> np.ndarray:
     """Return the codes of the n-grams of one order that are worth keeping, ascending."""
-    of_texts, of_labels = (terms.count_ngrams(some, order, bits) for some in (blocks, label_blocks))
+    of_labels = terms.count_ngrams(label_blocks, order, bits)
+    # Where n-grams may still be left out, a rare one may take the place of a frequent one.
+    most = selection.max_features if selection.max_share == 1 else None
+    of_texts = terms.count_ngrams(blocks, order, bits, most, of_labels[0])
     codes = np.union1d(of_texts[0], of_labels[0])
     in_texts, in_labels = np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
     for counts, (found, times) in ((in_texts, of_texts), (in_labels, of_labels)):

@@ -37,7 +37,7 @@ def check_claims(stream: pa.Buffer, path: Path) -> None:
             is_dictionary = message.type == "dictionary"
             claimed += _sum_unpacked_sizes(message.metadata.to_pybytes(), message.body, is_dictionary)
     if claimed > max(MIN_SUSPECT_BYTES, MAX_EXPANSION_RATIO * stream.size):
-        problem = f"the file unpacks to more than {MAX_EXPANSION_RATIO} times its size, which no honest dataset does"
+        problem = f"the file unpacks to more than {MAX_EXPANSION_RATIO} times its size, far more than any real dataset"
         raise DataError(problem, file=path, remedy="write it again without compression")
     check_memory(claimed, "the table", path)
 

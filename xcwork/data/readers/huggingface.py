@@ -60,7 +60,7 @@ FORMAT = FormatDeclaration(
         "test_share",
         "vectorizer",
         config="the configuration to read, a subfolder, where there are several",
-        text_column="column of the text; several are separated by commas",
+        text_column="column of the text; separate several with commas",
         labels_column="column of the labels",
         groups_column="column of the group each document belongs to (default `group`)",
         separator="what separates labels in a cell; an empty one means that a cell is one label",

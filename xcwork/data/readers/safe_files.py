@@ -136,7 +136,7 @@ class GuardedStream(io.RawIOBase):
         ratio = self._given / max(1, self._compressed or 1)
         if self._given > MIN_SUSPECT_BYTES and ratio > MAX_EXPANSION_RATIO:
             problem = (
-                f"the file unpacks to more than {MAX_EXPANSION_RATIO} times its size, which no honest dataset does"
+                f"the file unpacks to more than {MAX_EXPANSION_RATIO} times its size, far more than any real dataset"
             )
         elif self._given > self._limit:
             problem = f"the file unpacks to more than the {self._limit / 2**30:.1f} GiB of memory that are free"

@@ -61,7 +61,7 @@ FORMAT = FormatDeclaration(
         "test",
         "test_share",
         "vectorizer",
-        text_column="column of the text; several are separated by commas",
+        text_column="column of the text; separate several with commas",
         labels_column="column of the labels",
         groups_column="column of the group each document belongs to (default `group`), where labels are known for "
         "groups only; an empty cell is a group of its own",

@@ -4,6 +4,11 @@ Every label gets an embedding that is close to at least one member of every grou
 is in `xcwork.kernels.grlr`), and every group gives each of its labels to the member nearest to the label's embedding;
 with *top-c* assignment, the default, a label that was merged in c times goes to the c nearest members.
 
+Groups of real data seldom tell how many members have a label. *Outstanding* assignment estimates it: besides the
+nearest member, all those get a label whose cosine with its embedding lies three standard deviations above the mean of
+the documents in groups without the label. In large groups, where one member out of many that have a label would leave
+little to learn from, that is better than one member, and it takes nothing from small groups.
+
 Documents are *centred* by default: the mean of all documents is subtracted before their cosines are taken. Without
 that, the words that all documents share decide much of the similarity, and every embedding is pulled to the same place
 by the members that have nothing to do with its label. The paper does so for images, but not for text. For the same
@@ -19,7 +24,7 @@ and as many with the members of the other groups; bounds leave out most of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -32,9 +37,11 @@ from xcwork.kernels import grlr as kernel
 from xcwork.kernels.centred_sums import CentredDocuments, CentredSum, sum_members
 from xcwork.methods.common.grlr_problem import AssignmentProblem, gather_embeddings, measure_scale
 from xcwork.methods.common.sparse_torch import find_accelerator
-from xcwork.sparse import fill_with_ones, normalise_rows, to_rows
+from xcwork.sparse import fill_with_ones, normalise_rows, sort_entries, to_rows
 
-ASSIGNMENTS = ("one", "top_c")
+ASSIGNMENTS = ("one", "top_c", "outstanding")
+OUTSTANDING_DEVIATIONS = 3.0  # above the documents of other groups
+COSINES_PER_BLOCK = 2**24  # of documents and labels, computed together
 KEPT_ENTRIES = 256  # of an embedding
 MIN_CHUNKS = 64  # steps of progress
 
@@ -87,8 +94,29 @@ def assign_labels(
     label = np.repeat(np.arange(groups.labels.shape[1]), np.diff(problem.slots[problem.label_groups.indptr]))
     pairs = (np.ones(len(label), np.float32), (documents, label))
     Y = sparse.csr_array(pairs, shape=(X.shape[0], groups.labels.shape[1]))
-    Y = fill_with_ones(Y)  # a document that is in two groups may be marked by both
-    return LabelAssignment(Y, embeddings, problem.mean)
+    found = LabelAssignment(fill_with_ones(Y), embeddings, problem.mean)  # two groups may mark the same document
+    return add_outstanding_members(X, groups, found) if assign == "outstanding" else found
+
+
+def add_outstanding_members(X: sparse.csr_array, groups: Groups, found: LabelAssignment) -> LabelAssignment:
+    """Return the assignment with all members whose cosines stand out from those of documents in other groups."""
+    X = normalise_rows(X)
+    scale = measure_scale(X, found.mean)[:, None]
+    n_labels = groups.labels.shape[1]
+    size = max(1, COSINES_PER_BLOCK // max(1, X.shape[0]))
+    blocks = []
+    for start in range(0, n_labels, size):
+        E = found.embeddings[start : start + size]
+        cosine = scale * ((X @ E.T).toarray() - E @ found.mean)
+        is_candidate = (groups.members.T @ groups.labels[:, start : start + size]).toarray() > 0
+        n_others = np.maximum((~is_candidate).sum(axis=0), 1)
+        mean = np.where(is_candidate, 0.0, cosine).sum(axis=0) / n_others
+        variance = np.where(is_candidate, 0.0, (cosine - mean) ** 2).sum(axis=0) / n_others
+        # A label that all groups have leaves no documents to stand out from: only the nearest members get it.
+        threshold = np.where(is_candidate.all(axis=0), np.inf, mean + OUTSTANDING_DEVIATIONS * np.sqrt(variance))
+        blocks.append(sparse.csr_array((is_candidate & (cosine >= threshold)).astype(np.float32)))
+    Y = sparse.csr_array(found.Y + sparse.hstack(blocks, format="csr"))
+    return replace(found, Y=sort_entries(fill_with_ones(Y)))
 
 
 def solve_with_kernel(problem: AssignmentProblem) -> tuple[np.ndarray, sparse.csr_array]:

@@ -97,10 +97,13 @@ class PairSVM:
         here = place is not None
         for block in block_map(solve_block, solver, blocks, phase, n_jobs=1, done=done, here=here):
             solved.add(*block)
-        rows, numbers = solved.join()
         del X, signs, offsets, pairs, solver
-        # From rows in training order over renumbered features to features and labels by their own numbers.
-        weights = sparse.csr_array(rows.T)[np.argsort(columns)]
+        rows, numbers = solved.join()
+        # From rows in training order over renumbered features to features and labels by their own numbers. The weights
+        # are the largest thing here, so each copy goes as soon as there is the next.
+        weights = sparse.csr_array(rows.T)
+        del rows, solved
+        weights = weights[np.argsort(columns)]
         bias = np.zeros(n_labels, np.float32)
         bias[order] = numbers
         return renumber_columns(weights, order.astype(np.int32), n_labels), bias

@@ -4,7 +4,8 @@ The network (`network`) gives every instance a score for every label, the larges
 pool of its instances: the largest score, or their mean. The co-attention mask adds what GRLR
 (`xcwork.methods.common.grlr`) knows: an instance close to the embedding of a label counts more for it. τ controls how
 much; τ = 0 is Deep-MIML, `steps=0` is EAGLE-0. A document outside of any bag is a bag of one, for which the mask
-changes nothing: it shapes training only.
+changes nothing: it shapes training only. A bag may be asked for as well: `predict_bags` gives a label the largest score
+that any of its members has, and `evaluate_bags` measures that.
 
 Where every instance has one label and bags tell how often each occurs, the default compares the mean probability of a
 label with its share of the bag, which needs neither a maximum nor a mask. Elsewhere it takes the largest logit.
@@ -28,7 +29,8 @@ from dataclasses import dataclass
 
 from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
-from xcwork.data.groups import MERGES
+from xcwork.core.topk import TopK
+from xcwork.data.groups import MERGES, collect_groups
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
@@ -37,6 +39,8 @@ from xcwork.methods.deep_miml.network import POOLED, POOLINGS, TARGETS
 from xcwork.methods.deep_miml.training import train_on_bags
 from xcwork.methods.model import Params
 from xcwork.methods.params import precision_param
+from xcwork.metrics.ranking import compute_curves, place_labels
+from xcwork.sparse import fill_with_ones
 
 
 @dataclass(kw_only=True, eq=False)
@@ -144,6 +148,18 @@ class DeepMIML(Method):
         batch = n_documents * (6 * self.width + 3 * outputs + 8 * sizes.n_labels)
         words = 5 * min(sizes.n_features, entries) * self.width + entries * (self.width + 8)
         return 4 * (3 * sizes.n_features * self.width + 5 * outputs * self.width + batch + words)
+
+    def predict_bags(self, split: Split, k: int = 5) -> TopK:
+        """Return the k best labels of every bag of a split, in the order in which its bags first occur."""
+        model = self._get_current_model()
+        assert isinstance(model, DeepMIMLModel)
+        return model.predict_bags(split.X, collect_groups(split).members, min(k, model.n_labels))
+
+    def evaluate_bags(self, split: Split, k: int = 5) -> dict[str, float]:
+        """Return P@1 to P@k in percent of the labels of whole bags; a bag has the labels of its members."""
+        truth = fill_with_ones(collect_groups(split).labels)
+        values = compute_curves(place_labels(self.predict_bags(split, k), truth))["P"]
+        return {f"P@{rank}": value for rank, value in enumerate(values, start=1)}
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> DeepMIMLModel:
         progress = TrainingProgress(checkpoint, train, self.get_params())

@@ -57,6 +57,14 @@ class DeepMIMLModel(FittedModel):
             found.append(top_k_rows(scores, k))
         return TopK.concatenate(found)
 
+    def predict_bags(self, X: sparse.csr_array, members: sparse.csr_array, k: int) -> TopK:
+        """Return the k best labels of every bag, by its largest score; `members` (n_bags, n_rows) says whose it is."""
+        order = members.indices
+        starts = members.indptr[:-1].astype(np.int64)
+        scores = self.predict(X, self.n_labels).to_csr(self.n_labels).toarray()
+        scores[:, self.label_frequencies == 0] = -np.inf
+        return top_k_rows(np.maximum.reduceat(scores[order], starts, axis=0), k)
+
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         inputs = (x.astype(np.float32) @ self.hidden).ravel() + self.hidden_bias
         is_active = inputs > 0

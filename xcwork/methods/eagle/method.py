@@ -14,7 +14,8 @@ document is its own group and nothing changes.
 
 A rule of thumb from the paper's theorem 1 and table 2: mixed groups gain from assignment, in tight groups (all members
 nearly alike) the labels of the group may as well stay with all of them. That is so where each label goes to one member;
-given to as many as brought it in, assignment has been better in clusters too (README).
+given to as many as brought it in, assignment has been better in clusters too. Where nobody counted them (`merge="set"`,
+most real groups), `assign="outstanding"` estimates their number (see `xcwork.methods.common.grlr`).
 
 Training looks at the labels of groups alone. Where the documents have labels of their own, these serve to report how
 many assigned pairs are true.
@@ -79,7 +80,8 @@ class Eagle(Method):
     assign: str = param(
         "top_c",
         "members that get a label of a group: one, the nearest, as in the paper; the c nearest where c members "
-        "brought it in; all; or those that truly have it",
+        "brought it in; the nearest and all that stand out, where counts are not known; all; or those that truly "
+        "have it",
         choices=(*ASSIGNMENTS, "all", "truth"),
     )
     centre: bool = param(

@@ -18,7 +18,7 @@ from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import block_map
 from xcwork.kernels.tree_training import cluster_rows
 from xcwork.methods.label_tree.shape import TreeShape
-from xcwork.sparse import Rows
+from xcwork.sparse import Rows, sort_entries
 
 if TYPE_CHECKING:
     from xcwork.kernels.tensor_rows import TensorRows
@@ -89,7 +89,7 @@ class LabelClustering:
         from xcwork.kernels.tensor_rows import TensorRows
 
         shape = (len(self.centroids.indptr) - 1, self.n_features)
-        return TensorRows.from_csr(sparse.csr_array(tuple(self.centroids), shape=shape), device)
+        return TensorRows.from_csr(sort_entries(sparse.csr_array(tuple(self.centroids), shape=shape)), device)
 
     def split_together(self, sets: Sequence[LabelSet], centroids: TensorRows) -> list[Sequence[Any]]:
         """Return for each set what `split` returns, all computed together on a device."""

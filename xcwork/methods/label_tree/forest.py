@@ -6,18 +6,25 @@ that is how a document asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from xcwork.kernels.tree_search import TreeArrays
-from xcwork.kernels.tree_training import copy_rows, find_next_places
+from xcwork.kernels.tree_search import PackedTrees, TreeArrays
+from xcwork.methods.label_tree.packed_weights import (
+    NodeClassifiers,
+    PackedRows,
+    PackedTypes,
+    find_starts,
+    order_by_feature,
+    shorten,
+)
 from xcwork.methods.label_tree.shape import TreeShape
-from xcwork.methods.model import Misfit, check_array, check_csr
+from xcwork.methods.model import Misfit, check_array, check_keys, check_shape
 from xcwork.sparse import narrow_indices
 
 if TYPE_CHECKING:
@@ -26,15 +33,8 @@ if TYPE_CHECKING:
     from xcwork.kernels.tensor_trees import TensorTrees
 
 NO_SLOT = -1  # for a root, to which none leads
-
-
-@dataclass(frozen=True)
-class NodeClassifiers:
-    """One linear classifier per slot, for the slots of one node."""
-
-    features: np.ndarray  # (n_rows,) int32: the features that have a weight
-    weights: sparse.csr_array  # (n_rows, n_slots)
-    bias: np.ndarray  # (n_slots,) float32
+STORED_AS_THEY_ARE = ("roots", "first_slot", "targets", "bias", "scale", "offsets", "codes")
+COUNTED = ("rows_of_feature", "node_of_row", "weights_of_row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,12 @@ class Forest:
     first_slot: np.ndarray  # (n_nodes + 1,) int64
     targets: np.ndarray  # (n_slots,) int32: the node below, or ~label
     bias: np.ndarray  # (n_slots,) float32
-    first_row: np.ndarray  # (n_features + 1,) int64: where the rows of a feature start
-    nodes: np.ndarray  # (n_rows,) int32: the node of each row, ascending within a feature
-    weights: sparse.csr_array  # (n_rows, n_slots)
+    scale: np.ndarray  # (n_slots,) float32: what the codes of a slot are multiplied with
+    first_row: np.ndarray  # (n_features + 1,): where the rows of a feature start
+    nodes: np.ndarray  # (n_rows,): the node of each row, ascending within a feature
+    starts: np.ndarray  # (n_rows + 1,): where the weights of each row start
+    offsets: np.ndarray  # (n_weights,): the slot of each weight, counted from the first of its node
+    codes: np.ndarray  # (n_weights,) int16: each weight over the scale of its slot
 
     # ---- constructors
 
@@ -55,33 +58,38 @@ class Forest:
     def from_tree(cls, shape: TreeShape, classifiers: Sequence[NodeClassifiers], n_features: int) -> Forest:
         """Return the forest of one tree, whose nodes have `classifiers`."""
         parts = [
-            WeightRows(one.features, np.full(len(one.features), node, np.int32), one.weights, shape.first_slot[node])
-            for node, one in enumerate(classifiers)
+            PackedRows(one.features, node, one.starts, one.offsets, one.codes) for node, one in enumerate(classifiers)
         ]
         return cls(
             roots=np.zeros(1, np.int32),
             first_slot=shape.first_slot,
             targets=shape.targets,
             bias=np.concatenate([one.bias for one in classifiers]),
-            **order_by_feature(parts, n_features, shape.first_slot[-1]),
+            scale=np.concatenate([one.scale for one in classifiers]),
+            **order_by_feature(parts, n_features, shape.first_slot),
         )
 
     @classmethod
     def from_trees(cls, trees: Sequence[Forest]) -> Forest:
         """Return one forest with all trees of `trees`."""
+        if len(trees) == 1:
+            return trees[0]
         first_nodes = find_starts([tree.n_nodes for tree in trees])  # (n_trees + 1,)
         first_slots = find_starts([tree.n_slots for tree in trees])  # (n_trees + 1,)
         numbered = list(zip(trees, first_nodes, first_slots, strict=False))
+        first_slot = np.concatenate([[0], *(tree.first_slot[1:] + slot for tree, _, slot in numbered)])
         parts = [
-            WeightRows(tree.features, tree.nodes + np.int32(node), tree.weights, slot) for tree, node, slot in numbered
+            PackedRows(tree.features, tree.nodes.astype(np.int64) + node, tree.starts, tree.offsets, tree.codes)
+            for tree, node, _ in numbered
         ]
         targets = [np.where(tree.targets < 0, tree.targets, tree.targets + node) for tree, node, _ in numbered]
         return cls(
             roots=first_nodes[:-1].astype(np.int32),
-            first_slot=np.concatenate([[0], *(tree.first_slot[1:] + slot for tree, _, slot in numbered)]),
+            first_slot=first_slot,
             targets=np.concatenate(targets).astype(np.int32),
             bias=np.concatenate([tree.bias for tree in trees]),
-            **order_by_feature(parts, trees[0].n_features, first_slots[-1]),
+            scale=np.concatenate([tree.scale for tree in trees]),
+            **order_by_feature(parts, trees[0].n_features, first_slot),
         )
 
     # ---- sizes
@@ -144,7 +152,13 @@ class Forest:
         first, order, features = self._rows_by_node
         node = self.find_node(slot)
         rows = order[first[node] : first[node + 1]]
-        return features[rows], self.weights[rows][:, [slot]].toarray().ravel()
+        lengths = self.starts[rows + 1].astype(np.int64) - self.starts[rows]
+        before = np.cumsum(lengths) - lengths
+        cells = np.repeat(self.starts[rows] - before, lengths) + np.arange(lengths.sum())
+        is_of_slot = self.offsets[cells] == slot - self.first_slot[node]
+        weights = np.zeros(len(rows), np.float32)
+        weights[np.repeat(np.arange(len(rows)), lengths)[is_of_slot]] = self.codes[cells[is_of_slot]]
+        return features[rows], weights * self.scale[slot]
 
     @cached_property
     def _rows_by_node(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -152,29 +166,40 @@ class Forest:
         order = np.argsort(self.nodes, kind="stable")
         return find_starts(np.bincount(self.nodes, minlength=self.n_nodes)), order, self.features
 
+    @property
+    def slots(self) -> np.ndarray:
+        """The slot of each weight, (n_weights,) int64."""
+        return self.offsets + np.repeat(self.first_slot[self.nodes], np.diff(self.starts))
+
+    def decode_weights(self) -> sparse.csr_array:
+        """Return the weights as numbers, (n_rows, n_slots)."""
+        slots = self.slots
+        values = self.codes * self.scale[slots]
+        return narrow_indices(
+            sparse.csr_array((values, slots, self.starts.astype(np.int64)), shape=(len(self.nodes), self.n_slots))
+        )
+
     def average_label_weights(self, n_labels: int) -> sparse.csr_array:
         """Return the mean over the trees of each label's own classifier, (n_labels, n_features)."""
-        cells = self.weights.tocoo()
-        row, slot = cells.coords
+        slot = self.slots
         label = ~self.targets[slot]
         kept = label >= 0
-        entries = (cells.data[kept] / np.float32(self.n_trees), (label[kept], self.features[row[kept]]))
-        return sparse.csr_array(entries, shape=(n_labels, self.n_features))
+        slot, label = slot[kept], label[kept]
+        feature = np.repeat(self.features, np.diff(self.starts))[kept]
+        values = self.codes[kept] * self.scale[slot] / np.float32(self.n_trees)
+        return sparse.csr_array((values, (label, feature)), shape=(n_labels, self.n_features))
 
     @cached_property
-    def trees(self) -> TreeArrays:
+    def trees(self) -> PackedTrees:
         """The arrays as kernels take them."""
-        w = self.weights
+        return PackedTrees(*(getattr(self, name) for name in PackedTrees._fields))
+
+    def decode_trees(self) -> TreeArrays:
+        """Return the arrays as tensors are made of them."""
+        first_row, starts = (part.astype(np.int64) for part in (self.first_row, self.starts))
+        nodes, w = self.nodes.astype(np.int32), self.decode_weights()
         return TreeArrays(
-            self.roots.astype(np.int32, copy=False),
-            self.first_slot.astype(np.int64, copy=False),
-            self.targets.astype(np.int32, copy=False),
-            self.bias.astype(np.float32, copy=False),
-            self.first_row.astype(np.int64, copy=False),
-            self.nodes.astype(np.int32, copy=False),
-            w.indptr.astype(np.int64, copy=False),
-            w.indices.astype(np.int32, copy=False),
-            w.data.astype(np.float32, copy=False),
+            self.roots, self.first_slot, self.targets, self.bias, first_row, nodes, starts, w.indices, w.data
         )
 
     def get_tensors(self, device: torch.device) -> TensorTrees:
@@ -184,7 +209,7 @@ class Forest:
         kept = self._tensors
         if device not in kept:
             kept.clear()
-            kept[device] = TensorTrees.from_arrays(self.trees, device)
+            kept[device] = TensorTrees.from_arrays(self.decode_trees(), device)
         return kept[device]
 
     @cached_property
@@ -194,81 +219,88 @@ class Forest:
     # ---- storing
 
     def to_state(self) -> dict[str, Any]:
-        """Return the arrays by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the arrays by name: how many rows and weights there are takes fewer bits than where they start."""
+        return {name: getattr(self, name) for name in STORED_AS_THEY_ARE} | self._counted
+
+    @cached_property
+    def _counted(self) -> dict[str, np.ndarray]:
+        """The arrays that are stored in another form; the same model has the same state."""
+        return {
+            "rows_of_feature": shorten(np.diff(self.first_row)),
+            "node_of_row": shorten(self.nodes),
+            "weights_of_row": shorten(np.diff(self.starts)),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Forest:
+        """Return the forest that `to_state` described; `Misfit` where it is none."""
+        check_keys("forest", state, {*STORED_AS_THEY_ARE, *COUNTED})
+        check_form("first_slot", state["first_slot"], np.int64, None)
+        check_form("codes", state["codes"], np.int16, None)
+        n_nodes = len(state["first_slot"]) - 1
+        for name, below in zip(COUNTED, (None, n_nodes, None), strict=True):
+            check_array(f"forest {name}", state[name], (None,), kind="u", below=below)
+        types = PackedTypes.choose(state["first_slot"], len(state["codes"]))
+        return cls(
+            **{name: state[name] for name in STORED_AS_THEY_ARE},
+            first_row=find_starts(state["rows_of_feature"]).astype(types.starts),
+            nodes=state["node_of_row"].astype(types.nodes),
+            starts=find_starts(state["weights_of_row"]).astype(types.starts),
+        )
 
     def check(self, n_features: int, n_labels: int) -> None:
         """Raise `Misfit` if the arrays do not fit together: kernels do not check bounds, and a file may be damaged."""
-        check_array("forest first_slot", self.first_slot, (None,), kind="i")
-        check_array("forest roots", self.roots, (None,), kind="i", below=self.n_nodes)
-        check_array("forest targets", self.targets, (None,), kind="i")
-        check_array("forest bias", self.bias, (self.n_slots,))
-        check_array("forest first_row", self.first_row, (n_features + 1,), kind="i")
-        check_array("forest nodes", self.nodes, (None,), kind="i", below=self.n_nodes)
-        check_csr("forest weights", self.weights, (len(self.nodes), self.n_slots))
+        check_form("first_slot", self.first_slot, np.int64, None)
+        check_form("codes", self.codes, np.int16, None)
+        types = PackedTypes.choose(self.first_slot, len(self.codes))
+        check_form("targets", self.targets, np.int32, None)
+        check_form("nodes", self.nodes, types.nodes, None)
+        for name, kind, length in (
+            ("roots", np.int32, None),
+            ("bias", np.float32, self.n_slots),
+            ("scale", np.float32, self.n_slots),
+            ("first_row", types.starts, n_features + 1),
+            ("starts", types.starts, len(self.nodes) + 1),
+            ("offsets", types.offsets, len(self.codes)),
+        ):
+            check_form(name, getattr(self, name), kind, length)
         if not (self._has_fitting_starts() and self._has_fitting_entries(n_labels)):
             raise Misfit("the label trees do not fit together")
 
     def _has_fitting_starts(self) -> bool:
-        """Tell whether slots and rows begin at 0, ascend and end with the last one."""
+        """Tell whether slots, rows and weights begin at 0, ascend and end with the last one."""
+        ends = ((self.first_slot, self.n_slots), (self.first_row, len(self.nodes)), (self.starts, len(self.codes)))
         return (
             self.n_trees > 0
             and self.n_nodes > 0
-            and self.first_slot[0] == self.first_row[0] == self.roots[0] == 0
-            and self.first_slot[-1] == self.n_slots
-            and self.first_row[-1] == len(self.nodes)
-            and bool((np.diff(self.first_slot) > 0).all() and (np.diff(self.first_row) >= 0).all())
+            and self.roots[0] == 0
+            and 0 <= self.roots.min() <= self.roots.max() < self.n_nodes
+            and all(starts[0] == 0 and starts[-1] == end and (starts[1:] >= starts[:-1]).all() for starts, end in ends)
+            and bool((np.diff(self.first_slot) > 0).all())
         )
 
     def _has_fitting_entries(self, n_labels: int) -> bool:
         """Tell whether each slot leads to a label or its own node, rows are in order and weights in their places."""
+        if self.nodes.max(initial=0) >= self.n_nodes:
+            return False
         below = np.delete(np.arange(self.n_nodes), self.roots)  # in this order slots lead to them, so never in circles
         starts_feature = np.zeros(len(self.nodes) + 1, bool)
         starts_feature[self.first_row] = True
-        node_of_slot = np.repeat(np.arange(self.n_nodes), np.diff(self.first_slot))
         return bool(
             self.targets.min() >= -n_labels
             and np.array_equal(self.targets[self.targets >= 0], below)
-            and ((np.diff(self.nodes) > 0) | starts_feature[1:-1]).all()
-            and (node_of_slot[self.weights.indices] == np.repeat(self.nodes, np.diff(self.weights.indptr))).all()
+            and ((self.nodes[1:] > self.nodes[:-1]) | starts_feature[1:-1]).all()
+            and self._fits_offsets()
         )
 
-
-class WeightRows(NamedTuple):
-    """Rows of weights that belong to some nodes."""
-
-    features: np.ndarray  # (n_rows,) int32
-    nodes: np.ndarray  # (n_rows,) int32
-    weights: sparse.csr_array  # (n_rows, some slots)
-    first_slot: int  # the number of the first of them
+    def _fits_offsets(self) -> bool:
+        """Tell whether each weight belongs to a slot of its node."""
+        last = (np.diff(self.first_slot) - 1).astype(self.offsets.dtype)  # of each node
+        return bool((self.offsets <= np.repeat(last[self.nodes], np.diff(self.starts))).all())
 
 
-def order_by_feature(parts: Sequence[WeightRows], n_features: int, n_slots: int) -> dict[str, Any]:
-    """Return the rows of all parts in the order of the features; those of a feature stay in the order of the parts.
-
-    Weights are written to their places, because a forest may take half of the memory and a copy the other half.
-    """
-    first_row = find_starts(np.bincount(np.concatenate([part.features for part in parts]), minlength=n_features))
-    n_rows = int(first_row[-1])
-    filled = first_row[:-1].copy()
-    nodes = np.empty(n_rows, np.int32)
-    lengths = np.empty(n_rows, np.int64)
-    places = []
-    for part in parts:
-        place = find_next_places(part.features, filled)
-        nodes[place] = part.nodes
-        lengths[place] = np.diff(part.weights.indptr)
-        places.append(place)
-    starts = find_starts(lengths)
-    slots = np.empty(starts[-1], np.int32)
-    values = np.empty(starts[-1], np.float32)
-    for part, place in zip(parts, places, strict=True):
-        w = part.weights
-        copy_rows(w.indptr, w.indices, w.data, part.first_slot, place, starts, slots, values)
-    weights = narrow_indices(sparse.csr_array((values, slots, starts), shape=(n_rows, int(n_slots))))
-    return {"first_row": first_row, "nodes": nodes, "weights": weights}
-
-
-def find_starts(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return where each part starts, and where the last one ends: (n_parts + 1,) int64."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+def check_form(name: str, value: Any, kind: type[np.generic], length: int | None) -> None:
+    """Check type and length of an array of a forest; None allows any length."""
+    if not isinstance(value, np.ndarray) or value.dtype != kind:
+        raise Misfit(f"forest {name} is not an array of the right type")
+    check_shape(f"forest {name}", value.shape, (length,))

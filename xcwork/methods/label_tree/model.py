@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +15,7 @@ from xcwork.core.topk import TopK
 from xcwork.methods.label_tree.explanation import explain_label
 from xcwork.methods.label_tree.forest import Forest
 from xcwork.methods.label_tree.prediction import BeamSearch
-from xcwork.methods.model import FittedModel, Misfit, Params, check_keys
+from xcwork.methods.model import FittedModel, Misfit
 
 MAX_POWER = 4  # of the hinge
 
@@ -26,7 +27,7 @@ class LabelTreeModel(FittedModel):
     forest: Forest  # kind=given has one tree, whatever the parameter `trees` says
     power: int  # of the hinge: as given, or as chosen from the training documents
 
-    @property
+    @cached_property
     def search(self) -> BeamSearch:
         """The search through the trees."""
         return BeamSearch(self.forest, self.n_labels, self.params.beam, self.power, self.params.device)
@@ -50,12 +51,5 @@ class LabelTreeModel(FittedModel):
         return super().to_state() | {"forest": self.forest.to_state()}
 
     @classmethod
-    def from_state(cls, params: Params, state: Mapping[str, Any]) -> Self:
-        """Return the model that `to_state` described; one of an earlier version has its power among the parameters."""
-        earlier = {} if params.power is None else {"power": params.power}
-        return super().from_state(params, earlier | dict(state))
-
-    @classmethod
     def restore_fields(cls, state: Mapping[str, Any]) -> dict[str, Any]:
-        check_keys("forest", state["forest"], {field.name for field in fields(Forest)})
-        return {**state, "forest": Forest(**state["forest"])}
+        return {**state, "forest": Forest.from_state(state["forest"])}

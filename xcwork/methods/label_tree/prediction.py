@@ -7,6 +7,7 @@ way. The labels below the nodes it comes to are its candidates.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from xcwork.core.topk import TopK
 from xcwork.kernels.tree_search import search_trees
 from xcwork.methods.label_tree.forest import Forest
 from xcwork.progress import track, track_batches
-from xcwork.sparse import normalise_rows, normalise_values, to_rows
+from xcwork.sparse import normalise_rows, to_rows
 
 if TYPE_CHECKING:
     import torch
@@ -43,8 +44,9 @@ class BeamSearch:
         The search goes the same way in either case, because the probability of a label depends on the trees that reach
         it; a label that no tree reaches is not listed.
         """
-        allowed = np.full(self.n_labels, among is None)
+        allowed = self._every_label
         if among is not None:
+            allowed = np.zeros(self.n_labels, bool)
             allowed[among] = True
         place = find_tensor_device(self.device)
         if place is not None:
@@ -58,6 +60,11 @@ class BeamSearch:
             (only,) = [self._search(X, k, allowed)[0] for _ in track(starts, "searching")]
             return only
         return TopK.concatenate(parallel_map(search_block, starts, "searching"))
+
+    @cached_property
+    def _every_label(self) -> np.ndarray:
+        """All labels as candidates, (n_labels,)."""
+        return np.ones(self.n_labels, bool)
 
     def _search_with_tensors(self, X: sparse.csr_array, k: int, allowed: np.ndarray, device: torch.device) -> TopK:
         from xcwork.kernels.tensor_rows import TensorRows
@@ -77,13 +84,12 @@ class BeamSearch:
 
     def find_nodes(self, x: sparse.csr_array) -> set[int]:
         """Return the nodes that the one document `x` comes to in the course of the search."""
-        return set(np.flatnonzero(self._search(x, 1, np.ones(self.n_labels, bool))[1]).tolist())
+        return set(np.flatnonzero(self._search(x, 1, self._every_label)[1]).tolist())
 
     def _search(self, X: sparse.csr_array, k: int, allowed: np.ndarray) -> tuple[TopK, np.ndarray]:
         """Return (the best labels, whether some document came to a node)."""
-        best = TopK.make_empty(X.shape[0], k)
+        best = TopK(np.empty((X.shape[0], k), np.int32), np.empty((X.shape[0], k), np.float32))
         reached = np.zeros(self.forest.n_nodes, bool)
-        rows = to_rows(X)._replace(data=normalise_values(X))
         beam = min(self.beam, self.forest.n_nodes)  # no level has more nodes
-        search_trees(rows, self.forest.trees, beam, self.power, allowed, best.ids, best.scores, reached)
+        search_trees(to_rows(X), self.forest.trees, beam, self.power, allowed, best.ids, best.scores, reached)
         return best, reached

@@ -2,8 +2,8 @@
 
 A document is at a node if it has a label below; all documents are at the root. At a node, the classifier of a slot
 tells the documents with a label below that slot from the others at the node, with the support vector machine of
-`xcwork.kernels.svm`. Nodes are independent of each other. Each copies its documents, with their features renumbered,
-and solves the problems of all its slots on that copy.
+`xcwork.kernels.svm`. Nodes are independent of each other. One with few slots and many documents solves its problems on
+the rows of the split; any other copies its documents, with their features renumbered.
 """
 
 from __future__ import annotations
@@ -16,18 +16,25 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.device import find_tensor_device
-from xcwork.compute.parallel import block_map
+from xcwork.compute.parallel import block_map, parallel_map
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled
 from xcwork.kernels import tree_training
-from xcwork.kernels.svm_batch import solve_by_inner_products, solve_from_negatives, solve_one_by_one
+from xcwork.kernels.svm_batch import (
+    compute_curvatures,
+    solve_by_inner_products,
+    solve_from_negatives,
+    solve_one_by_one,
+    solve_some_one_by_one,
+)
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.label_tree.clustering import LabelClustering
-from xcwork.methods.label_tree.forest import Forest, NodeClassifiers
+from xcwork.methods.label_tree.forest import Forest
 from xcwork.methods.label_tree.hierarchy import read_given_tree
+from xcwork.methods.label_tree.packed_weights import NodeClassifiers, find_starts
 from xcwork.methods.label_tree.shape import TreeShape, find_labels_below
 from xcwork.methods.model import Params
-from xcwork.sparse import Rows, keep_entries, normalise_rows, order_by_frequency, to_rows
+from xcwork.sparse import Rows, number_by_frequency, scale_to_unit, sort_entries, to_rows
 
 if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
     from xcwork.methods.common.linear_machines import TensorNodeTrainer
@@ -36,6 +43,8 @@ DEFAULT_BRANCHING = {"parabel": 2, "bonsai": 100}  # parts of a split
 DEFAULT_MAX_DEPTH = {"parabel": 100, "bonsai": 2}  # splits; a balanced tree ends by itself
 MIN_CENTROID_ENTRY = 0.01  # smaller ones are most of a unit centroid's entries and hardly change a similarity
 MAX_SLOTS_PER_BLOCK = 128  # whose weights are in memory before they are pruned
+LABELS_PER_BLOCK = 64  # whose documents are summed together
+MIN_ENTRIES_PER_FEATURE = 4  # from which on documents of few slots are solved where they are, without a copy
 MAX_SLOTS_ONE_BY_ONE = 8  # too few to pay for the inner products of all pairs of documents
 MAX_DOCUMENTS_FOR_INNER_PRODUCTS = 5000  # whose inner products take 100 MB
 MAX_DOCUMENTS_PER_TERM = 25  # for each term of one: with more, a step over the terms is shorter than one over documents
@@ -45,28 +54,38 @@ MAX_ROUNDS = 30  # of working sets
 
 def train_forest(train: Split, params: Params, checkpoint: Checkpoint | None) -> Forest:
     """Return the trained trees; finished ones are taken from `checkpoint`."""
-    labels = np.flatnonzero(train.label_frequencies).astype(np.int32)
     progress = TrainingProgress(checkpoint, train, params)
+    names = [f"tree {number + 1}" for number in range(1 if params.kind == "given" else params.trees)]
+    stored = {name: state for name in names if (state := progress.get_state(f"packed {name}")) is not None}
     trainer = TreeTrainer.from_split(train, params)
-    clustering = None if params.kind == "given" else make_clustering(trainer, params)
     trees = []
     try:
-        for number in range(1 if params.kind == "given" else params.trees):
-            name = f"tree {number + 1}"
-            state = progress.get_state(name)
-            if state is None:
-                seed = (params.seed, number)
-                if clustering is None:
-                    shape = read_given_tree(train.labels, labels)
-                else:
-                    shape = clustering.grow_tree(labels, seed, f"growing {name}")
-                tree = trainer.train(shape, seed, f"training {name}")
-                progress.update(name, tree.to_state)
-            trees.append(tree if state is None else Forest(**state))
+        # All are grown before any is trained, so that centroids and classifiers are never in memory together.
+        shapes = grow_shapes(trainer, train, params, [name for name in names if name not in stored])
+        for number, name in enumerate(names):
+            if name in stored:
+                trees.append(Forest.from_state(stored[name]))
+            else:
+                trees.append(trainer.train(shapes[name], (params.seed, number), f"training {name}"))
+                progress.update(f"packed {name}", trees[-1].to_state)
     except Cancelled:
         progress.save()
         raise
     return Forest.from_trees(trees)
+
+
+def grow_shapes(trainer: TreeTrainer, train: Split, params: Params, names: Sequence[str]) -> dict[str, TreeShape]:
+    """Return the shapes of the trees `names`, such as `tree 1`."""
+    labels = np.flatnonzero(train.label_frequencies).astype(np.int32)
+    if params.kind == "given":
+        return {name: read_given_tree(train.labels, labels) for name in names}
+    if not names:
+        return {}
+    clustering = make_clustering(trainer, params)
+    return {
+        name: clustering.grow_tree(labels, (params.seed, int(name.split()[-1]) - 1), f"growing {name}")
+        for name in names
+    }
 
 
 def make_clustering(trainer: TreeTrainer, params: Params) -> LabelClustering:
@@ -90,7 +109,9 @@ def make_tensor_trainer(X: sparse.csr_array, params: Params) -> TensorNodeTraine
     from xcwork.kernels.tensor_machines import MachineSettings
     from xcwork.methods.common.linear_machines import TensorNodeTrainer
 
-    return TensorNodeTrainer.from_matrix(X, MachineSettings(params.C, params.tolerance), params.prune, device)
+    return TensorNodeTrainer.from_matrix(
+        sort_entries(X), MachineSettings(params.C, params.tolerance), params.prune, device
+    )
 
 
 class NodeTask(NamedTuple):
@@ -105,8 +126,9 @@ class NodeTask(NamedTuple):
 class TreeTrainer:
     """Trains the nodes of trees over the documents of one split."""
 
-    rows: Rows  # (n_documents, n_features), unit rows, features ordered by frequency
-    columns: np.ndarray  # (n_features,): the original feature behind each renumbered one
+    rows: Rows  # (n_documents, n_features), unit rows, features numbered by frequency; shares its values with the split
+    columns: np.ndarray  # (n_features,) int32: the original feature behind each renumbered one
+    curvature: np.ndarray  # (n_documents,) float32, see `compute_curvatures`
     documents_of: sparse.csr_array  # (n_labels, n_documents)
     C: float
     tolerance: float
@@ -116,11 +138,13 @@ class TreeTrainer:
 
     @classmethod
     def from_split(cls, train: Split, params: Params) -> TreeTrainer:
-        X, columns = order_by_frequency(normalise_rows(train.X))
+        X, columns = number_by_frequency(scale_to_unit(train.X))
+        rows = to_rows(X)
         return cls(
             tensors=make_tensor_trainer(X, params),
-            rows=to_rows(X),
+            rows=rows,
             columns=columns,
+            curvature=compute_curvatures(rows, params.C),
             documents_of=sparse.csr_array(train.Y.T),
             C=params.C,
             tolerance=params.tolerance,
@@ -134,9 +158,16 @@ class TreeTrainer:
 
     def compute_centroids(self) -> Rows:
         """Return the unit sum of each label's documents without its small entries, (n_labels, n_features)."""
-        X = sparse.csr_array(self.rows, shape=(self.n_documents, len(self.columns)))
-        sums = normalise_rows(self.documents_of @ X)
-        return to_rows(normalise_rows(keep_entries(sums, sums.data >= MIN_CENTROID_ENTRY)))
+        starts, documents, counts = self.documents_of.indptr, self.documents_of.indices, self.documents_of.data
+        n_labels = self.documents_of.shape[0]
+
+        def sum_block(first: int) -> Rows:
+            last = min(first + LABELS_PER_BLOCK, n_labels)
+            least = np.float32(MIN_CENTROID_ENTRY)
+            members = (starts.astype(np.int64), documents.astype(np.int32), counts.astype(np.float32))
+            return tree_training.sum_members(self.rows, len(self.columns), *members, first, last, least)
+
+        return join_rows(parallel_map(sum_block, range(0, n_labels, LABELS_PER_BLOCK), "summing documents"))
 
     def train(self, shape: TreeShape, seed: Sequence[int], phase: str) -> Forest:
         """Train the classifiers of all nodes of a tree."""
@@ -160,31 +191,42 @@ class TreeTrainer:
     def train_node(self, node: NodeTask) -> NodeClassifiers:
         """Train the classifiers of all slots of a node."""
         positives = [self._find_documents(labels) for labels in node.labels]
-        everyone = np.arange(self.n_documents)
+        everyone = np.arange(self.n_documents, dtype=np.int32)
         documents = everyone if node.is_root else self._find_documents(np.concatenate(node.labels))
         if self.tensors is not None:
             return self._train_with_tensors(self.tensors, documents, positives)
-        local, features = tree_training.gather_rows(self.rows, len(self.columns), documents)
-        weights = []
-        biases = []
-        for start in range(0, len(positives), MAX_SLOTS_PER_BLOCK):
-            some = positives[start : start + MAX_SLOTS_PER_BLOCK]
-            positive = np.zeros((len(some), len(documents)), bool)
-            for slot, having in enumerate(some):
-                positive[slot, np.searchsorted(documents, having)] = True
-            dense, bias = self._solve(local, len(features), positive, node.random | np.uint64(1))
-            starts, slots, values = tree_training.group_by_feature(dense, np.float32(self.prune))
-            weights.append(sparse.csr_array((values, slots, starts), shape=(len(features), len(some))))
-            biases.append(bias)
+        random = node.random | np.uint64(1)
+        n_features = len(self.columns)
+        n_entries = tree_training.count_entries(self.rows, documents)
+        if len(positives) <= MAX_SLOTS_ONE_BY_ONE and n_entries >= MIN_ENTRIES_PER_FEATURE * n_features:
+            positive = mark_documents(self.n_documents, positives)
+            problem = (self.rows, n_features, documents, positive, self.curvature, self.C, self.tolerance)
+            blocks = [self._drop_small_weights(*solve_some_one_by_one(*problem, self.max_passes, random))]
+            features = np.arange(n_features)
+        else:
+            if len(documents) == self.n_documents:  # needs no copy either
+                local, features = self.rows, np.arange(n_features)
+            else:
+                local, features = tree_training.gather_rows(self.rows, n_features, documents)
+            blocks = []
+            for start in range(0, len(positives), MAX_SLOTS_PER_BLOCK):
+                some = [np.searchsorted(documents, having) for having in positives[start : start + MAX_SLOTS_PER_BLOCK]]
+                solved = self._solve(local, len(features), mark_documents(len(documents), some), random)
+                blocks.append(self._drop_small_weights(*solved))
+        weights, biases = zip(*blocks, strict=True)
         rows = sparse.csr_array(sparse.hstack(weights)) if len(weights) > 1 else weights[0]
-        used = np.flatnonzero(np.diff(rows.indptr))
-        return NodeClassifiers(self.columns[features[used]], rows[used], np.concatenate(biases))
+        return NodeClassifiers.from_weights(self.columns[features], rows, np.concatenate(biases))
+
+    def _drop_small_weights(self, weights: np.ndarray, bias: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+        """Return the weights (n_slots, n_features) that are large enough, (n_features, n_slots), and the biases."""
+        starts, slots, values = tree_training.group_by_feature(weights, np.float32(self.prune))
+        return sparse.csr_array((values, slots, starts), shape=weights.shape[::-1]), bias
 
     def _train_with_tensors(
         self, trainer: TensorNodeTrainer, documents: np.ndarray, positives: list[np.ndarray]
     ) -> NodeClassifiers:
         features, weights, bias = trainer.train(documents, positives, MAX_SLOTS_PER_BLOCK)
-        return NodeClassifiers(self.columns[features], weights, bias)
+        return NodeClassifiers.from_weights(self.columns[features], weights, bias)
 
     def _find_documents(self, labels: np.ndarray) -> np.ndarray:
         """Return the documents that have one of the labels, in order."""
@@ -204,3 +246,17 @@ class TreeTrainer:
         if is_small and n_documents**2 <= MAX_DOCUMENTS_PER_TERM * len(local.data):
             return solve_by_inner_products(*problem, MAX_SWEEPS, random)
         return solve_from_negatives(*problem, MAX_ROUNDS, random)
+
+
+def mark_documents(n_documents: int, positives: Sequence[np.ndarray]) -> np.ndarray:
+    """Return which documents each slot has, (n_slots, n_documents) bool."""
+    positive = np.zeros((len(positives), n_documents), bool)
+    for slot, having in enumerate(positives):
+        positive[slot, having] = True
+    return positive
+
+
+def join_rows(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of all parts, one part after the other."""
+    starts = find_starts(np.concatenate([np.diff(part.indptr) for part in parts]))
+    return Rows(np.concatenate([part.data for part in parts]), np.concatenate([part.indices for part in parts]), starts)

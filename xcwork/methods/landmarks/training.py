@@ -27,7 +27,9 @@ MAX_SAMPLED_DOCUMENTS = 2000  # that tell how predictable labels are, with predi
 log = logging.getLogger(__name__)
 
 
-def train_landmarks(train: Split, facts: dict[str, Any], checkpoint: Checkpoint | None) -> LandmarksModel:
+def train_landmarks(
+    train: Split, facts: dict[str, Any], checkpoint: Checkpoint | None, score_weight: float
+) -> LandmarksModel:
     """Return the trained model, of which `facts` are the fields that every model has."""
     params: Params = facts["params"]
     frequencies = train.label_frequencies
@@ -46,7 +48,8 @@ def train_landmarks(train: Split, facts: dict[str, Any], checkpoint: Checkpoint 
             r2 = regressors.compute_r2(frequencies, len(train))
         elif uses_scores:
             r2 = estimate_r2(train, params)
-        chosen = choose_landmarks(train.Y, affinity, r2, SelectionSettings.from_params(params))
+        settings = SelectionSettings.from_params(params | {"score_weight": score_weight})
+        chosen = choose_landmarks(train.Y, affinity, r2, settings)
         combination = decode_labels(train.Y, chosen.landmarks, params.decoding, params.decoding_alpha)
         outliers = np.setdiff1d(find_outliers(combination, params.outlier_threshold), chosen.landmarks)
         directly = np.union1d(chosen.landmarks, outliers)

@@ -12,6 +12,12 @@ Training: the target of a prefix is 1 where any label of the document has it. Ea
 highest σ(z) + target, so the true ones come first and the rest are the hardest false ones. The loss is the sum of the
 binary cross-entropies of all stages over their candidates.
 
+Where documents have one label each, the loss of a stage is the cross-entropy over its candidates (algorithm 3), and
+
+    score(y)  = p¹(group of y) Π_t softmax of zᵗ among the continuations of the same prefix
+
+so that the scores of all labels add up to one and do not depend on which prefixes were kept.
+
 Prediction: the `beam` best prefixes of each stage by the product so far, more where these could have less than k
 labels below them, and the k best labels at the end. Codes without a label are never candidates. A restricted search
 (`allowed`) drops prefixes without an allowed label first.
@@ -34,6 +40,7 @@ from scipy import sparse
 from torch import nn
 from torch.nn import functional as F
 
+from xcwork.compute.precision import widen
 from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import TopK
 from xcwork.methods.multihead.codes import MixedRadix
@@ -56,9 +63,19 @@ MAX_ROWS_PER_CANDIDATE = 16  # distinct candidates per candidate of a document, 
 class CascadeHeads(Heads):
     """Group head, then one stage per further digit."""
 
-    def __init__(self, width: int, radix: MixedRadix, *, label_dimension: int, training_beam: int, beam: int) -> None:
+    def __init__(
+        self,
+        width: int,
+        radix: MixedRadix,
+        *,
+        label_dimension: int,
+        training_beam: int,
+        beam: int,
+        loss: str = "bce",
+    ) -> None:
         super().__init__()
         self.radix = radix
+        self.kind = loss
         self.training_beam = training_beam
         self.beam = beam
         self.groups = nn.Linear(width, radix.prefixes[0])
@@ -77,10 +94,10 @@ class CascadeHeads(Heads):
 
     def initialise(self, Y: sparse.csr_array) -> None:
         counts = [self._count_documents(Y, stage) for stage in range(len(self.radix.lengths))]
-        self.groups.bias.data.copy_(compute_first_biases(counts[0], Y.shape[0], "bce"))
+        self.groups.bias.data.copy_(compute_first_biases(counts[0], Y.shape[0], self.kind))
         for stage, table in enumerate(self.tables, start=1):
             parents = counts[stage - 1][np.arange(len(counts[stage])) // self.radix.lengths[stage]]
-            initialise_labels(table, compute_first_biases(counts[stage], parents, "bce"))
+            initialise_labels(table, compute_first_biases(counts[stage], parents, self.kind))
 
     def _count_documents(self, Y: sparse.csr_array, stage: int) -> np.ndarray:
         """Return how many documents have each prefix of a stage."""
@@ -93,7 +110,7 @@ class CascadeHeads(Heads):
         places = self.radix.places
         pairs = np.unique(np.column_stack([documents, codes // places[0]]), axis=0)
         logits = self.groups(features)
-        total = compute_binary_loss(logits, pairs[:, 0], pairs[:, 1])
+        total = self._compute_stage_loss(logits, pairs[:, 0], pairs[:, 1])
         candidates = np.broadcast_to(np.arange(logits.shape[1]), logits.shape)
         columns = pairs[:, 1]
         for stage in range(1, len(places)):
@@ -107,8 +124,17 @@ class CascadeHeads(Heads):
             pairs = np.unique(np.column_stack([documents, codes // places[stage]]), axis=0)
             length = self.radix.lengths[stage]
             columns = find_slots(parents, pairs[:, 0], pairs[:, 1] // length) * length + pairs[:, 1] % length
-            total = total + compute_binary_loss(logits, pairs[:, 0], columns)
+            total = total + self._compute_stage_loss(logits, pairs[:, 0], columns)
         return total
+
+    def _compute_stage_loss(self, logits: torch.Tensor, documents: np.ndarray, columns: np.ndarray) -> torch.Tensor:
+        """Return the loss of the candidates of a stage, of which those at (documents, columns) are right."""
+        if self.kind == "bce":
+            return compute_binary_loss(logits, documents, columns)
+        if len(documents) == 0:
+            return logits.sum() * 0.0
+        at, right = send_arrays(logits.device, documents, columns)
+        return F.cross_entropy(widen(logits[at]), right)
 
     @staticmethod
     def _choose_columns(scores: torch.Tensor, n_chosen: int) -> np.ndarray:
@@ -135,7 +161,7 @@ class CascadeHeads(Heads):
 
     def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
         places = self.radix.places
-        scores = self.groups(features).sigmoid()
+        scores = self._compute_log_probabilities(self.groups(features), self.radix.prefixes[0]).exp()
         candidates = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
         for stage, place in enumerate(places):
             n_allowed = np.add.reduceat(allowed.astype(np.int64), np.arange(0, len(allowed), place))  # (n_prefixes,)
@@ -147,10 +173,18 @@ class CascadeHeads(Heads):
             chosen = self._choose_columns(scores, self._choose_beam(n_allowed[is_open], k))
             candidates = self._continue_prefixes(np.take_along_axis(candidates, chosen, 1), stage + 1)
             before = scores.gather(1, send_arrays(scores.device, chosen)[0])
-            before = before.repeat_interleave(self.radix.lengths[stage + 1], dim=1)
-            scores = before * self._compute_logits(features, candidates, stage + 1).sigmoid()
+            length = self.radix.lengths[stage + 1]
+            before = before.repeat_interleave(length, dim=1)
+            logits = self._compute_logits(features, candidates, stage + 1)
+            scores = before * self._compute_log_probabilities(logits, length).exp()
             scores = scores.masked_fill(before < 0, -1.0)
         return _rank_candidates(scores.cpu().numpy(), candidates, k, label_of)
+
+    def _compute_log_probabilities(self, logits: torch.Tensor, n_siblings: int) -> torch.Tensor:
+        """Return the log-probabilities of candidates (n, m), of which so many in a row continue the same prefix."""
+        if self.kind == "bce":
+            return F.logsigmoid(logits)
+        return logits.unflatten(1, (-1, n_siblings)).log_softmax(2).flatten(1)
 
     def _choose_beam(self, n_allowed: np.ndarray, k: int) -> int:
         """Return how many prefixes to keep so that k labels are below any of them; `n_allowed` counts those of each."""
@@ -165,9 +199,10 @@ class CascadeHeads(Heads):
 
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         group = code // int(self.radix.places[0])
-        logit = float(self.groups(features)[0, group])
+        log_probabilities = self._compute_log_probabilities(self.groups(features), self.radix.prefixes[0])
         bias = float(self.groups.bias[group])
-        found = [Factor(f"head 1, group {group}", self.groups.weight[group], bias, _log_sigmoid(logit))]
+        chance = float(log_probabilities[0, group])
+        found = [Factor(f"head 1, group {group}", self.groups.weight[group], bias, chance)]
         for stage, place in enumerate(self.radix.places[1:].tolist(), start=1):
             prefix = code // place
             query = self.linear_queries[stage - 1]
@@ -175,8 +210,11 @@ class CascadeHeads(Heads):
             direction = row[:-1] @ query.weight
             bias = float(row[:-1] @ query.bias + row[-1])
             what = "label" if place == 1 else f"group {prefix}"
-            logit = float(features[0] @ direction) + bias
-            found.append(Factor(f"head {stage + 1}, {what}", direction, bias, _log_sigmoid(logit)))
+            length = self.radix.lengths[stage]
+            siblings = self._continue_prefixes(np.array([[prefix // length]]), stage)
+            logits = self._compute_logits(features, siblings, stage)
+            chance = float(self._compute_log_probabilities(logits, length)[0, prefix % length])
+            found.append(Factor(f"head {stage + 1}, {what}", direction, bias, chance))
         return found
 
     def read_embeddings(self) -> torch.Tensor:
@@ -185,11 +223,6 @@ class CascadeHeads(Heads):
     def count_floats_per_document(self) -> int:
         widest = self.beam * max(self.radix.lengths[1:])
         return 4 * self.radix.lengths[0] + widest * (6 + self.tables[-1].weight.shape[1])
-
-
-def _log_sigmoid(logit: float) -> float:
-    """Return log σ(z) without overflow."""
-    return -float(np.logaddexp(0.0, -logit))
 
 
 def _rank_candidates(scores: np.ndarray, codes: np.ndarray, k: int, label_of: np.ndarray) -> TopK:

@@ -14,6 +14,9 @@ and are not comparable at test time; S ≥ 2 or `batch` repairs that.
 
 ArcFace: z_l = s cos θ_l, with cos(θ_l + m) for the right label, which pulls the labels apart.
 
+Bottleneck (equation 17 and figure 5c): z = W₂ W₁ F + b with W₁ of r rows, so that the weights of all labels together
+have rank r.
+
 Differences from the paper: the index of FastSampling multiplies by the length of a head (algorithm 4 multiplies by the
 number of the head); the head of a label is prepended to the drawn ones instead of overwriting one, so S may be G; a
 document with several labels is several rows in `document`, and binary cross-entropy replaces the softmax there.
@@ -29,6 +32,7 @@ import numpy as np
 import torch
 from scipy import sparse
 from scipy.special import expit
+from torch import nn
 from torch.nn import functional as F
 
 from xcwork.compute.precision import Product, widen
@@ -56,18 +60,20 @@ ARC_SCALE = 64.0  # s of ArcFace, by which cosines are multiplied
 class FlatHeads(Heads):
     """One logit per label."""
 
-    def __init__(self, width: int, n_labels: int, loss: str) -> None:
+    def __init__(self, width: int, n_labels: int, loss: str, bottleneck: int | None = None) -> None:
         super().__init__()
         self.n_labels = n_labels
         self.kind = loss
-        self.labels = RowTable(n_labels, width + 1)
+        self.narrow = None if bottleneck is None else nn.Linear(width, bottleneck, bias=False)
+        self.labels = RowTable(n_labels, (width if bottleneck is None else bottleneck) + 1)
 
     def initialise(self, Y: sparse.csr_array) -> None:
         initialise_labels(self.labels, compute_first_biases(count_documents(Y), Y.shape[0], self.kind))
 
     def compute_logits(self, features: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """Return the logits of the labels with the weights `rows`."""
-        return append_one(features).to(rows.dtype) @ rows.T
+        narrow = features if self.narrow is None else self.narrow(features)
+        return append_one(narrow).to(rows.dtype) @ rows.T
 
     def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
@@ -101,7 +107,8 @@ class FlatHeads(Heads):
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
         row = self.labels.take_rows(np.array([code]))[0]
         log_probability = float(self.compute_log_probabilities(features)[0, code])
-        return [Factor("classifier", row[:-1], float(row[-1]), log_probability)]
+        direction = row[:-1] if self.narrow is None else row[:-1] @ self.narrow.weight
+        return [Factor("classifier", direction, float(row[-1]), log_probability)]
 
     def read_embeddings(self) -> torch.Tensor:
         return self.labels.weight[:, :-1]

@@ -186,6 +186,14 @@ def choose_loss(loss: str, train: Split) -> str:
 class Flat(MultiHeadMethod):
     """One logit per label over a neural backbone: what multi-head encoding is measured against."""
 
+    bottleneck: int | None = param(
+        None,
+        "units of a linear layer before the classifier, which bound the rank of its weights (equation 17); none: no "
+        "such layer",
+        low=1,
+        high=8192,
+        advanced=True,
+    )
     loss: str = param("auto", LOSS_HELP, choices=LOSSES)
 
     title = "Flat neural classifier"
@@ -208,6 +216,7 @@ class MHC(MultiHeadMethod):
     label_dimension: int = param(256, "size of the label embeddings", low=1, high=8192, formerly="hidden")
     training_beam: int = param(10, "number of groups a head hands on in training", low=1, formerly="kept")
     beam: int = param(20, "number of groups a head hands on in prediction", low=1, at_prediction=True)
+    loss: str = param("auto", LOSS_HELP, choices=LOSSES)
 
     title = "Multi-head cascade (MHC)"
     model_type = MHCModel
@@ -217,7 +226,7 @@ class MHC(MultiHeadMethod):
             "paper",
             PAPER_TRAINING | {"epochs": 20, "swa": 10, "batch_size": 16, "label_dimension": 300, "beam": 10},
             ours_adds="a wider beam in prediction, labels in random order",
-            not_yet=f"{NO_TRANSFORMER}, cross-entropy for single labels, the ensemble of three",
+            not_yet=f"{NO_TRANSFORMER}, the ensemble of three",
         ),
     )
 
@@ -236,7 +245,7 @@ class MHC(MultiHeadMethod):
             lengths = check_heads(parse_heads(self.heads), train.n_labels)
         else:
             lengths = choose_cascade_heads(train.n_labels, self.n_heads, self.training_beam)
-        return HeadChoice(lengths, lengths[-1], {})
+        return HeadChoice(lengths, lengths[-1], {"loss": choose_loss(self.loss, train)})
 
 
 @dataclass(kw_only=True, eq=False)
@@ -302,6 +311,13 @@ class MHP(MultiHeadMethod):
         "meaning of a code; label: one label per document; powerset: its whole label set; auto: what the data needs",
         choices=("auto", "label", "powerset"),
     )
+    rank: int = param(
+        1,
+        "number of products that are added up for a label (equation 16); label sets have one",
+        low=1,
+        high=64,
+        advanced=True,
+    )
     bits: int = param(4, "number of labels that share a head of the powerset", low=1, high=12)
     loss: str = param(
         "auto", "loss of the training; ce: one softmax per head; bce: one sigmoid per code", choices=LOSSES
@@ -315,7 +331,7 @@ class MHP(MultiHeadMethod):
             "paper",
             PAPER_TRAINING | {"loss": "bce"},
             ours_adds="a softmax per head, labels in random order",
-            not_yet=f"{NO_TRANSFORMER}, the generalised product of rank G (equation 16)",
+            not_yet=NO_TRANSFORMER,
         ),
     )
 
@@ -326,6 +342,7 @@ class MHP(MultiHeadMethod):
 
     def _count_head_numbers(self, sizes: DataSizes, n_documents: int) -> int:
         outputs = -(-sizes.n_labels // self.bits) * 2**self.bits  # of the powerset, the larger of both codings
+        outputs = max(outputs, self.rank * sum(choose_even_heads(sizes.n_labels, self.n_heads)))
         return 4 * outputs * self.width + 6 * n_documents * outputs
 
     def choose_heads(self, train: Split) -> HeadChoice:
@@ -336,10 +353,13 @@ class MHP(MultiHeadMethod):
                 remedy="use coding powerset, or the methods mhc or flat",
             )
         loss = "ce" if self.loss == "auto" else self.loss
-        if self.coding == "powerset" or (self.coding == "auto" and most > 1):
+        is_powerset = self.coding == "powerset" or (self.coding == "auto" and most > 1)
+        if is_powerset:
             slices = BitSlices(train.n_labels, self.bits)
             facts = {"loss": loss, "coding": "powerset"}
             return HeadChoice((slices.length,) * slices.n_heads, self.bits, facts)
+        if self.rank > 1 and loss == "bce":
+            raise ConfigError("a sum of products is trained by its likelihood; set loss to ce, or rank to 1")
         if self.heads is not None:
             lengths = check_heads(parse_heads(self.heads), train.n_labels)
         else:

@@ -42,6 +42,7 @@ from xcwork.methods.multihead.heads import Heads, find_slots
 from xcwork.methods.multihead.network import Network
 from xcwork.methods.multihead.prediction import find_allowed_codes, iterate_features, rank_labels
 from xcwork.methods.multihead.product import PowersetHeads, ProductHeads
+from xcwork.methods.multihead.product_sum import ProductSumHeads
 from xcwork.methods.multihead.sharded import ShardedHeads
 
 
@@ -160,8 +161,10 @@ class FlatModel(MultiHeadModel):
     def make_heads(self) -> Heads:
         shard = ranks.make_shard(self.n_labels)
         if shard is not None:
+            if self.params.bottleneck is not None:
+                raise ConfigError("ranks share the labels of flat without a bottleneck only")
             return ShardedHeads(self.params.width, self.n_labels, self.loss, shard)
-        return FlatHeads(self.params.width, self.n_labels, self.loss)
+        return FlatHeads(self.params.width, self.n_labels, self.loss, self.params.bottleneck)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -196,6 +199,11 @@ class MHSModel(MultiHeadModel):
 class MHCModel(MultiHeadModel):
     """Heads in a cascade."""
 
+    loss: str  # bce or ce, chosen for the data
+
+    def check_facts(self) -> None:
+        check_text("loss", self.loss)
+
     def make_heads(self) -> CascadeHeads:
         params = self.params
         radix = MixedRadix(tuple(self.head_lengths), self.n_labels)
@@ -205,6 +213,7 @@ class MHCModel(MultiHeadModel):
             label_dimension=params.label_dimension,
             training_beam=params.training_beam,
             beam=params.beam,
+            loss=self.loss,
         )
 
     @torch.no_grad()
@@ -231,11 +240,14 @@ class MHPModel(MultiHeadModel):
         check_text("loss", self.loss)
         check_text("coding", self.coding)
 
-    def make_heads(self) -> ProductHeads | PowersetHeads:
+    def make_heads(self) -> ProductHeads | ProductSumHeads | PowersetHeads:
         width = self.params.width
         if self.coding == "powerset":
             return PowersetHeads(width, self.loss, BitSlices(self.n_labels, self.params.bits))
-        return ProductHeads(width, self.loss, MixedRadix(tuple(self.head_lengths), self.n_labels))
+        radix = MixedRadix(tuple(self.head_lengths), self.n_labels)
+        if self.params.rank > 1:
+            return ProductSumHeads(width, radix, self.params.rank)
+        return ProductHeads(width, self.loss, radix)
 
     @torch.no_grad()
     def predict_sets(self, X: sparse.csr_array) -> sparse.csr_array:

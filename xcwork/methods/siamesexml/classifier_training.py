@@ -9,6 +9,11 @@ and averaged over documents. With the paper's likelihood it is divided by d, and
 that is with a cosine below 0.4388, is far enough and counts nothing. The step size falls in a line, and with `plus`
 some tokens of a document are left out at random, so that no classifier depends on a single one.
 
+Of five hundred negatives fewer than ten count, as a rule. Before epochs 0, 1, 2, 4, 8, … all of them are compared with
+their document, and until the next of these epochs only those take part that are at most `slack` below that cosine. A
+batch then needs a tenth of the labels, and what it learns is the same but for negatives that come nearer by more than
+that.
+
 All labels that a batch needs are gathered once and multiplied with all its documents: more products than needed, but
 one dense matrix product is faster than many small gathers. A batch costs O(B D² + B D * labels of the batch).
 """
@@ -27,6 +32,8 @@ from xcwork.compute.device_memory import FittingBatch
 from xcwork.compute.precision import MixedPrecision, widen
 from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING
+from xcwork.kernels import use_cores_for
+from xcwork.kernels.pair_scores import compute_pair_dots
 from xcwork.methods.common.row_adam import RowAdam
 from xcwork.methods.common.token_bags import TokenBags
 from xcwork.methods.model import Params
@@ -36,6 +43,7 @@ from xcwork.methods.siamesexml.scores import drop_pairs
 from xcwork.sparse import replace_values
 
 MAX_POSITIVES_PER_DOCUMENT = 20  # in one batch
+DOCUMENTS_PER_BLOCK = 4096  # compared with all their negatives at a time
 
 
 class LabelClassifiers:
@@ -84,6 +92,7 @@ class ClassifierTraining:
         self.X = X
         self.Y = Y
         self.negatives = negatives  # (n_documents, ≤ params.negatives), -1 for none
+        self.compared: np.ndarray | None = None  # (n_documents, fewer): those near enough to count, -1 for none
         self.params = params
         self.seed = seed
         self.measure = measure
@@ -103,6 +112,33 @@ class ClassifierTraining:
         self.rng = np.random.default_rng((self.seed, 4, epoch))
         self.order = self.rng.permutation(self.documents)
         self.steps_before = epoch * self.steps
+        if self.compared is None or epoch & (epoch - 1) == 0:  # 0, 1, 2, 4, 8, …
+            self.compared = self._choose_negatives()
+
+    def _choose_negatives(self) -> np.ndarray:
+        """Return the negatives of each document that count now, or soon may."""
+        slack, likelihood = self.params.slack, self.likelihood
+        if isinstance(likelihood, LogisticLikelihood) or not likelihood.negligible:  # every negative counts
+            return self.negatives
+        if slack is None or not self.negatives.size:
+            return self.negatives
+        lowest = likelihood.find_cosine(likelihood.negligible) - slack
+        w = self.classifiers.compute_all()
+        near: list[np.ndarray] = []
+        counts: list[np.ndarray] = []
+        for start in range(0, len(self.negatives), DOCUMENTS_PER_BLOCK):
+            ids = self.negatives[start : start + DOCUMENTS_PER_BLOCK]
+            x = self.encoder.finish(self.encoder.encode(self.X[start : start + DOCUMENTS_PER_BLOCK]))
+            cosines = np.empty(ids.shape, np.float32)
+            with use_cores_for(ids.size * w.shape[1]):
+                compute_pair_dots(x, w, ids, cosines)
+            is_near = (ids != MISSING) & (cosines > lowest)
+            near.append(ids[is_near])
+            counts.append(is_near.sum(axis=1))
+        n_near = np.concatenate(counts)
+        compared = np.full((len(n_near), int(n_near.max())), MISSING, np.int32)
+        compared[np.arange(compared.shape[1]) < n_near[:, None]] = np.concatenate(near)
+        return compared
 
     def step(self, number: int) -> float | torch.Tensor:
         size = self.params.classifier_batch_size
@@ -183,7 +219,8 @@ class ClassifierTraining:
         )
         row = np.repeat(np.arange(len(documents)), lengths)
         positives[row[keep], rank[keep]] = Y.indices[shuffled][keep]
-        ids = np.hstack([positives, self.negatives[documents], self._draw_negatives(Y)])
+        assert self.compared is not None  # `begin` has chosen them
+        ids = np.hstack([positives, self.compared[documents], self._draw_negatives(Y)])
         is_used = np.zeros(self.Y.shape[1], bool)
         is_used[ids[ids >= 0]] = True
         labels = np.flatnonzero(is_used)
@@ -220,8 +257,10 @@ class ClassifierTraining:
             self.encoder.table.copy_(torch.from_numpy(np.asarray(weights["table"])))
 
     def get_momentum(self) -> dict[str, Any]:
-        return {name: optimiser.get_state() for name, optimiser in self.optimisers.items()}
+        moments = {name: optimiser.get_state() for name, optimiser in self.optimisers.items()}
+        return moments | {"compared": self.compared}
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
+        self.compared = momentum["compared"]
         for name, optimiser in self.optimisers.items():
             optimiser.set_state(momentum[name])

@@ -127,14 +127,18 @@ class EncoderTraining:
     def _learn(self, drawn: np.ndarray) -> torch.Tensor:
         """Take a step on some labels with their documents; return its loss."""
         batch = self.sampler.make_batch(drawn)
-        texts = [self.Z[batch.labels], self.X[batch.first], self.X[batch.second]]
+        documents = [batch.first, batch.second]
         if self.offline is not None:
             negatives = self.offline[
                 batch.labels, self.rng.integers(OFFLINE_NEGATIVES_PER_LABEL, size=len(batch.labels))
             ]
-            texts.append(self.X[np.maximum(negatives, 0)])
-        bags, sums = self.encoder.sum_bags(sparse.csr_array(sparse.vstack(texts)))
-        z, first, second, *others = self.encoder.activate(sums).split(len(batch.labels))
+            documents.append(np.maximum(negatives, 0))
+        # A text that occurs several times is embedded once.
+        labels, label_places = np.unique(batch.labels, return_inverse=True)
+        rows, row_places = np.unique(np.concatenate(documents), return_inverse=True)
+        bags, sums = self.encoder.sum_bags(sparse.csr_array(sparse.vstack([self.Z[labels], self.X[rows]])))
+        (places,) = send_arrays(sums.device, np.concatenate([label_places, len(labels) + row_places]))
+        z, first, second, *others = self.encoder.activate(sums)[places].split(len(batch.labels))
         with self.precision.lower():
             loss = self._compute_loss(z, first, second, batch)
         if others:

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 TABLE_SOURCES = ("svd", "pmi", "random")
 SENTENCE = "sentence"  # no tokens: embeddings of whole texts by a sentence encoder
 POWER_ITERATIONS = 3  # of the randomised decomposition
+EXTRA_DIRECTIONS = 10  # that it follows besides those wanted
 MAX_COOCCURRENCES = 30_000_000  # of tokens, to be counted
 
 
@@ -41,17 +42,35 @@ def make_initial_table(texts: sparse.csr_array, source: str, dimension: int, see
 
 def decompose(matrix: sparse.csr_array, dimension: int, seed: int, root: bool) -> np.ndarray:
     """Return the right singular vectors as columns, times √σ where `root` is set; (n_columns, ≤ dimension)."""
-    from sklearn.utils.extmath import randomized_svd
-
     rank = min(dimension, *matrix.shape)
     if min(matrix.shape) <= 2 * dimension and max(matrix.shape) <= 20 * dimension:
         _, values, right = np.linalg.svd(matrix.toarray().astype(np.float64), full_matrices=False)
     else:
-        _, values, right = randomized_svd(matrix, rank, n_iter=POWER_ITERATIONS, random_state=seed)
+        values, right = iterate_subspace(matrix, rank, seed)
     right, values = right[:rank], values[:rank]
     right = right[values > 1e-6 * values.max(initial=0)]
     columns = right.T * (np.sqrt(values[: len(right)]) if root else 1)
     return np.ascontiguousarray(columns, np.float32)
+
+
+def iterate_subspace(matrix: sparse.csr_array, rank: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest singular values and their right vectors as rows, nearly; of at least `rank` directions.
+
+    Only vectors as long as the shorter side are made orthogonal: a table of tokens is long.
+    """
+    is_wide = matrix.shape[0] <= matrix.shape[1]
+    short = matrix if is_wide else sparse.csr_array(matrix.T)  # (shorter side, longer side)
+    n_directions = min(rank + EXTRA_DIRECTIONS, short.shape[0])
+    basis = np.random.default_rng((seed, 3)).standard_normal((short.shape[0], n_directions), np.float32)
+    for _ in range(POWER_ITERATIONS):
+        basis, _ = np.linalg.qr(short @ (short.T @ basis))
+    squares, rotation = np.linalg.eigh((basis.T @ (short @ (short.T @ basis))).astype(np.float64))
+    values = np.sqrt(np.maximum(squares[::-1], 0))
+    left = basis @ rotation[:, ::-1].astype(np.float32)  # singular vectors of the shorter side
+    if not is_wide:
+        return values, left.T
+    known = values > 1e-6 * values.max(initial=0)
+    return values[known], ((short.T @ left[:, known]) / values[known].astype(np.float32)).T
 
 
 def compute_ppmi(texts: sparse.csr_array) -> sparse.csr_array:

@@ -153,6 +153,13 @@ class SiameseXML(Method):
         1.0, "step size of tokens in module IV, relative to it", low=0.0, advanced=True, formerly="token_rate"
     )
     negatives: int = param(500, "number of hard negatives of a document in module IV", low=1, advanced=True)
+    slack: float | None = param(
+        0.15,
+        "how far below the cosine at which it counts a hard negative may be and still take part; none: all take part",
+        low=0.0,
+        high=2.0,
+        advanced=True,
+    )
     random_negatives: int = param(0, "number of random negatives of a document in module IV", low=0, advanced=True)
     hardest: int | None = param(
         None,
@@ -201,6 +208,7 @@ class SiameseXML(Method):
                 "classifier_learning_rate": 0.0005,
                 "token_dropout": 0.0,
                 "hardest": 5,
+                "slack": None,
                 "own_weight": 0.0,
             },
             ours_adds="words, votes, learned weights",

@@ -121,25 +121,39 @@ def train_members(
         training = MemberTraining(params, fitted, validation, progress, number)
         members.append(training.run(names))
         curves |= training.curves
-    words = train_words(members[0], fitted, params, progress, "")
+    words = WordClassifiers.make_empty(whole.Z.shape[0], whole.n_tokens)
+    with_words = params.terms and params.alpha is None and bool(fitted.is_useful.any())
+    if with_words:
+        rivals = find_near_labels(members[0].around, fitted, params.shortlist, params.search, "finding rivals")
+        words = train_words(rivals, fitted, params, progress, "terms")
     fusion = learn_fusion(members, words, params, fitted, validation)
     for number, member in enumerate(track(members, "placing documents")):
         member.around = place_corpus(member.encoder, whole, params, params.seed + number)
         member.around.build()
-    if len(validation_rows):
-        words = train_words(members[0], whole, params, progress, " of all documents")
+    if with_words and len(validation_rows):
+        # Of the labels that validation documents have, classifiers are trained once more.
+        phase = "finding rivals of validation documents"
+        added = find_near_labels(members[0].around, whole, params.shortlist, params.search, phase, validation_rows)
+        every = np.full((len(rivals) + len(added), max(rivals.shape[1], added.shape[1])), MISSING, np.int32)
+        every[rows, : rivals.shape[1]] = rivals
+        every[validation_rows, : added.shape[1]] = added
+        concerned = np.unique(validation.Y.indices)
+        again = train_words(every, whole, params, progress, "terms of all documents", concerned)
+        words = words.replace_labels(concerned, again)
     return TrainedMembers(members, words, fusion, curves)
 
 
 def train_words(
-    member: Member, corpus: TokenCorpus, params: Params, progress: TrainingProgress, whose: str
+    rivals: np.ndarray,
+    corpus: TokenCorpus,
+    params: Params,
+    progress: TrainingProgress,
+    name: str,
+    labels: np.ndarray | None = None,
 ) -> WordClassifiers:
-    """Return classifiers over words from the documents that `member` has placed; none if nothing uses them."""
-    if not params.terms or params.alpha is not None or not corpus.is_useful.any():
-        return WordClassifiers.make_empty(corpus.Z.shape[0], corpus.n_tokens)
-    near = find_near_labels(member.around, corpus, params.shortlist, params.search, f"finding rivals{whose}")
+    """Return classifiers over words of `labels`, or of all; `progress` remembers what is done under `name`."""
     X, _ = split_columns(corpus.X, corpus.n_tokens)
-    return train_word_classifiers(X, corpus.Y, near, params, progress, f"terms{whose}")
+    return train_word_classifiers(X, corpus.Y, rivals, params, progress, name, labels)
 
 
 def learn_fusion(
@@ -159,15 +173,19 @@ def learn_fusion(
     return chosen
 
 
-def find_near_labels(around: Neighbourhood, corpus: TokenCorpus, size: int, search: str, phase: str) -> np.ndarray:
-    """Return labels near each document that are not its own, (n_documents, ≤ size), -1 for none."""
+def find_near_labels(
+    around: Neighbourhood, corpus: TokenCorpus, size: int, search: str, phase: str, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """Return labels near each document, or each of `rows`, that are not its own, (n_documents, ≤ size), -1 for none."""
     # cos(f, z̃) + cos(f, v) = f · (z̃ + v): one search ranks by both.
     index = make_index(around.text + around.centroids, search, space="ip", seed=around.seed, device=around.device)
-    found = [index.query(f, size).ids for f in track_batches(around.documents, DOCUMENTS_PER_BATCH, phase)]
-    near = drop_pairs(np.vstack(found), corpus.Y + corpus.filtered)
     # A label that is nobody's positive would only be pushed away; it stays where its text puts it.
-    near[np.bincount(corpus.Y.indices, minlength=corpus.Y.shape[1])[near] == 0] = MISSING
-    return near
+    is_seen = np.bincount(corpus.Y.indices, minlength=corpus.Y.shape[1]) > 0
+    found = []
+    for batch in track_batches(np.arange(corpus.Y.shape[0]) if rows is None else rows, DOCUMENTS_PER_BATCH, phase):
+        near = drop_pairs(index.query(around.documents[batch], size).ids, corpus.Y[batch] + corpus.filtered[batch])
+        found.append(np.where(is_seen[near], near, MISSING))
+    return np.vstack(found)
 
 
 def split_validation(whole: TokenCorpus, params: Params) -> tuple[np.ndarray, np.ndarray]:

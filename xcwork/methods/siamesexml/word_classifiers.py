@@ -24,7 +24,7 @@ from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.methods.common.pair_svm import PairSVM, PairSvmSettings
 from xcwork.methods.common.training_pairs import collect_training_pairs
 from xcwork.methods.model import Params
-from xcwork.sparse import enlarge
+from xcwork.sparse import enlarge, keep_entries
 
 PRIOR_MARGIN = -1.0  # the margin of a label without any evidence
 MIN_WEIGHT = 0.03  # smaller ones are dropped
@@ -53,6 +53,13 @@ class WordClassifiers:
         weights = enlarge(self.weights, (n_tokens, n_labels + n_new))
         return WordClassifiers(weights, np.concatenate([self.bias, np.full(n_new, PRIOR_MARGIN, np.float32)]))
 
+    def replace_labels(self, labels: np.ndarray, theirs: WordClassifiers) -> WordClassifiers:
+        """Return these classifiers with those of `labels` from another training."""
+        is_theirs = np.isin(np.arange(len(self.bias)), labels)
+        kept = keep_entries(self.weights, ~is_theirs[self.weights.indices])
+        taken = keep_entries(theirs.weights, is_theirs[theirs.weights.indices])
+        return WordClassifiers(sparse.csr_array(kept + taken), np.where(is_theirs, theirs.bias, self.bias))
+
     def compute_margins(self, x: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
         """Return the scores of rows `x` (n, n_tokens) and labels `ids` (n, k), -1 for none."""
         w = self.weights
@@ -63,11 +70,17 @@ class WordClassifiers:
 
 
 def train_word_classifiers(
-    X: sparse.csr_array, Y: sparse.csr_array, near: np.ndarray, params: Params, progress: TrainingProgress, name: str
+    X: sparse.csr_array,
+    Y: sparse.csr_array,
+    near: np.ndarray,
+    params: Params,
+    progress: TrainingProgress,
+    name: str,
+    labels: np.ndarray | None = None,
 ) -> WordClassifiers:
     """Return classifiers from documents X (n_documents, n_tokens), their labels Y and labels `near` them, -1 for none.
 
-    `progress` remembers what is done under `name`.
+    They are those of `labels`, or of all that have documents. `progress` remembers what is done under `name`.
     """
     pairs = collect_training_pairs(TopK(near, np.zeros(near.shape, np.float32)), Y, add_missed=True)
     settings = PairSvmSettings(
@@ -79,6 +92,7 @@ def train_word_classifiers(
         seed=params.seed,
     )
     machines = PairSVM(X, pairs, np.full(pairs.nnz, PRIOR_MARGIN, np.float32), settings, params.device)
-    labels = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+    if labels is None:
+        labels = np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
     weights, bias = machines.solve(labels, progress, name)
     return WordClassifiers(weights, (bias + PRIOR_MARGIN).astype(np.float32))

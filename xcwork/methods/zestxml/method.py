@@ -25,6 +25,7 @@ pairs; its solver is Adagrad instead of dual descent. The default differs:
 - Own weights are not restricted to K voters but solved for all features and pruned by size; they start from prior,
   pairs and exact matches rather than from nothing.
 - Exact matches count by √x and idf, and enter as one more sum of pairs, so that the score is a plain sum.
+  How much they count for seen labels is learned: nothing where label texts mislead (`match_weight`).
 - The shortlist has other sources than pairs: labels whose documents resemble the document in training, labels with a
   high own score in prediction. Without them, labels whose text says little are never listed.
 - Unseen labels borrow terms from the documents of seen labels with a similar text (`borrow`).
@@ -74,7 +75,7 @@ class ZestXML(Method):
     C: float = param(1.0, "weight of the errors against the size of the weights", low=1e-4, high=1e4)
     loss: str = param("squared hinge", "loss of the refinement", choices=("squared hinge", "logistic"))
     epochs: int = param(0, "maximum number of passes over the documents to refine shared pairs", low=0)
-    match_weight: float = param(0.3, "weight of terms that document and label have in common", low=0.0)
+    match_weight: float = param(0.3, "weight of terms in common, at most where it is learned", low=0.0)
     parent_weight: float = param(0.5, "weight of the broader labels' terms beside a label's own, where known", low=0.0)
     borrow: bool = param(True, "whether unseen labels borrow terms from the documents of labels with a similar text")
     prune: float = param(0.03, "size below which own weights are dropped", low=0.0)

@@ -17,7 +17,7 @@ from xcwork.core.topk import TopK
 from xcwork.methods.model import Params
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.refined_weights import RefinedWeights
-from xcwork.methods.zestxml.scorer import UNSEEN_ROW, BlendScorer, PairScorer
+from xcwork.methods.zestxml.scorer import SEEN_ROW, UNSEEN_ROW, BlendScorer, PairScorer
 from xcwork.methods.zestxml.shortlist import Shortlister, prepare_documents
 from xcwork.sparse import fill_with_ones
 
@@ -65,7 +65,9 @@ class LabelRanker:
             same = scorer.replace_pairs(fill_with_ones(matches))
             blend = BlendScorer(scorer, same, params.alpha, params.loss == "logistic")
             return cls.from_voters(voters, label_features, params, blend)
-        by_votes = Shortlister.from_votes(voters, label_features, np.flatnonzero(is_seen), params)
+        by_votes = Shortlister.from_votes(
+            voters, label_features, np.flatnonzero(is_seen), params, float(refined.factors[SEEN_ROW, 1])
+        )
         pair_factor, match_factor = refined.factors[UNSEEN_ROW].astype(np.float32)
         pairs = refined.shared * pair_factor
         if not pair_factor:

@@ -63,10 +63,15 @@ class Shortlister:
 
     @classmethod
     def from_votes(
-        cls, voters: sparse.csr_array, label_features: LabelFeatures, candidates: np.ndarray, params: Params
+        cls,
+        voters: sparse.csr_array,
+        label_features: LabelFeatures,
+        candidates: np.ndarray,
+        params: Params,
+        match_weight: float | None = None,
     ) -> Shortlister:
         """Prepare the ranking of `candidates` by what XHTP counted and by the terms in common."""
-        matches = label_features.matches * np.float32(params.match_weight)
+        matches = label_features.matches * np.float32(params.match_weight if match_weight is None else match_weight)
         return cls.from_weights(voters, matches, label_features.Z, candidates, params.shortlister, params.overfetch)
 
     @classmethod

@@ -1,5 +1,7 @@
 """The stages of ZestXML-tuned after XHTP: shortlist, shared pairs, own weights, calibration of unseen labels.
 
+How much terms in common say about seen labels is measured before anything is learned (see `match_weight`).
+
 Every stage starts from the scores of the ones before it, so its weights only have to explain what is left. For this the
 scores must be honest: XHTP has counted the very documents that are now learned from, so their own votes are taken out
 of every weight first (v becomes v (n - own) / n). Without that, the pairs would look far better on training documents
@@ -14,14 +16,14 @@ would teach something are solved again with all documents once the calibration i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from xcwork.compute.parallel import map_row_blocks
 from xcwork.core.held_out import keep_groups_whole
-from xcwork.core.split import Split
+from xcwork.core.split import Split, take_pairs
 from xcwork.data.groups import find_groups_sharing_labels
 from xcwork.kernels.bilinear_training import LabelledPairs
 from xcwork.methods.common.checkpoints import TrainingProgress
@@ -30,6 +32,7 @@ from xcwork.methods.common.sparse_torch import find_accelerator
 from xcwork.methods.common.training_pairs import collect_training_pairs
 from xcwork.methods.model import Params
 from xcwork.methods.zestxml.label_features import LabelFeatures
+from xcwork.methods.zestxml.match_weight import SAMPLED_DOCUMENTS, fit_match_weight
 from xcwork.methods.zestxml.refine import SharedProblem
 from xcwork.methods.zestxml.refined_weights import RefinedWeights
 from xcwork.methods.zestxml.scorer import DocumentVotes, PairScorer
@@ -99,8 +102,8 @@ class Refinement:
 
     def run(self, statistics: PairStatistics) -> RefinedWeights:
         """Go through all stages, starting from what XHTP has counted."""
-        pairs = self._collect_pairs(statistics.voters)
         if self.params.refined == "pairs":
+            pairs = self._collect_pairs([self._list_by_votes(statistics.voters, self.params.match_weight)])
             start = replace_values(statistics.voters, np.zeros(statistics.voters.nnz, np.float32))
             shared, level = self._refine_shared(pairs, start, np.zeros(pairs.nnz, np.float32), l2=True)
             return RefinedWeights.from_pairs(shared, level, self.Y.shape[1])
@@ -108,26 +111,32 @@ class Refinement:
         is_term = statistics.voters.indices >= len(self.label_features.identities)
         shared = keep_entries(statistics.voters, is_term) * np.float32(self.params.trust)
         voted: DocumentVotes | None = DocumentVotes(statistics.counts[is_term], statistics.votes, self.params.plain)
+        pairs, match_weight = self._collect_own_pairs(statistics.voters, shared, voted)
+        as_seen = 1.0, match_weight
         if self.params.epochs and shared.nnz:
             # Refined weights are no longer a share of votes, so there is nothing that could be taken out of them.
             nothing = sparse.csr_array(shared.shape, dtype=np.float32)
-            offsets = self._make_scorer(nothing, bias=self._prior).score_pairs(self.X, pairs, "matching")
+            offsets = self._make_scorer(nothing, as_seen, bias=self._prior).score_pairs(self.X, pairs, "matching")
             shared, _ = self._refine_shared(pairs, shared, offsets, l2=False)
             voted = None
         validates = self.roles.validates
         identities = self.label_features.identities
-        own, bias = self._train_own(pairs, ~validates, identities, shared, voted, "own")
-        seen = self._sample_seen(pairs, shared, voted, own, bias)
+        own, bias = self._train_own(
+            pairs, ~validates, identities, self._make_scorer(shared, as_seen, bias=self._prior), voted, "own"
+        )
+        seen = self._sample_seen(pairs, self._make_scorer(shared, as_seen, own, bias), voted)
         stand_ins = StandIns.from_training(
             self.X, self.Y, self.forbidden, self.label_features, self.roles.stand_ins, validates, self.params
         )
         typical, borrowed, unseen, share = self._sample_unseen(stand_ins, statistics.voters, shared, voted)
-        factors = np.array([(1.0, self.params.match_weight)] * 2)
+        factors = np.array([as_seen] * 2)
         factors, unseen_bias = calibrate_unseen(seen, unseen, factors, self._prior)
         if self.roles.learns_later:
             again = np.unique(self.Y[validates].indices)
             everyone = np.ones(len(validates), bool)
-            more, more_bias = self._train_own(pairs, everyone, again, shared, voted, "own again")
+            more, more_bias = self._train_own(
+                pairs, everyone, again, self._make_scorer(shared, as_seen, bias=self._prior), voted, "own again"
+            )
             kept = np.setdiff1d(identities, again)
             own = sparse.csr_array(keep_columns(own, kept) + more)
             bias[again] = more_bias[again]
@@ -151,13 +160,36 @@ class Refinement:
     def _prior(self) -> float:
         return PRIOR_SCORE_BY_LOSS[self.params.loss]
 
-    def _collect_pairs(self, voters: sparse.csr_array) -> sparse.csr_array:
-        """Return the pairs to learn from, (n_documents, n_labels); never all shortlists exist together."""
+    def _collect_own_pairs(
+        self, voters: sparse.csr_array, shared: sparse.csr_array, voted: DocumentVotes | None
+    ) -> tuple[sparse.csr_array, float]:
+        """Return the pairs to learn own weights from, and how much matches count for labels seen in training."""
+        others: list[tuple[Shortlister, int]] = []
+        if size := self.params.nearest_shortlist:
+            others.append((Shortlister.from_documents(self.X, self.Y, self.label_features.identities), size))
+        usual = self.params.match_weight
+        n_documents = self.X.shape[0]
+        rows = np.unique(np.linspace(0, n_documents - 1, min(n_documents, SAMPLED_DOCUMENTS)).astype(np.int64))
+        forbidden = None if self.forbidden is None else take_pairs(self.forbidden, rows, n_documents)
+        sample = replace(self, X=self.X[rows], Y=self.Y[rows], forbidden=forbidden)
+        pairs = sample._collect_pairs([self._list_by_votes(voters, usual), *others])
+        scores = [
+            self._make_scorer(shared, factors).score_pairs(
+                sample.X, pairs, "weighing matches", voted and voted.take(rows)
+            )
+            for factors in ((1.0, 0.0), (0.0, 1.0))
+        ]
+        weight = fit_match_weight(np.column_stack(scores), pairs.data > 0, usual)
+        return self._collect_pairs([self._list_by_votes(voters, weight), *others]), weight
+
+    def _list_by_votes(self, voters: sparse.csr_array, match_weight: float) -> tuple[Shortlister, int]:
+        """Return the shortlister of seen labels by XHTP and matches, and how many labels it contributes."""
         identities = self.label_features.identities
-        by_votes = Shortlister.from_votes(voters, self.label_features, identities, self.params)
-        listers = [(by_votes, self.params.shortlist)]
-        if self.params.nearest_shortlist and self.params.refined == "own":
-            listers.append((Shortlister.from_documents(self.X, self.Y, identities), self.params.nearest_shortlist))
+        lister = Shortlister.from_votes(voters, self.label_features, identities, self.params, match_weight)
+        return lister, self.params.shortlist
+
+    def _collect_pairs(self, listers: list[tuple[Shortlister, int]]) -> sparse.csr_array:
+        """Return the pairs to learn from, (n_documents, n_labels); never all shortlists exist together."""
 
         def collect_block(start: int, stop: int) -> tuple[sparse.csr_array, int]:
             documents = prepare_documents(self.X[start:stop])
@@ -177,12 +209,12 @@ class Refinement:
     def _make_scorer(
         self,
         shared: sparse.csr_array,
+        factors: tuple[float, float],
         own: sparse.csr_array | None = None,
         bias: np.ndarray | float = 0.0,
-        factors: tuple[float, float] | None = None,
         Z: sparse.csr_array | None = None,
     ) -> PairScorer:
-        """Return a scorer that treats all labels as seen; without `factors`, matches count by their usual weight."""
+        """Return a scorer that treats all labels alike; `factors` say how much pairs and matches count."""
         n_labels = self.Y.shape[1]
         return PairScorer.from_weights(
             shared,
@@ -191,7 +223,7 @@ class Refinement:
             own=sparse.csr_array((self.X.shape[1], n_labels), dtype=np.float32) if own is None else own,
             bias=np.broadcast_to(np.asarray(bias, np.float32), n_labels),
             is_seen=np.ones(n_labels, bool),
-            factors=np.array([factors or (1.0, self.params.match_weight)] * 2),
+            factors=np.array([factors] * 2),
         )
 
     def _refine_shared(
@@ -221,7 +253,7 @@ class Refinement:
         pairs: sparse.csr_array,
         learns: np.ndarray,
         labels: np.ndarray,
-        shared: sparse.csr_array,
+        scorer: PairScorer,
         voted: DocumentVotes | None,
         name: str,
     ) -> tuple[sparse.csr_array, np.ndarray]:
@@ -230,7 +262,6 @@ class Refinement:
         if len(labels) < len(self.label_features.identities):
             keep &= np.isin(pairs.indices, labels)
         pairs = keep_entries(pairs, keep)
-        scorer = self._make_scorer(shared, bias=self._prior)
         offsets = scorer.score_pairs(self.X, pairs, "scoring shared pairs", voted)
         settings = PairSvmSettings(
             C=self.params.C,
@@ -248,17 +279,14 @@ class Refinement:
     def _sample_seen(
         self,
         pairs: sparse.csr_array,
-        shared: sparse.csr_array,
+        scorer: PairScorer,
         voted: DocumentVotes | None,
-        own: sparse.csr_array,
-        bias: np.ndarray,
     ) -> CalibrationSample:
         """Return the margins of the pairs of validation documents, of labels that other documents have taught."""
         rows = np.flatnonzero(self.roles.validates)
         is_taught = np.bincount(self.Y[~self.roles.validates].indices, minlength=self.Y.shape[1]) > 0
         pairs = pairs[rows]
         pairs = keep_entries(pairs, is_taught[pairs.indices])
-        scorer = self._make_scorer(shared, own, bias)
         margins = scorer.score_pairs(self.X[rows], pairs, "calibrating", voted and voted.take(rows))
         return CalibrationSample(margins[:, None], pairs.data > 0, np.ones(pairs.nnz))
 
@@ -278,7 +306,7 @@ class Refinement:
 
         def sample(*features: tuple[sparse.csr_array, tuple[float, float]]) -> CalibrationSample:
             columns = [
-                self._make_scorer(shared, factors=factors, Z=Z).score_pairs(X, pairs, "calibrating", voted)
+                self._make_scorer(shared, factors, Z=Z).score_pairs(X, pairs, "calibrating", voted)
                 for Z, factors in features
             ]
             return CalibrationSample(np.column_stack(columns), pairs.data > 0, weights)
