@@ -12,12 +12,17 @@ if TYPE_CHECKING:
 
 FONT_PIXELS = 13  # the smallest that a page has
 DIMMED = 0.15  # opacity of the series of which none is spoken
-LARGE_FONT_PIXELS = 15.6  # the same for a lecture
+LECTURE_SCALE = 1.2
+
+
+def get_scale() -> float:
+    """Return by which factor type is larger than usual."""
+    return LECTURE_SCALE if state.view().lecture else 1.0
 
 
 def match_page(drawn: go.Figure) -> go.Figure:
     """Give a chart the type and the inks of the page; Streamlit's own are smaller and paler."""
-    ink, size = tokens.get_palette(), LARGE_FONT_PIXELS if state.view().lecture else FONT_PIXELS
+    ink, size = tokens.get_palette(), FONT_PIXELS * get_scale()
     muted, strong = {"size": size, "color": ink.muted}, {"size": size, "color": ink.text}
     axis = {"tickfont": muted, "title_font": muted, "gridcolor": ink.fine_line, "zerolinecolor": ink.line}
     drawn.update_xaxes(separatethousands=True, **axis).update_yaxes(separatethousands=True, **axis)

@@ -108,7 +108,7 @@ def open_own_text(text: str, **changes: object) -> NoReturn:
 def open_other_runs(document: int, run: str) -> NoReturn:
     """Open the Predict page on a test document with the lists of several runs side by side, from a list."""
     state.set_widget("predict.view", OTHER_RUNS)
-    open_test_document(document, run=run)
+    open_test_document(document, run=run, opened="")
 
 
 def show_label_on_map(label: str) -> NoReturn:

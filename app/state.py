@@ -37,6 +37,7 @@ OF_A_DATASET = (
     "runs",
     "reference",
     "against",
+    "opened",
     "item",
     "outcome",
     "other",
@@ -94,6 +95,7 @@ class View:
     scope: str = ""  # which labels count in a comparison
     sort: str = ""  # the column that a comparison is sorted by, with "-" before it the other way round
     change: str = ""  # which documents of two runs are listed; "": those on which they differ
+    opened: str = ""  # the one of them that was opened last
     layout: str = ""  # of the label map
     colour: str = ""
     assign: str = ""  # percentage from which a label is assigned; "": as stored with the run

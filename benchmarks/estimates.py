@@ -22,13 +22,11 @@ import psutil
 from benchmarks._common import conditions, described, markdown_table, write_json
 from xcwork.advice.traits import read_traits
 from xcwork.cli.demo import DEMO_DATA, list_demo_trainings
-from xcwork.compute.busyness import measure_load
 from xcwork.data.load import load_dataset
 from xcwork.methods.presets import list_presets
 from xcwork.methods.registry import list_usable_methods
 from xcwork.runs import RunStore, jobs
-from xcwork.runs.estimates import Measurement, estimate_cost, measure_run
-from xcwork.runs.status import count_seconds_since
+from xcwork.runs.estimates import Measurement, estimate_cost, measure_other_load, measure_run
 
 MAX_FACTOR = 1.5
 GOAL = 0.9  # of the runs
@@ -40,11 +38,7 @@ def measure(
     """Estimate, train and compare one run, which joins the known ones."""
     presets = list_presets(method, n_labels=sizes["n_labels"])
     params = presets[preset] if preset else next(iter(presets.values()))
-    own = [
-        (count_seconds_since(run.status.started or ""), count_seconds_since(run.status.ended or ""))
-        for run in store.list()
-    ]
-    load = measure_load(own)
+    load = measure_other_load(run.status for run in store.list())
     expected = estimate_cost(method, params, **sizes, known=known, other_load=load)
     if expected is None:
         raise SystemExit(f"nothing like {method} was ever measured")

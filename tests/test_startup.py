@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import xcwork
 
 HEAVY = ("torch", "numba", "sklearn", "pandas", "scipy", "numpy", "streamlit", "plotly")
 LISTING = "import sys; sys.stderr.write(' '.join(sorted({name.partition('.')[0] for name in sys.modules})))"
@@ -50,3 +53,18 @@ def test_help_and_version_start_no_process_and_import_little_of_ours(option: str
         "options",
         "paths",
     }  # and no process, no connection
+
+
+@pytest.mark.parametrize("method", ["label_tree", "one_vs_all", "tfidf"])
+def test_a_stored_model_answers_a_text_without_what_only_training_and_tables_need(method: str, tmp_path: Path) -> None:
+    texts = [f"{fruit} {colour}" for fruit in ("apples", "pears", "plums") for colour in ("red", "green", "sour")]
+    data = xcwork.from_lists(texts, [text.split() for text in texts])
+    xcwork.create(method).fit(data.train).save(tmp_path / "model")
+    found = imported_by(
+        f"import xcwork\nmodel = xcwork.load_method({str(tmp_path / 'model')!r})\n"
+        f"assert model.predict('red apples', k=2).to_records()\n{LISTING}"
+    )
+    assert "numpy" in found
+    assert found.isdisjoint(
+        {"pandas", "pyarrow", "sklearn", "torch", "streamlit", "plotly", "distributed", "snowballstemmer"}
+    )

@@ -17,16 +17,14 @@ from xcwork.advice.guide import MethodGroup, get_note, list_groups
 from xcwork.advice.recommendation import Recommendation
 from xcwork.advice.recommending import CostTable
 from xcwork.advice.rules import TO_UNDERSTAND, find_obstacle
-from xcwork.compute.busyness import measure_load
 from xcwork.core.data_sizes import DataSizes
 from xcwork.data.load import DatasetSource, resolve_source
 from xcwork.errors import ConfigError
 from xcwork.methods.registry import list_usable_methods
 from xcwork.paths import find_home
-from xcwork.runs import Run
+from xcwork.runs import Run, estimates
 from xcwork.runs.estimates import Estimate, Measurement, measure_run
 from xcwork.runs.identity import find_free_number
-from xcwork.runs.status import count_seconds_since
 
 if TYPE_CHECKING:
     from xcwork.advice.traits import DatasetTraits
@@ -143,13 +141,7 @@ def estimate_device_memory(cls: type[Method], params: Mapping[str, Any], traits:
 
 def measure_other_load() -> float:
     """Return how busy this machine is with other things than runs of this home folder, which take their turns."""
-    own = []
-    for run in caches.list_runs():
-        status = caches.glance(run).status
-        if status.state != "queued":
-            ended = 0.0 if status.is_active else count_seconds_since(status.ended or status.updated)
-            own.append((ended + status.work_seconds, ended))
-    return measure_load(own)
+    return estimates.measure_other_load(caches.glance(run).status for run in caches.list_runs())
 
 
 @lru_cache(maxsize=10_000)

@@ -79,7 +79,7 @@ def test_a_lesson_explains_and_checks_answers(open_page) -> None:
     question = page.radio(key="lesson.home.answer")
     assert question.options == list(lesson.answers)
     question.set_value(next(answer for answer in lesson.answers if answer != lesson.right)).run()
-    assert page.warning[0].value.startswith("Not quite")
+    assert page.warning[0].value == f"Not quite. {lesson.reason}"
     page.radio(key="lesson.home.answer").set_value(lesson.right).run()
     assert lesson.reason in page.success[0].value
 

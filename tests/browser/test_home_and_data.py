@@ -88,6 +88,13 @@ def test_home_fits_into_the_window_with_fifteen_runs(page: Page, address: str) -
     expect_above(SMALL["height"], *buttons)
     for question in ("What does it predict?", "Where does it fail?", "Which labels can I assign?"):
         expect(page.get_by_role("button", name=question)).to_be_enabled()
+    page.goto(f"{address}/?data=fruit.csv&lecture=1")
+    expect(page.locator("html")).to_have_css("font-size", "18px")
+    expect(page.get_by_role("listbox", name="Runs").get_by_role("option").first).to_be_visible()
+    settle(page)
+    expect_no_scrolling(page)
+    bar = page.get_by_test_id("stSidebar")
+    expect_above(SMALL["height"], bar.get_by_text("Lesson for this page", exact=True))
 
 
 def test_a_run_is_renamed_and_deleted_without_a_reload(page: Page, address: str, store: RunStore) -> None:

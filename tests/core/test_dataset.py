@@ -13,6 +13,7 @@ from scipy import sparse
 
 from xcwork.data import Dataset, Features, LabelSpace, Propensity, Split
 from xcwork.errors import ConfigError, DataError
+from xcwork.text.vectorizer import TextVectorizer
 
 
 def small_split(n_documents: int = 6, n_labels: int = 4) -> Split:
@@ -209,3 +210,16 @@ def test_a_stored_zero_is_no_label(jumble):
     assert split.Y.nnz == before - 3
     assert split.label_frequencies.sum() == before - 3
     assert Y.nnz == before  # the caller's matrix stays as it is
+
+
+def test_names_of_terms_are_made_when_they_are_asked_for():
+    vectorizer = TextVectorizer(ngrams=1).fit(["red apples", "green pears"])
+    features = Features(4, None, vectorizer)
+    assert "feature_names" not in vars(vectorizer)
+    assert features.get_name(0) == "apples"
+    assert features.names == vectorizer.feature_names == replace(features, size=4).names
+    assert Features(2).names is None
+    assert Features(2, ["a", "b"]).names == ["a", "b"]
+    assert Features.from_state(features.to_state()).names == features.names
+    with pytest.raises(ValueError, match="there is not one term per feature"):
+        Features.from_state(features.to_state() | {"size": 5})

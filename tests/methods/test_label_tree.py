@@ -293,7 +293,7 @@ def test_arrays_of_another_length_or_type_are_refused(model, name):
     load_with(model)
     part = model.model_.forest.to_state()[name]
     for changed in (part[:-1], part[:0], part.astype(np.int8), part.astype(np.float64), part.tolist(), part[None]):
-        with pytest.raises(DataError, match=r"forest .*(entries where|right type|dimensions)|fit together"):
+        with pytest.raises(DataError, match=r"forest .*(entries where|right type|not below|dimensions)|fit together"):
             load_with(model, **{name: changed})
     state = model.to_state()
     forest = {key: part for key, part in state["learned"]["forest"].items() if key != name}

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
+import psutil
 import pytest
 
 from tests.support.waiting import PATIENCE_SECONDS
+from xcwork.compute import busyness
 from xcwork.compute.busyness import estimate_clock_seconds
 from xcwork.methods.registry import METHODS
 from xcwork.runs import RunStore, estimates, jobs, worker
 from xcwork.runs.estimates import (
     IDLE_WORKER_MB,
+    MAX_TELLING_AGE_SECONDS,
     REFIT_SHARE,
     Measurement,
     Slowness,
     _add_rest,
     estimate_cost,
+    measure_other_load,
     measure_run,
     measure_slowness,
     read_references,
 )
+from xcwork.runs.status import Status
 
 pytestmark = pytest.mark.slow
 
@@ -45,6 +51,21 @@ def test_a_busy_machine_takes_longer_for_the_same_processor_time() -> None:
     assert quiet.cpu_seconds == busy.cpu_seconds
     assert busy.seconds == pytest.approx(estimate_clock_seconds(10.0, 40))
     assert busy.seconds > quiet.seconds
+
+
+def test_the_last_run_tells_how_busy_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "getloadavg", lambda: (30.0, 0.0, 0.0))
+    monkeypatch.setattr(busyness, "count_cores", lambda: 2)
+    now = datetime.now(UTC)
+
+    def end_before(seconds: float, **changes: float) -> Status:
+        ended = (now - timedelta(seconds=seconds)).isoformat(timespec="microseconds")
+        return replace(Status("finished", ended=ended, work_seconds=15.0, cpu_seconds=10.0), **changes)
+
+    old, new = end_before(MAX_TELLING_AGE_SECONDS + 60), end_before(20)
+    assert measure_other_load([old]) > 29.0, "it may have been another day"
+    assert measure_other_load([old, new, end_before(40, work_seconds=60.0)]) == pytest.approx(4.0)
+    assert measure_other_load([end_before(20, cpu_seconds=0.1)]) > 28.0, "too short to tell"
 
 
 def test_more_documents_and_labels_cost_more_and_are_less_certain() -> None:

@@ -291,3 +291,12 @@ def test_ngrams_are_counted_alike_in_stretches_of_any_size(order, monkeypatch):
             assert np.isin(expected[0][expected[1] >= least], some).all()
             assert np.isin(wanted, some).all()
     assert [len(part) for part in terms.count_ngrams([], order, 20)] == [0, 0]
+
+
+def test_a_stored_term_of_a_word_that_is_not_there_is_refused():
+    state = TextVectorizer(ngrams=2).fit(["red apples", "green apples"]).to_state()
+    codes = [some.copy() for some in state["vocabulary"]["codes"]]
+    for wrong in (99, -1):
+        codes[0][-1] = wrong
+        with pytest.raises(ValueError, match="a term has a word that is not listed"):
+            TextVectorizer.from_state(state | {"vocabulary": state["vocabulary"] | {"codes": codes}})

@@ -23,6 +23,17 @@ def estimate_clock_seconds(cpu_seconds: float, other_load: float = 0.0, n_cores:
     return cpu_seconds * max(alone, beside)
 
 
+def limit_load(load: float, clock_seconds: float, cpu_seconds: float, n_cores: int = 0) -> float:
+    """Return the load of others, at most as large as a run met it that took so long on the clock.
+
+    The operating system counts all threads alike. Those that have a lower priority, share the cores as a group, or wait
+    for a disk, take less than an equal share, and how much less only shows in what they leave to others.
+    """
+    cores = n_cores or count_cores()
+    met = cores**2 * clock_seconds / cpu_seconds - cores
+    return min(load, max(0.0, met))
+
+
 def measure_load(own: Iterable[tuple[float, float]] = (), own_threads: float = 0.0) -> float:
     """Return how many threads of others wanted a core in the last minute.
 

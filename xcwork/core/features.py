@@ -16,13 +16,26 @@ from xcwork.storage.state import register_storable
 from xcwork.text.vectorizer import TextVectorizer
 
 
+class _Names:
+    """The names of columns: as given, or those of the vectoriser's terms, made when they are first asked for."""
+
+    def __get__(self, features: Features | None, owner: type[Features]) -> list[str] | None:
+        if features is None:
+            return None  # the default of the field
+        given: list[str] | None = vars(features)["given_names"]
+        return features.vectorizer.feature_names if given is None and features.vectorizer is not None else given
+
+    def __set__(self, features: Features, names: list[str] | None) -> None:
+        vars(features)["given_names"] = names
+
+
 @register_storable
 @dataclass(frozen=True, eq=False)
 class Features:
     """The columns of a feature matrix: how many, what they are called, and how text becomes them."""
 
     size: int
-    names: list[str] | None = None
+    names: _Names = _Names()
     vectorizer: TextVectorizer | None = None
     image_shape: tuple[int, ...] | None = None
 
@@ -56,10 +69,12 @@ class Features:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Features:
         vectorizer, shape = state["vectorizer"], state["image_shape"]
-        names = state["names"] if vectorizer is None else vectorizer.feature_names
+        names = state["names"] if vectorizer is None else None
         if type(state["size"]) is not int or not 0 <= state["size"] < 2**31:
             raise ValueError("the number of features is not a number")
         check_texts("features", names, state["size"])
+        if vectorizer is not None and len(vectorizer.idf) != state["size"]:
+            raise ValueError("there is not one term per feature")
         if shape is not None and not (all(type(n) is int for n in shape) and math.prod(shape) == state["size"]):
             raise ValueError("the shape of the images does not fit the features")
         return cls(state["size"], names, vectorizer, None if shape is None else tuple(shape))

@@ -30,11 +30,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from xcwork.compute.busyness import estimate_clock_seconds
+from xcwork.compute.busyness import estimate_clock_seconds, limit_load, measure_load
 from xcwork.decisions.held_out_documents import AUTO, SPARING, needs_refits
 from xcwork.decisions.refitting import count_refits
 from xcwork.errors import RunError
 from xcwork.methods.names import SLOW_METHODS
+from xcwork.runs.status import Status, count_seconds_since
 from xcwork.runs.store import Run
 
 IDLE_WORKER_MB = 310.0  # a worker that has loaded what all methods need
@@ -53,6 +54,7 @@ REFIT_SHARE = 0.9  # of the time of the training: a refit has fewer documents
 RUNS_THAT_TELL_SPEED = 5  # the last ones
 MIN_TELLING_RUNS = 3  # fewer tell nothing: the first run also builds the dataset, and the first of a method compiles
 MIN_TELLING_SECONDS = 1.0  # of a run that tells how fast this machine is
+MAX_TELLING_AGE_SECONDS = 300.0  # since the end of a run that tells how busy it is
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,24 @@ def find_usual_params(method: str) -> Mapping[str, Any]:
     return next((each.params for each in read_references() if each.method == method), {})
 
 
+def measure_other_load(statuses: Iterable[Status]) -> float:
+    """Return how busy this machine is with other things than runs of this home folder, which take their turns.
+
+    It is the load of the operating system, or less if a run that has just ended met less.
+    """
+    own, last = [], None
+    for status in statuses:
+        if status.state == "queued":
+            continue
+        age = 0.0 if status.is_active else count_seconds_since(status.ended or status.updated)
+        own.append((age + status.work_seconds, age))
+        tells = status.state == "finished" and status.cpu_seconds >= MIN_TELLING_SECONDS
+        if tells and age <= MAX_TELLING_AGE_SECONDS and (last is None or age < last[0]):
+            last = (age, status.work_seconds, status.cpu_seconds)
+    load = measure_load(own)
+    return load if last is None else limit_load(load, *last[1:])
+
+
 def estimate_cost(
     method: str,
     params: Mapping[str, Any],
@@ -157,7 +177,7 @@ def estimate_cost(
 ) -> Estimate | None:
     """Estimate the cost of training `method` on data of this size; None when nothing like it was ever measured.
 
-    `other_load` is how many threads of others want a core (`compute.busyness.measure_load`).
+    `other_load` is how many threads of others want a core (`measure_other_load`).
     """
     work, extent = _compute_work(n_train, n_labels), n_train + n_labels + n_features
     known = list(known)

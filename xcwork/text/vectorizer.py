@@ -168,7 +168,7 @@ class TextVectorizer:
             raise ValueError("the weights of the terms are not numbers")
         if not is_finite(self._idf):
             raise ValueError("the weights of the terms are not finite")
-        if self._idf.shape != (len(self.feature_names),):
+        if self._idf.shape != (len(self._vocabulary),):
             raise ValueError("there is not one weight per term")
         return self
 

@@ -97,13 +97,17 @@ class Words:
         parts = [terms.count_in_texts(block, codes, order, self.bits) for order, codes in orders]
         return sparse.csr_array(sparse.hstack(parts))
 
+    def __len__(self) -> int:
+        """Return the number of terms."""
+        return sum(map(len, self.codes))
+
     def list_names(self) -> list[str]:
         """Return what the terms are called, in the order of the columns."""
         names: list[str] = []
         for order, codes in enumerate(self.codes, start=1):
             # The first words of all terms, the second ones, …
             places = terms.decode_ngrams(codes, order, self.bits).T.tolist()
-            names += map(" ".join, zip(*([self.words[i] for i in place] for place in places), strict=True))
+            names += map(" ".join, zip(*(map(self.words.__getitem__, place) for place in places), strict=True))
         return names
 
     def to_state(self) -> dict[str, Any]:
@@ -114,7 +118,12 @@ class Words:
         words, codes = state["words"], state["codes"]
         if not all(isinstance(some, np.ndarray) and some.dtype == np.int64 and some.ndim == 1 for some in codes):
             raise ValueError("the terms are not stored as numbers")
-        return cls(_check_texts(words), codes, ReadingRules.from_state(state["rules"]))
+        self = cls(_check_texts(words), codes, ReadingRules.from_state(state["rules"]))
+        for order, some in enumerate(codes, start=1):
+            places = terms.decode_ngrams(some, order, self.bits)
+            if places.size and not 0 <= places.min() <= places.max() < len(words):
+                raise ValueError("a term has a word that is not listed")
+        return self
 
 
 class Subwords:
@@ -153,6 +162,9 @@ class Subwords:
         if not self.pieces or not ids[0].terms:
             return sparse.csr_array((len(texts), len(self.pieces)), dtype=np.float32)
         return _count_pieces(blocks, sparse.csr_array(self._counter.transform([*ids[0].terms])))
+
+    def __len__(self) -> int:
+        return len(self.pieces)
 
     def list_names(self) -> list[str]:
         return list(self.pieces)

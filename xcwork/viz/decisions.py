@@ -108,6 +108,15 @@ def draw_threshold_curve(
                 xshift=-10,
                 yshift=-10,
             )
+    named = traced[traced["from"].isin([20, 50])]
+    figure.add_scatter(
+        x=named["documents"].tolist(),
+        y=named["right"].tolist(),
+        mode="markers",
+        marker={"size": 9, "symbol": "circle-open", "color": colour, "line": {"width": 2.5}},
+        cliponaxis=False,
+        hoverinfo="skip",
+    )
     lowest = [float(traced["right"].min())] if len(traced) else []
     told = [
         f"{row.right:.0f} % right for {row.documents:.0f} % of the documents from {row[1]:.0f} % on"

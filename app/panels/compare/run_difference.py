@@ -55,9 +55,10 @@ def show_difference(chosen: ComparedRuns, reference: str) -> None:
 
 def _render_counts(changes: Changes, k: int) -> str:
     counts = changes.counts
+    better = "document better" if counts[BETTER] == 1 else "documents better"
     first = "the first label" if k == 1 else f"the first {k} labels"
     return (
-        f'<div class="compare-counts"><span><b>{counts[BETTER]:,}</b> documents better</span>'
+        f'<div class="compare-counts"><span><b>{counts[BETTER]:,}</b> {better}</span>'
         f"<span><b>{counts[MIXED]:,}</b> mixed</span><span><b>{counts[ALIKE]:,}</b> alike</span>"
         f'<span class="errors-muted">{first}</span><span><b>{counts[WORSE]:,}</b> worse</span></div>'
     )
@@ -90,6 +91,7 @@ def _show_documents(chosen: ComparedRuns, changes: Changes, reference: str, othe
         [LabelGroup([_make_row(row, dataset, names) for row in rows.head(ROWS_AT_ONCE).itertuples()])],
         key="compare_documents",
         label="Documents",
+        selected=state.view().opened,
         sign_words=WORDS,
         empty="Both runs find the same true labels in these documents." if wanted == ALIKE else "No such document.",
         height="stretch",
@@ -102,6 +104,7 @@ def _show_documents(chosen: ComparedRuns, changes: Changes, reference: str, othe
             lambda: rows.drop(columns="size"), key="compare.documents.export", name="better-and-worse-documents"
         )
     if picked is not None and picked.isdecimal():
+        state.update(opened=picked)  # the way back returns to this row
         navigation.open_other_runs(int(picked), reference)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import streamlit as st
-from xcwork_app import state, widgets
+from xcwork_app import chart_style, state, widgets
 from xcwork_app.components.label_list import LabelGroup, LabelRow, RowCell, SortColumn, show_label_list
 from xcwork_app.views.run_comparison import ComparedRuns
 
@@ -13,6 +13,7 @@ from xcwork.analysis.run_table import UNSEEN_FOUND, UNSEEN_PRECISION, RunColumn,
 
 RANGE = "range"  # the id of the column with the axis
 RANGE_WIDTH = 7.0  # multiples of the base font, as below
+LARGE_RANGE_WIDTH = 4.5  # beside larger type, so that names keep their room
 WIDTHS = {"PSP@5": 6.2, UNSEEN_PRECISION: 3.4, UNSEEN_FOUND: 3.4, "Training": 4.2, "Model": 4.2, "ms per document": 4.3}
 USUAL_WIDTH = 3.9
 TITLES = {  # where two lines read better
@@ -26,6 +27,7 @@ HELP = {
     "PSP@5": "As P@5, but rare labels count more",
 }
 AXIS_STEP = 10  # points between the ends that an axis may have
+BASE_PIXELS = 15  # of the base font, of which all heights are multiples
 ROW_PIXELS = 34
 HEAD_PIXELS = 50
 AROUND_PIXELS = 138  # above the table and between what follows
@@ -47,7 +49,10 @@ def show_table(
         groups.append(LabelGroup(others, title="Not comparable", note="tested on different data"))
     height = HEAD_PIXELS + ROW_PIXELS * (min(len(rows), MAX_ROWS_SEEN) + bool(others))
     # The cards below take what is left of the window.
-    cards = f".st-key-compare_columns > div{{height:max(16rem,calc(100vh - {height + AROUND_PIXELS}px))}}"
+    scale = chart_style.get_scale()
+    range_width = RANGE_WIDTH if scale == 1.0 else LARGE_RANGE_WIDTH
+    above = (height + AROUND_PIXELS) / BASE_PIXELS
+    cards = f".st-key-compare_columns > div{{height:max(16rem,calc(100vh - {above:.4f}rem))}}"
     st.html(f"<style>@media (min-width:1101px){{{cards}}}</style>")
     show_label_list(
         groups,
@@ -56,13 +61,13 @@ def show_table(
         head="Run",
         selected=against,
         sort_columns=[
-            SortColumn(RANGE, "", width=RANGE_WIDTH, ends=(f"{low:.0f}", f"{high:.0f}")),
+            SortColumn(RANGE, "", width=range_width, ends=(f"{low:.0f}", f"{high:.0f}")),
             *(_make_column(c) for c in table.columns),
         ],
         sort=sort,
         on_sort=lambda name: _sort_by(table, name),
         on_choose=lambda run: choose_against(chosen, run, reference),
-        height=height,
+        height=round(height * scale),
         has_border=True,
         lights=True,
     )

@@ -92,7 +92,7 @@ def _describe_texts(card: Card, profile: DatasetProfile) -> list[str]:
     """Return what is known about languages and about documents that are labels themselves."""
     shares = {name: share for name, share in profile.languages.items() if share >= MIN_LANGUAGE_SHARE}
     languages = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
-    told = languages or ("no text says" if card.has_texts else "no texts")
+    told = languages or ("not recognised" if card.has_texts else "no texts")
     read = f"; read as {card.name_languages()}" if card.languages else ""
     n_links = sum(card.self_links.values())
     linked = f"{n_links:,} documents are labels themselves" if n_links != 1 else "1 document is a label itself"

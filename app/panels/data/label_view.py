@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from xcwork.data.profile import DatasetProfile
 
 BANDS = {"count": "by count", "share": "in thirds"}
-CURVE_PIXELS = 195
-HISTOGRAM_PIXELS = 138
-LIST_PIXELS = 312
 MAX_SIMILAR_SHOWN = 20
 
 
@@ -72,7 +69,7 @@ def _draw_curve(source: Source, stamp: str, bands: str, scheme: str) -> go.Figur
     from xcwork.viz.frequencies import draw_label_frequencies
 
     drawn = draw_label_frequencies(caches.get_card(source), bands=bands, palette=tokens.get_palette())
-    return _fit(drawn, CURVE_PIXELS)
+    return _fit(drawn)
 
 
 @st.cache_resource(max_entries=20, show_spinner=False)
@@ -80,12 +77,12 @@ def _draw_histogram(source: Source, stamp: str, scheme: str) -> go.Figure:
     from xcwork.viz.frequencies import draw_labels_per_document
 
     counts = get_profile(source).labels_per_document
-    return _fit(draw_labels_per_document(counts, palette=tokens.get_palette()), HISTOGRAM_PIXELS)
+    return _fit(draw_labels_per_document(counts, palette=tokens.get_palette()))
 
 
-def _fit(drawn: go.Figure, height: int) -> go.Figure:
-    """Give a chart the room that it has here; its title stands above it."""
-    return drawn.update_layout(height=height, title=None, margin={"l": 52, "r": 8, "t": 18, "b": 36})
+def _fit(drawn: go.Figure) -> go.Figure:
+    """Let a chart take the room that it has here; its title stands above it."""
+    return drawn.update_layout(height=None, title=None, margin={"l": 52, "r": 8, "t": 18, "b": 36})
 
 
 def _show_frequent(profile: DatasetProfile) -> None:
@@ -101,7 +98,7 @@ def _show_frequent(profile: DatasetProfile) -> None:
         on_choose=lambda label: _find_documents(profile, label),
         colour=tokens.COLOURS["bands_1"],
         empty="No training document has a label.",
-        height=LIST_PIXELS,
+        height="stretch",
     )
 
 

@@ -113,7 +113,7 @@ def _choose_more(staged: StagedUpload, fitting: str) -> str:
         return st.selectbox(
             "Language of the texts",
             [AUTOMATIC, *sorted(LANGUAGES, key=lambda code: LANGUAGES[code].name)],
-            format_func=lambda code: "found out from the texts" if code == AUTOMATIC else LANGUAGES[code].name,
+            format_func=lambda code: "detected automatically" if code == AUTOMATIC else LANGUAGES[code].name,
             key=f"data.upload.language.{staged.path.parent.name}",
         )
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from xcwork.analysis.map_selection import SelectionFacts
     from xcwork.viz.map_data import MapData, MapState
 
-MAP_HEIGHT = "max(26rem, calc(100vh - 116px))"  # down to the lower edge of the window
-SHORTER_HEIGHT = "max(26rem, calc(100vh - 155px))"  # with the name of the run above it
+MAP_HEIGHT = "max(26rem, calc(100vh - 7.7333rem))"  # down to the lower edge of the window
+SHORTER_HEIGHT = "max(26rem, calc(100vh - 10.3333rem))"  # with the name of the run above it
 SEARCH_PIXELS = 196
 MAX_LINKS = 8  # more of them are a tangle
 MIN_LINK_DOCUMENTS = 2  # what happened once may be chance, and is joined only where nothing happened more often
@@ -210,8 +210,8 @@ def _show_lit_document(lit: bool, found: Findings) -> None:
     row = state.view().document
     name = f"Test document {row + 1:,}" if uids is None else uids[row]
     with st.container(horizontal=True, vertical_alignment="center", key="map_lit"):
-        st.caption(f"Lit up: the labels listed for {widgets.escape_text(name)}")
-        st.button("Put out", key="label_map.put_out", type="tertiary", on_click=_put_out)
+        st.caption(f"Highlighted: the labels listed for {widgets.escape_text(name)}")
+        st.button("Turn off", key="label_map.put_out", type="tertiary", on_click=_put_out)
 
 
 def _put_out() -> None:

@@ -42,4 +42,4 @@ def show_titled_chart(drawn: go.Figure, *, key: str, name: str, title: str) -> N
         with st.popover("⋯", type="tertiary", key=f"{key}.menu", help="Table"):
             widgets.show_table(read_table(drawn), key=f"{key}.table", name=name, alt=f"The numbers of the chart: {alt}")
     match_page(drawn)
-    st.plotly_chart(drawn, alt=alt, key=key, config=widgets.CHART)
+    st.plotly_chart(drawn, alt=alt, key=key, config=widgets.CHART, height="stretch")

@@ -134,4 +134,4 @@ def _ask_question(page: str, lesson: Lesson) -> None:
     if given == lesson.right:
         st.success(f"Right. {lesson.reason}", icon=":material/check:")
     else:
-        st.warning("Not quite. Try another answer.", icon=":material/close:")
+        st.warning(f"Not quite. {lesson.reason}", icon=":material/close:")

@@ -202,18 +202,20 @@ class FactorAscent:
         terms = [*parts, is_unseen.astype(np.float32)]
         chosen = np.append(np.ones(len(parts)), 0.0)
 
-        def measure(trial: np.ndarray) -> float:
-            return float(gain(sum((f * t for f, t in zip(trial, terms, strict=True) if f), constant)).sum())
+        def add_up(factors: np.ndarray) -> np.ndarray:
+            return sum((f * t for f, t in zip(factors, terms, strict=True) if f), constant)
 
-        best = measure(chosen)
+        best = float(gain(add_up(chosen)).sum())
         for _ in range(MAX_SWEEPS):
             before = best
             for place, options in enumerate(choices):
+                others = add_up(np.where(np.arange(len(chosen)) == place, 0, chosen))
                 for option in options:
-                    trial = chosen.copy()
-                    trial[place] = option
-                    if option != chosen[place] and (reached := measure(trial)) > best + 1e-9:
-                        best, chosen = reached, trial
+                    if option == chosen[place]:
+                        continue
+                    reached = float(gain(others + option * terms[place] if option else others).sum())
+                    if reached > best + 1e-9:
+                        best, chosen[place] = reached, option
             if best == before:
                 break
         table = self.start.table * np.append(chosen[:-1], 1.0)[:, None]

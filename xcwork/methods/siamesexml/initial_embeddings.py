@@ -58,12 +58,15 @@ def iterate_subspace(matrix: sparse.csr_array, rank: int, seed: int) -> tuple[np
 
     Only vectors as long as the shorter side are made orthogonal: a table of tokens is long.
     """
+    import torch  # which takes long to import: a list of methods does without it
+
     is_wide = matrix.shape[0] <= matrix.shape[1]
     short = matrix if is_wide else sparse.csr_array(matrix.T)  # (shorter side, longer side)
     n_directions = min(rank + EXTRA_DIRECTIONS, short.shape[0])
     basis = np.random.default_rng((seed, 3)).standard_normal((short.shape[0], n_directions), np.float32)
     for _ in range(POWER_ITERATIONS):
-        basis, _ = np.linalg.qr(short @ (short.T @ basis))
+        reached = torch.from_numpy(short @ (short.T @ basis))
+        basis = torch.linalg.qr(reached).Q.numpy()  # in single precision, which numpy does in double
     squares, rotation = np.linalg.eigh((basis.T @ (short @ (short.T @ basis))).astype(np.float64))
     values = np.sqrt(np.maximum(squares[::-1], 0))
     left = basis @ rotation[:, ::-1].astype(np.float32)  # singular vectors of the shorter side

@@ -6,6 +6,9 @@ anything is refined, a linear model of relevance by (learned pairs, matches) is 
 training documents, with the squared hinge loss and all relevant pairs together weighing as much as all others. The
 weight of matches is its slope, but never negative and never more than `match_weight`.
 
+It is one weight for all labels. Where half of the texts mislead and half do not, it stays high, and labels with a
+misleading text still have to unlearn it.
+
 Nothing is refined yet, and a document's own votes are taken out of the pairs, so the sample is honest.
 """
 

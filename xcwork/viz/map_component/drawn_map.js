@@ -37,8 +37,10 @@ class DrawnMap {
 
   // The map is written in the font of the page around; a font that is still on its way is used when it is there.
   takeFont(parent) {
-    const family = getComputedStyle(parent).fontFamily;
-    this.fonts = { family, plain: `13px ${family}`, bold: `600 14px ${family}` };
+    const style = getComputedStyle(parent);
+    const family = style.fontFamily;
+    const scale = Number(style.getPropertyValue("--xc-scale")) || 1; // of a page with larger type
+    this.fonts = { family, plain: `${13 * scale}px ${family}`, bold: `600 ${14 * scale}px ${family}` };
     document.fonts.ready.then(() => {
       this.regionNames.widths.clear();
       this.requestFrame();
