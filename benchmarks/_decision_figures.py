@@ -30,6 +30,8 @@ def list_rows(cells: Cells) -> list[dict[str, Any]]:
         row["held out"] = round(mean([cell["held out"] for cell in found]))
         row["ECE@5 before"] = f"{mean([cell['ece'][before]['5'] for cell in found]):.1f}"
         row["ECE@5 after"] = _spread([cell["ece"]["after"]["5"] for cell in found], 2)
+        if any("by chance" in cell["ece"] for cell in cells):  # older cells do not say it
+            row["by chance"] = _average([cell["ece"]["by chance"]["5"] for cell in found if "by chance" in cell["ece"]])
         row["Brier before"] = f"{mean([cell['brier'][before]['all'] for cell in found]):.1f}"
         row["Brier after"] = _spread([cell["brier"]["after"]["all"] for cell in found])
         for percent in ASKED_PERCENT:
@@ -82,8 +84,11 @@ def _describe_promises(cells: Cells) -> str:
 
 
 def _describe_errors(cells: Cells) -> str:
-    errors = {_name(cell): cell["ece"]["after"]["5"] for cell in cells}
-    above = [f"{name} {error:.2f}" for name, error in errors.items() if error > MAX_ECE_POINTS]
+    above = [
+        f"{_name(cell)} {cell['ece']['after']['5']:.2f}" + _add_chance(cell["ece"])
+        for cell in cells
+        if cell["ece"]["after"]["5"] > MAX_ECE_POINTS
+    ]
     return (
         f"**Calibration error.** ECE@5 is at most {MAX_ECE_POINTS:g} in {len(cells) - len(above)} of {len(cells)} cells"
         f"{_list_in_brackets('above: ', above)}."
@@ -138,6 +143,14 @@ def _is_open(one: Mapping[str, Any]) -> bool:
 
 def _add_seconds(cell: Mapping[str, Any]) -> float:
     return float(cell["score CPU s"] + cell["fit CPU s"])
+
+
+def _add_chance(errors: Mapping[str, Any]) -> str:
+    return f", of which {errors['by chance']['5']:.2f} by chance" if "by chance" in errors else ""
+
+
+def _average(values: Sequence[float]) -> str:
+    return f"{mean(values):.2f}" if values else "–"
 
 
 def _list_in_brackets(what: str, entries: Iterable[str]) -> str:

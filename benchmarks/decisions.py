@@ -8,7 +8,8 @@ FILE has are not measured again, so a benchmark that was cut short goes on; ever
 `--keep FOLDER` stores what the models predict: when the calibration changes, cells are measured without training again.
 
 *before* is what the score says when it is taken for a logit (logistic) or for one of the list (softmax over the first
-100), *after* what the calibration says. Asked against achieved precision is for one threshold, chosen on held-out
+100), *after* what the calibration says; *by chance* is the error that true probabilities would have on as many
+predictions. Asked against achieved precision is for one threshold, chosen on held-out
 training documents; *automation* is the share of documents that get a label without a person. *cost* is the processor
 time of calibrating over that of training, and of adding probabilities over that of predicting 5 labels.
 """
@@ -62,7 +63,9 @@ def train_and_predict(
     from xcwork.decisions.held_out_documents import NONE, plan_holding_out
     from xcwork.methods import find_method_class
     from xcwork.methods.calibrating import score_held_out_documents
+    from xcwork.methods.names import count_refits
     from xcwork.options import parse_data_options
+    from xcwork.runs.config import choose_calibration
 
     dataset = xcwork.load_dataset(data, **parse_data_options(options))
     known = find_method_class(method).parameters()
@@ -70,7 +73,8 @@ def train_and_predict(
     small = dataset.train.take(range(min(WARM_UP, len(dataset.train))))
     xcwork.create(method, **params).fit(small).predict(small, k=5)
     model = xcwork.create(method, **params)
-    plan = plan_holding_out(way, dataset.train, dataset.test, seed=seed)
+    choice = choose_calibration(way, method, ranks=1)
+    plan = plan_holding_out(choice, dataset.train, dataset.test, seed=seed, refits=count_refits(method))
     with timed() as training:
         model.fit(plan.take_training_split(dataset.train))
     report = xcwork.evaluate(model, dataset, k=LISTED)
@@ -128,6 +132,7 @@ def measure_probabilities(facts: dict[str, Any], arrays: Any, seed: int) -> dict
         found = measure_calibration(each, placement, test.label_frequencies)
         figures["ece"][name], figures["brier"][name] = found["ece"], found["brier"]
     figures["reliability"] = found["reliability"]
+    figures["ece"]["by chance"] = {str(k): expect_chance_error(topk.head(k)) for k in map(int, found["ece"])}
     figures["asked"] = _measure_thresholds(calibration, topk, placement, test.label_frequencies)
     seconds = []
     for _ in range(REPEATS):
@@ -137,6 +142,20 @@ def measure_probabilities(facts: dict[str, Any], arrays: Any, seed: int) -> dict
     figures |= {"fit s": fitting.seconds, "fit CPU s": fitting.cpu_seconds}
     figures["training cost %"] = 100.0 * (facts["score CPU s"] + fitting.cpu_seconds) / facts["train CPU s"]
     return figures | {"prediction cost %": 100.0 * min(seconds) / facts["predict CPU s"]}
+
+
+def expect_chance_error(topk: Any) -> float:
+    """Return the calibration error, times 100, that true probabilities have by chance on this many predictions.
+
+    What is right in a bin then varies by the sum of p (1 - p) around its mean; of a normal variable the mean of the
+    absolute value is sqrt(2 / pi) of the deviation. Predictions of one document go together, so it is rather more.
+    """
+    from xcwork.core.topk import MISSING
+    from xcwork.metrics.calibration import assign_bins
+
+    p = topk.probabilities[topk.ids != MISSING].astype(np.float64)
+    variances = np.bincount(assign_bins(p), weights=p * (1.0 - p))
+    return 100.0 * float(np.sqrt(2.0 / np.pi * variances).sum()) / max(len(p), 1)
 
 
 def _guess_probabilities(topk: Any) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """What methods do on a device, without one: the contract on an emulated accelerator, and the work of a training step.
 
-    python -m benchmarks.gpu [--labels 4000 100000] [--out FILE.json]
+    python -m benchmarks.gpu [--labels 4000 100000] [--contract REPORT.xml] [--out FILE.json]
 
-The contract is `tests/contract/test_contract_devices.py`, method by check. The work of a step is counted on the
-emulation: operations, bytes that kernels read and write, kernels, copies. From that follows how long an A100 would take
-at the least, by the roofline: of each kernel the larger of operations over its peak and bytes over its bandwidth, added
+The contract is `tests/contract/test_contract_devices.py`, method by check; `--contract` reads what an earlier run of it
+wrote (`pytest --junitxml`), and with `--contract-only` the rest of `--out` stays. The work of a step, or of a whole
+training where there are no epochs, is counted on the emulation: operations, bytes that kernels read and write, kernels,
+copies. From that follows how long an A100 would take at the least, by the roofline: of each kernel the larger of
+operations over its peak and bytes over its bandwidth, added
 up, since kernels run one after the other. **This is arithmetic from data sheets, not a measurement**; launching
 kernels, the host's share and all that is not a step come on top.
 """
@@ -12,6 +14,7 @@ kernels, the host's share and all that is not a step come on top.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -51,15 +54,28 @@ STAGES: list[tuple[str, str, dict[str, Any], str, int]] = [
         10_000,
     ),
 ]
+# What is trained at once, on documents so few that it can be counted on a CPU.
+TRAININGS: list[tuple[str, dict[str, Any]]] = [
+    ("one_vs_all", {}),
+    ("label_tree", {"trees": 1}),
+    ("label_tree", {"trees": 1, "kind": "bonsai"}),
+    ("zestxml", {"shortlister": "exact"}),
+    ("landmarks", {"solver": "square_root_lasso"}),
+    ("landmarks", {"predictor": "svm"}),
+    ("eagle", {"learner": "tfidf"}),
+]
+N_DOCUMENTS, N_LABELS, N_WORDS = 512, 1_000, 10_000  # of these
 
 
-def run_contract() -> list[dict[str, Any]]:
-    """Run the contract suite and return one row per method: how many of its tests passed, by check."""
-    with tempfile.TemporaryDirectory() as place:
-        report = Path(place) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", CONTRACT, f"--junitxml={report}"]
-        subprocess.run(command, cwd=ROOT, check=False, stdout=sys.stderr)
-        cases = list(ET.parse(report).getroot().iter("testcase"))
+def run_contract(report: Path) -> None:
+    """Run the contract suite, which writes what passed."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", CONTRACT, f"--junitxml={report}"]
+    subprocess.run(command, cwd=ROOT, check=False, stdout=sys.stderr)
+
+
+def read_contract(report: Path) -> list[dict[str, Any]]:
+    """Return one row per method: how many of its tests passed, by check."""
+    cases = list(ET.parse(report).getroot().iter("testcase"))
     from xcwork.methods.names import METHODS
 
     found: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
@@ -82,7 +98,7 @@ def run_contract() -> list[dict[str, Any]]:
     ]
 
 
-def make_split(n_documents: int, n_labels: int) -> Any:
+def make_split(n_documents: int, n_labels: int, n_features: int = N_FEATURES) -> Any:
     """Return documents of random words with random labels, whose texts are random words too."""
     from xcwork.core.features import Features
     from xcwork.core.labels import LabelSpace
@@ -98,11 +114,11 @@ def make_split(n_documents: int, n_labels: int) -> Any:
         matrix.data[:] = 1
         return matrix
 
-    Z = draw(n_labels, N_FEATURES, 5)
+    Z = draw(n_labels, n_features, 5)
     labels = LabelSpace([f"label {label}" for label in range(n_labels)], Z=Z)
-    X = draw(n_documents, N_FEATURES, WORDS_PER_DOCUMENT)
+    X = draw(n_documents, n_features, WORDS_PER_DOCUMENT)
     Y = draw(n_documents, n_labels, LABELS_PER_DOCUMENT)
-    return Split(X=X, Y=Y, labels=labels, features=Features(N_FEATURES))
+    return Split(X=X, Y=Y, labels=labels, features=Features(n_features))
 
 
 class StepCounter(Callback):
@@ -148,6 +164,29 @@ def count_step(method: str, params: dict[str, Any], more: str, n_labels: int, pr
     return per_step | {"steps": steps, "peak_bytes": traffic.peak_bytes}
 
 
+def count_training(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a row for a training that is no sequence of steps; its time is arithmetic."""
+    from tests.support.emulated_accelerator import emulate
+    from xcwork.methods.registry import create
+
+    split = make_split(N_DOCUMENTS, N_LABELS, N_WORDS)
+    with emulate() as traffic:
+        create(method, **params | {"device": "emu"}).fit(split)
+    return {
+        "method": method,
+        "parameters": ", ".join(f"{name}={value}" for name, value in params.items()) or "defaults",
+        "Gflop": round(traffic.operations / 1e9, 2),
+        "MB moved": round(traffic.moved_bytes / 1e6),
+        "kernels": traffic.kernels,
+        "copies to": traffic.to_device,
+        "KB copied": round(traffic.to_device_bytes / 1e3),
+        "copies from": traffic.from_device,
+        "peak MB": round(traffic.peak_bytes / 1e6),
+        "A100 ms, arithmetic": round(1000 * traffic.a100_seconds, 2),
+        "of it moving, %": round(100 * traffic.moved_bytes / BYTES_PER_SECOND / traffic.a100_seconds),
+    }
+
+
 def describe_step(method: str, stage: str, n_labels: int, precision: str, counted: dict[str, Any]) -> dict[str, Any]:
     """Return a row of the table; times are arithmetic."""
     by_bytes = counted["moved_bytes"] / BYTES_PER_SECOND
@@ -172,11 +211,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--labels", type=int, nargs="+", default=[4_000, 100_000], help="numbers of labels")
     parser.add_argument("--methods", nargs="+", help="count the steps of these methods only")
-    parser.add_argument("--without-contract", action="store_true", help="leave out the contract")
+    parser.add_argument("--contract", type=Path, help="report of an earlier run of the contract; otherwise it is run")
+    parser.add_argument("--contract-only", action="store_true", help="renew the contract in --out alone")
     parser.add_argument("--out", type=Path, help="also write everything as JSON to this file")
     options = parser.parse_args()
     facts = conditions()
-    contract = [] if options.without_contract else run_contract()
+    with tempfile.TemporaryDirectory() as place:
+        report = options.contract or Path(place) / "report.xml"
+        if not options.contract:
+            run_contract(report)
+        contract = read_contract(report)
+    print(f"Contract on the emulated accelerator\n\n{markdown_table(contract)}\n")
+    if options.contract_only:
+        write_json(options.out, json.loads(options.out.read_text("utf-8")) | {"contract": contract})
+        return
+    trainings = []
+    for method, params in TRAININGS:
+        if not options.methods or method in options.methods:
+            trainings.append(count_training(method, params))
+            print(trainings[-1], file=sys.stderr, flush=True)
     rows = []
     for n_labels in options.labels:
         for method, stage, params, more, most in STAGES:
@@ -186,14 +239,15 @@ def main() -> None:
                 counted = count_step(method, params, more, n_labels, precision)
                 rows.append(describe_step(method, stage, n_labels, precision, counted))
                 print(rows[-1], file=sys.stderr, flush=True)
-    if contract:
-        print(f"Contract on the emulated accelerator\n\n{markdown_table(contract)}\n")
+    print(f"Work of whole trainings; times are arithmetic, not measured\n\n{markdown_table(trainings)}\n")
     print(
         f"Work of a training step; times are arithmetic, not measured\n\n{markdown_table(rows)}\n\n{described(facts)}"
     )
     if options.out:
         sheet = {"peaks": OPERATIONS_PER_SECOND, "bytes_per_second": BYTES_PER_SECOND, "is_arithmetic": True}
-        write_json(options.out, {"contract": contract, "steps": rows, "a100": sheet, **facts})
+        sizes = {"documents": N_DOCUMENTS, "labels": N_LABELS, "features": N_WORDS}
+        found = {"contract": contract, "trainings": trainings, "trained_on": sizes, "steps": rows, "a100": sheet}
+        write_json(options.out, found | facts)
 
 
 if __name__ == "__main__":

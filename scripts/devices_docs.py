@@ -17,9 +17,11 @@ from xcwork.methods.registry import METHODS, find_method_class
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "devices.md"
 RESULTS = ROOT / "benchmarks" / "results" / "gpu.json"
+PATHS = ROOT / "benchmarks" / "results" / "torch_paths.json"
 INTRODUCTION = """# Devices
 
-Written by `python scripts/devices_docs.py` from what methods declare and from `benchmarks/results/gpu.json`.
+Written by `python scripts/devices_docs.py` from what methods declare and from `gpu.json` and `torch_paths.json` in
+`benchmarks/results`.
 
 **No figure on this page was measured on a GPU: none was at hand.** Correctness is checked on an emulated accelerator
 (`tests/support/emulated_accelerator.py`): it computes on the CPU, refuses tensors of the CPU as a GPU does, cannot be
@@ -35,7 +37,8 @@ FURTHER = """What is not named runs on the CPU, with compiled kernels.
 
 **Apple's MPS** has neither double precision nor sparse products. What needs them (ADMM excepted, which then uses single
 precision) runs on the CPU, and the log says so: ridge regression and scores of `landmarks`, the counting of XHTP, label
-embeddings. Neural methods use single precision there.
+embeddings. Linear machines, trees and searches need neither, as the emulation without double precision shows, but were
+never tried on MPS: they run on the CPU, too. Neural methods use single precision there.
 
 **Several GPUs**: `--ranks n` starts one process per GPU, each with the device of its local rank, connected by NCCL
 ([cluster.md](cluster.md)).
@@ -61,15 +64,30 @@ with them. Each half is a step of its own, with the same step size: the result i
 not the same to the last bit on another device. Ranks that share their labels do not halve.
 
 Linear machines and predictions work in blocks that do not depend on each other: of labels, and of documents. A block
-that does not fit is halved, the log says so, and the result is the same.
+that does not fit is halved, the log says so, and the result is the same. So do the parts of a training that compute
+with whole blocks of labels, features or nodes: affinities, ridge regression, label embeddings, the counting of XHTP,
+clusters of labels. What has to be there as a whole, such as the documents themselves, cannot be halved: a training that
+needs more than there is ends with a clear message.
 
 The Train page shows the device and about how much of it a training will take, from the sizes of the data
 (`Method.estimate_device_bytes`).
 
 ## Copies
 
-All arrays of a batch travel together: one page-locked piece of memory, copied while the host goes on. Losses are read
-once per epoch."""
+All arrays of a batch, and all parts of a matrix, travel together: one page-locked piece of memory, copied while the
+host goes on. Results come back by one copy, and losses once per epoch. The contract holds each method to a number of
+copies:
+
+| method | to the device | back |
+| --- | --- | --- |
+| `flat`, `mhp` | 4 per step | 1 per epoch |
+| `mhs` | 5 per step | 1 per epoch |
+| `mhc` | 9 per step | 1 per epoch, and 1 per step, because groups are chosen on the CPU |
+| `deep_miml` | 3 per step | 1 per epoch |
+| `siamesexml`, encoder | 3 per step | 1 per epoch |
+| `siamesexml`, classifiers | 4 per step | 1 per epoch |
+| linear machines | data, 1 per block of labels | 1 per block, 3 numbers per Newton step of its labels |
+| ADMM | 2 | 1 per round |"""
 
 
 def render_page() -> str:
@@ -82,7 +100,8 @@ def render_page() -> str:
     methods = "\n".join(
         ["## What runs there", "", render_markdown(("method", "training", "prediction"), rows), "", FURTHER]
     )
-    return "\n\n".join([INTRODUCTION, methods, *_render_results(json.loads(RESULTS.read_text("utf-8")))]) + "\n"
+    results, paths = (json.loads(file.read_text("utf-8")) for file in (RESULTS, PATHS))
+    return "\n\n".join([INTRODUCTION, methods, *_render_results(results), _render_paths(paths["rows"])]) + "\n"
 
 
 def _render_results(results: dict[str, Any]) -> list[str]:
@@ -93,9 +112,6 @@ def _render_results(results: dict[str, Any]) -> list[str]:
     ]
     sheet = results["a100"]
     peaks = ", ".join(f"{value / 1e12:g} Tflop/s in {name}" for name, value in sheet["peaks"].items())
-    columns = list(results["steps"][0])
-    steps = [[_format(row[column]) for column in columns] for row in results["steps"]]
-    is_number = [not isinstance(results["steps"][0][column], str) for column in columns]
     return [
         "## The contract\n\n"
         + render_markdown(("method", "checks", "tests passed", "failed"), contract, [False, True, True, False]),
@@ -103,8 +119,44 @@ def _render_results(results: dict[str, Any]) -> list[str]:
         "Counted on the emulation (`python -m benchmarks.gpu`): 50,000 features, 100 words and 5 labels per document, "
         "defaults otherwise. **The last two columns are arithmetic**: what an A100 would need at the least, with "
         f"{peaks} and {sheet['bytes_per_second'] / 1e12:g} TB/s of its data sheet, without launching kernels, copies "
-        "and the host's share.\n\n" + render_markdown(columns, steps, is_number),
+        "and the host's share.\n\n" + _render_rows(results["steps"]),
+        "What is trained at once has no steps. These are whole trainings of {documents:,} documents with {labels:,} "
+        "labels and {features:,} features, counted and computed in the same way.\n\n".format(**results["trained_on"])
+        + _render_rows(results["trainings"]),
     ]
+
+
+def _render_rows(rows: list[dict[str, Any]]) -> str:
+    columns = list(rows[0])
+    is_number = [not isinstance(rows[0][column], str) for column in columns]
+    return render_markdown(columns, [[_format(row[column]) for column in columns] for row in rows], is_number)
+
+
+def _render_paths(rows: list[dict[str, Any]]) -> str:
+    """Return the section that compares tensors with kernels."""
+    text = [
+        "## Tensors beside kernels",
+        "Linear methods computed by the tensors that an accelerator would get, and by the compiled kernels, both on "
+        "one core of a CPU and in one run (`python -m benchmarks.torch_paths`). Labels that the same training "
+        "documents have share their ranks. A tolerance that is not named is the default, at which kernels stop earlier "
+        "than tensors.",
+    ]
+    names = ("documents", "labels", "path", "P@1", "P@3", "P@5", "objective", "train, CPU s", "predict, CPU s")
+    cells = [
+        [row["data"], row["method"], *(_format_measured(name, row.get(name)) for name in names)]
+        for row in rows
+        if row["path"] in ("kernels", "torch")
+    ]
+    is_number = [False, False, *(name != "path" for name in names)]
+    return "\n\n".join([*text, render_markdown(("data", "method", *names), cells, is_number)])
+
+
+def _format_measured(name: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.2f}" if name.startswith("P@") else f"{value:,.1f}"
+    return _format(value)
 
 
 def _format(value: Any) -> str:

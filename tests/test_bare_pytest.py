@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -29,3 +30,8 @@ def test_thread_pools_have_the_size_that_the_suite_asks_for() -> None:
         [sys.executable, "-c", asked], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "1"
+
+
+def test_garbage_is_looked_for_among_what_tests_make_only() -> None:
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 10_000  # imported modules and collected tests

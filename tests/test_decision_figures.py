@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pytest
+
 from benchmarks._decision_figures import describe_precision, describe_shortfalls, list_rows
+from benchmarks.decisions import expect_chance_error
+from xcwork.core.topk import TopK
+from xcwork.metrics.calibration import compute_ece
 
 
 def make_cell(method: str, achieved: float | None, *, promised: bool = False, ece: float = 1.0) -> dict[str, Any]:
@@ -12,6 +18,7 @@ def make_cell(method: str, achieved: float | None, *, promised: bool = False, ec
     one = {"achieved": achieved, "low": 70.0, "high": 99.0, "automation": 50.0, "promised": promised}
     one["foreseen"] = [78.5, 81.5]
     errors = {"logistic": {"5": 20.0}, "softmax": {"5": 30.0}, "after": {"5": ece}}
+    errors["by chance"] = {"5": 0.75}
     costs = {"training cost %": 40.0, "prediction cost %": 0.5, "score CPU s": 9.0, "fit CPU s": 1.0}
     cell = {"data": "pyseealso", "method": method, "seed": 0, "way": "refit", "held out": 900, "ece": errors, **costs}
     cell["brier"] = {name: {"all": 12.0} for name in errors}
@@ -36,7 +43,7 @@ def test_promised_and_not_promised_are_told_apart():
 
 def test_errors_costs_and_gaps_are_named():
     _, errors, costs, gaps = describe_shortfalls(CELLS).splitlines()
-    assert "at most 2 in 2 of 3 cells (above: `pyseealso` `mhc` seed 0 2.25)" in errors
+    assert "at most 2 in 2 of 3 cells (above: `pyseealso` `mhc` seed 0 2.25, of which 0.75 by chance)" in errors
     assert "adds 40 to 40 % to training (10 to 10 processor seconds)" in costs
     assert "`pyseealso`: `siamesexml`, `label_tree`, `one_vs_all`; EURLEX57K: `zestxml`" in gaps
     assert "3 of 3 lines rest on fewer than 3 seeds" in gaps
@@ -48,3 +55,12 @@ def test_a_line_says_how_many_seeds_reached_and_promised():
     assert describe_precision(asked[2:]) == "not reached"
     row = list_rows(CELLS)[0]
     assert (row["ECE@5 before"], row["ECE@5 after"], row["training +s"]) == ("20.0", "1.00", "10")
+    assert row["by chance"] == "0.75"
+
+
+def test_true_probabilities_have_an_error_by_chance():
+    rng = np.random.default_rng(0)
+    p = np.sort(rng.random((300, 5)), axis=1)[:, ::-1]
+    topk = TopK(np.tile(np.arange(5), (300, 1)), p.astype(np.float32), probabilities=p.astype(np.float32))
+    drawn = [compute_ece(p, rng.random(p.shape) < p, np.ones(p.shape, bool)) for _ in range(200)]
+    assert expect_chance_error(topk) == pytest.approx(np.mean(drawn), rel=0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from xcwork_app.panels.labs import bounds, codes, groups, theorems
 from xcwork_app.panels.labs.lab import Lab
@@ -13,6 +14,22 @@ pytestmark = pytest.mark.slow
 
 LABS: dict[str, Lab] = groups.LABS | codes.LABS | theorems.LABS | bounds.LABS
 SMALL = "synthetic:n_documents=80,n_labels=20,n_topics=3,labels_per_document=2"
+
+
+@pytest.fixture(scope="module")
+def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("labs")
+    (folder / "data").mkdir()
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def home(lab_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One home for all labs, with caches that stay: an experiment with the same settings is done once."""
+    monkeypatch.setenv("XCWORK_HOME", str(lab_home))
+    return lab_home
 
 
 def get_sentence(page: AppTest) -> str:

@@ -78,6 +78,9 @@ def test_a_librarian_brings_a_file_and_decides_what_needs_no_person(
 
     page.set_viewport_size(SMALL)
     page.goto(library_address)
+    expect(page.get_by_role("heading", name="Home", exact=True)).to_be_visible()  # an empty home shows where to begin
+    expect(page.get_by_role("button", name="Train BM25, it takes a second")).to_be_visible()
+    expect(page.get_by_role("link", name="Data", exact=True)).to_be_visible()
     page.get_by_role("button", name="Load my documents").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()

@@ -1,30 +1,17 @@
-"""The dashboard at its first start: it shows where to begin and talks to nobody but this machine."""
+"""The server talks to nobody but this machine, and the keyboard alone is enough to open and answer a lesson."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.support.browser_pages import settle
-from tests.support.dashboard import dashboard_over
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-
-def test_an_empty_home_shows_where_to_begin(page: Page, tmp_path: Path) -> None:
-    from playwright.sync_api import expect
-
-    with dashboard_over(tmp_path) as address:
-        page.goto(address)
-        expect(page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
-        expect(page.get_by_role("button", name="Train BM25, it takes a second")).to_be_visible()
-        expect(page.get_by_role("button", name="Load my documents")).to_be_visible()
-        expect(page.get_by_role("link", name="Data", exact=True)).to_be_visible()
-        page.close()
 
 
 def test_the_server_listens_on_the_loopback_address_only(dashboard: str) -> None:

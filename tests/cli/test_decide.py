@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from tests.support.orchard import write_orchard
 from xcwork.cli import app
+from xcwork.runs import RunStore
 
 
 def invoke(*arguments: object) -> Any:
@@ -119,6 +121,19 @@ def test_a_run_without_a_calibration_says_how_to_get_one(runs):
         said = refuse(*arguments)
         assert "no calibration" in said
         assert f"train again or run `xcwork calibrate {runs['none']} DATA`" in said
+
+
+def test_a_run_with_too_few_documents_is_not_sent_to_calibrate(runs):
+    run = RunStore().open(runs["none"])
+    config = json.loads((run.folder / "config.json").read_text())
+    config["dataset"]["n_train"] = 90
+    copy = shutil.copytree(run.folder, run.folder.with_name(f"{run.id}-few"))
+    (copy / "config.json").write_text(json.dumps(config))
+    for arguments in (("decide", copy.name, "--precision", 0.9), ("predict", copy.name, "--text", "x", "--decide")):
+        said = refuse(*arguments)
+        assert "90 training documents are too few to learn probabilities from, at least 150 are needed" in said
+        assert "xcwork calibrate" not in said
+    shutil.rmtree(copy)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from xcwork.compute import device
 from xcwork.compute.device_memory import FittingBatch
 from xcwork.compute.precision import FIRST_SCALE, MixedPrecision, choose_precision
 from xcwork.compute.ranks import take_own_gpu
-from xcwork.compute.transfer import read_numbers, send_arrays
+from xcwork.compute.transfer import fetch_arrays, read_numbers, send_arrays
 from xcwork.errors import ConfigError
 
 
@@ -144,11 +144,21 @@ def test_arrays_of_several_types_arrive_by_one_copy() -> None:
         assert (traffic.to_device, traffic.to_device_asynchronous) == (1, 1)
         for tensor, array in zip(sent, arrays, strict=True):
             np.testing.assert_array_equal(tensor.cpu().numpy(), array, strict=True)
+        before = traffic.from_device
+        fetched = fetch_arrays(*sent)
+        assert traffic.from_device == before + 1
+        for back, array in zip(fetched, arrays, strict=True):
+            np.testing.assert_array_equal(back, array, strict=True)
+            assert back.flags.aligned
+            assert back.flags.writeable
         assert read_numbers([1.0, sent[4][1]]) == [1.0, 2.0]
     with emulate(float64=False):
         assert send_arrays(torch.device("emu"), arrays[4])[0].dtype == torch.float32
     here = send_arrays(torch.device("cpu"), arrays[0])[0]
     assert here.numpy().base is arrays[0] or np.shares_memory(here.numpy(), arrays[0])
+    read_only = np.arange(3)
+    read_only.flags.writeable = False
+    assert send_arrays(torch.device("cpu"), read_only)[0].tolist() == [0, 1, 2]
 
 
 def test_a_mean_loss_over_pieces_counts_documents(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,92 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
-import io
-import json
-import struct
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
+from tests.support.fuzzing.mutations import Files
+from tests.support.fuzzing.samples import datasets
 from xcwork.core.dataset import Dataset
 from xcwork.data.load import load_dataset
 from xcwork.errors import DataError
 
-Files = dict[str, bytes]
-
-
-def npz(rows: list[list[float]]) -> bytes:
-    buffer = io.BytesIO()
-    sparse.save_npz(buffer, sparse.csr_matrix(np.array(rows, np.float32)))
-    return buffer.getvalue()
-
-
-def parquet_table() -> bytes:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    buffer = io.BytesIO()
-    columns = {"text": [f"word{i} common" for i in range(8)], "labels": [[f"l{i % 3}"] for i in range(8)]}
-    parquet.write_table(pa.table(columns), buffer)
-    return buffer.getvalue()
-
-
-def lines(records: list[dict]) -> bytes:
-    return "".join(json.dumps(record) + "\n" for record in records).encode()
-
-
-RECORDS = [{"uid": str(i), "title": f"Title {i}", "content": "some words", "labels": [f"l{i % 3}"]} for i in range(8)]
-LF = [{"uid": str(i), "title": f"Title {i}", "content": "some words", "target_ind": [i % 3]} for i in range(5)]
-ARFF = b"@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute l {0,1}\n@data\n{0 2.5,2 1}\n1,0,1\n{1 1}\n"
-XC = b"3 4 5\n0,2 1:0.5 3:2\n 0:1e-3\n4,3 2:.25 1:3\n"
-SPLITS = {
-    "trn_X_Xf.txt": b"2 3\n0:1 2:0.5\n\n",
-    "trn_X_Y.txt": b"2 2\n1:1\n0:1\n",
-    "tst_X_Xf.txt": b"1 3\n1:2\n",
-    "tst_X_Y.txt": b"1 2\n0:1 1:1\n",
-    "Xf.txt": b"one\ntwo\nthree\n",
-    "filter_labels_test.txt": b"0 1\n",
-}
-
-VALID: dict[str, Callable[[], Files]] = {
-    "xc": lambda: {"train.txt": XC, "test.txt": b"1 4 5\n1 0:1\n", "Y.txt": b"a\nb\nc\nd\ne\n"},
-    "xc gzipped": lambda: {"train.txt.gz": gzip.compress(XC, mtime=0), "test.txt": b"1 4 5\n1 0:1\n"},
-    "splits": lambda: {**SPLITS, "lbl_X_Xf.txt": b"2 3\n0:1\n1:1\n"},
-    "zestxml": lambda: {**SPLITS, "Y_Yf.txt": b"2 2\n0:1\n1:1\n", "Yf.txt": b"__label__0__x\ny\n"},
-    "svmlight": lambda: {"train.svm": b"# c\n3,7 1:0.5 4:1\n7 2:1 # c\n", "test.svm": b"9 3:1\n"},
-    "pecos": lambda: {
-        "X.trn.npz": npz([[0, 1], [2, 0]]),
-        "Y.trn.npz": npz([[1, 0], [0, 1]]),
-        "X.tst.npz": npz([[1, 1]]),
-        "Y.tst.npz": npz([[1, 0]]),
-        "output-items.txt": b"a\nb\n",
-    },
-    "mulan": lambda: {"a.arff": ARFF, "a.xml": b'<labels><label name="l"></label></labels>'},
-    "idx": lambda: {
-        "train-images-idx3-ubyte": struct.pack(">4B3I", 0, 0, 8, 3, 2, 2, 2) + bytes(range(8)),
-        "train-labels-idx1-ubyte": struct.pack(">4BI", 0, 0, 8, 1, 2) + b"\1\0",
-    },
-    "lf json": lambda: {
-        "trn.json.gz": gzip.compress(lines(LF), mtime=0),
-        "tst.json": lines(LF[:2]),
-        "lbl.json": lines(RECORDS[:3]),
-    },
-    "folder": lambda: {
-        "train.jsonl": lines(RECORDS),
-        "test.jsonl": lines(RECORDS[:2]),
-        "labels.csv": b"uid,title\nl0,zero\nl1,one\n",
-    },
-    "csv": lambda: {"data.csv": b"id,text,tags\n" + b"".join(b'%d,"word%d, x","a|b"\n' % (i, i) for i in range(6))},
-    "csv lists": lambda: {"data.csv": b"text,tags\n" + b"".join(b"word%d,\"['a', 'b']\"\n" % i for i in range(6))},
-    "parquet": lambda: {"data.parquet": parquet_table()},
-}
+FORMS = ("xc", "xc gzipped", "splits", "zestxml", "svmlight", "pecos", "mulan", "idx", "lf json", "jsonl", "csv")
+FORMS += ("csv lists", "parquet")
+VALID = {form: datasets()[form] for form in FORMS}
 
 
 @st.composite
@@ -151,13 +82,13 @@ def load_files(files: Files) -> Dataset:
 
 @pytest.mark.parametrize("form", sorted(VALID))
 def test_undamaged_files_load(form):
-    check_sound(load_files(VALID[form]()))
+    check_sound(load_files(VALID[form]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", sorted(VALID))
 def test_damaged_files_give_a_sound_dataset_or_one_data_error(form):
-    files = VALID[form]()
+    files = VALID[form]
 
     @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
     @given(damage(files))

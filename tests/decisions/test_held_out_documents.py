@@ -15,6 +15,7 @@ from xcwork.decisions.held_out_documents import (
     MAX_REFIT_DOCUMENTS,
     count_held_out_documents,
     keeps_groups_whole,
+    list_refit_sizes,
     plan_holding_out,
 )
 from xcwork.decisions.new_documents import imitate_new_documents, split_rows, split_rows_anew
@@ -31,10 +32,10 @@ def make_split(n: int, groups: list[str] | None = None, n_labels: int = 5) -> Sp
     return Split(X, Y, LabelSpace([f"l{i}" for i in range(n_labels)]), Features(40), groups=groups)
 
 
-@pytest.mark.parametrize(("n", "sizes"), [(200, [66] * 3), (303, [60, *[30] * 8]), (20_000, [4_000, *[2_000] * 8])])
-def test_every_one_of_few_documents_is_held_out_from_one_refit(n, sizes):
+@pytest.mark.parametrize(("n", "sizes"), [(200, [66] * 3), (303, [60, *[30] * 8]), (20_000, [4_000, 2_000])])
+def test_few_documents_are_held_out_from_one_refit_each_until_there_are_enough(n, sizes):
     train = make_split(n)
-    plan = plan_holding_out("auto", train)
+    plan = plan_holding_out("auto", train, refits=9)
     assert plan.way == "refit"
     assert [len(part) for part in plan.parts] == sizes
     assert len(np.unique(np.concatenate(plan.parts))) == sum(sizes)
@@ -44,6 +45,13 @@ def test_every_one_of_few_documents_is_held_out_from_one_refit(n, sizes):
 @pytest.mark.parametrize(("n", "held"), [(20_001, 2_000), (50_000, 2_500), (90_000, 4_500), (1_000_000, 5_000)])
 def test_of_many_documents_few_are_held_out(n, held):
     assert count_held_out_documents(n) == held
+
+
+@pytest.mark.parametrize(
+    ("refits", "n", "count"), [(2, 600, 9), (2, 1_000, 6), (2, 3_065, 2), (4, 13_900, 4), (1, 600, 1)]
+)
+def test_the_fewer_documents_the_more_refits_unless_the_method_is_slow(refits, n, count):
+    assert len(list_refit_sizes(n, refits)) == count
 
 
 def test_many_documents_are_held_out():

@@ -107,8 +107,8 @@ def test_the_solver_is_chosen_by_size(monkeypatch):
     rows, columns = np.arange(15_000), np.arange(15_000) % 20_000
     thin = sparse.csr_array((np.ones(15_000, np.float32), (rows, columns)), shape=(15_000, 20_000))
     monkeypatch.setattr(ridge_module, "MAX_DENSE_UNKNOWNS", 16_000)
-    assert ridge_module.choose_solver(thin, 100) == "cg"
-    assert ridge_module.choose_solver(sparse.csr_array(thin[:2_000]), 100) == "cholesky"
+    assert ridge_module.choose_solver(thin.shape, thin.nnz, 100) == "cg"
+    assert ridge_module.choose_solver((2_000, thin.shape[1]), thin[:2_000].nnz, 100) == "cholesky"
 
 
 def test_a_label_without_documents_has_zero_weights():

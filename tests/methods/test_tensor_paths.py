@@ -107,7 +107,7 @@ def test_documents_go_to_the_device_once_however_many_blocks_of_labels_there_are
     with emulate() as traffic:
         make("one_vs_all", device="emu").fit(corpus.train)
     n_blocks = -(-np.count_nonzero(corpus.train.label_frequencies) // 10)
-    assert traffic.to_device == 6 + n_blocks  # two matrices of three arrays; then the labels of each block
+    assert traffic.to_device == 2 + n_blocks  # two matrices; then the labels of each block
 
 
 def test_kernels_are_the_default_and_torch_is_not_even_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

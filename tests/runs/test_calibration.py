@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -79,28 +78,31 @@ def test_the_report_draws_what_the_reliability_table_says(train):
     assert "Can the probabilities be trusted?" not in render_report([plain])
 
 
-@pytest.mark.parametrize(("seconds", "n_documents"), [(30.0, 60), (7.0, 90), (3.0, 150), (1.0, 300)])
-def test_a_long_training_is_repeated_less_often(orchard, monkeypatch, seconds, n_documents):
-    clock = itertools.count(step=seconds)
-    monkeypatch.setattr(calibrating, "time", SimpleNamespace(process_time=lambda: next(clock)))
-    train = load_dataset(orchard).train
-    plan = plan_holding_out("refit", train)
-    method = xcwork.create("one_vs_all").fit(train)
-    assert calibrating.calibrate(method, train, plan).n_documents == n_documents
-
-
-def test_what_is_compiled_in_a_first_prediction_is_not_counted_as_training(orchard, monkeypatch):
+def test_a_busy_machine_trains_as_many_further_models(orchard, monkeypatch):
     train = load_dataset(orchard).train
     method = xcwork.create("one_vs_all").fit(train)
-    now, predict = [0.0], type(method).predict
+    trained = []
+    score = calibrating._score_by_refit
 
-    def compile_first(self: object, *arguments: object) -> object:
-        now[0] += 30.0 if now[0] == 0.0 else 1.0
-        return predict(self, *arguments)
+    def be_slow(*arguments: object) -> object:
+        trained.append(arguments)
+        clock = time.process_time()
+        monkeypatch.setattr(time, "process_time", lambda: clock + 100.0 * len(trained))
+        return score(*arguments)
 
-    monkeypatch.setattr(type(method), "predict", compile_first)
-    monkeypatch.setattr(calibrating, "time", SimpleNamespace(process_time=lambda: now[0]))
-    assert calibrating.calibrate(method, train, plan_holding_out("refit", train)).n_documents == 300
+    monkeypatch.setattr(calibrating, "_score_by_refit", be_slow)
+    plan = plan_holding_out("refit", train, refits=4)
+    assert calibrating.calibrate(method, train, plan).n_documents == 300
+    assert len(trained) == 9
+
+
+def test_a_plan_knows_how_fast_the_method_trains(orchard):
+    dataset = load_dataset(orchard)
+    plans = [
+        plan_run({"method": name, "params": {}, "calibration": "auto"}, dataset)
+        for name in ("tfidf", "label_tree", "one_vs_all", "siamesexml")
+    ]
+    assert [len(plan.parts) for plan in plans] == [9, 9, 9, 1]
 
 
 def test_a_run_trained_without_its_held_out_documents_scores_them_itself(store, tmp_path):
@@ -192,5 +194,5 @@ def test_runs_of_earlier_versions_are_trained_on_everything(orchard):
     assert read_calibration_choice({}) == "none"
     assert read_calibration_choice({"calibration": "auto", "ranks": 2}) == "held_out"
     assert read_calibration_choice({"calibration": "sparing", "ranks": 2}) == "held_out"
-    plan = plan_run({"params": {}}, load_dataset(orchard))
+    plan = plan_run({"method": "one_vs_all", "params": {}}, load_dataset(orchard))
     assert plan.way == "none"

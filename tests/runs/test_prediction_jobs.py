@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +20,7 @@ from xcwork.runs import Run, RunStore, prediction_jobs, prediction_worker, worke
 from xcwork.runs.prediction_jobs import create_job, list_jobs
 from xcwork.runs.prediction_tables import write_table
 from xcwork.runs.reporter import Reporter
+from xcwork.runs.status import write_status
 
 N_TEXTS = 200
 CSV = "text,other\n" + "".join(f"{WORDS[i % len(WORDS)]} number{i},x\n" for i in range(N_TEXTS))
@@ -102,6 +105,20 @@ def test_cancel_stops_a_worker(runs, tmp_path: Path) -> None:
     assert "resume to go on" in job.status.message
     prediction_jobs.delete(job)
     assert job.id not in {each.id for each in list_jobs(runs["auto"])}
+
+
+def test_a_worker_that_is_just_leaving_is_waited_for_and_one_at_work_is_not(runs) -> None:
+    job = create_job(runs["auto"], "a.txt", b"apple\n", k=1)
+    with job.open_lock() as held:
+        assert held.acquire(holder="worker")
+        with pytest.raises(RunError, match="is working"):
+            prediction_jobs.delete(job)
+        write_status(job.folder, replace(job.status, state="cancelled"))
+        leaving = threading.Timer(0.2, held.release)
+        leaving.start()
+        prediction_jobs.delete(job)
+        leaving.join()
+    assert not job.folder.exists()
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,9 @@ from xcwork.decisions.calibration import HeldOutEvidence
 from xcwork.decisions.choice import ASSIGN, LEAVE, SUGGEST, Decisions
 from xcwork.decisions.goals import COVERAGE, MACRO_F1, PRECISION, choose_labels
 from xcwork.decisions.outcomes import Outcome, measure_outcome
-from xcwork.errors import RunError
 from xcwork.metrics.calibration import N_BINS, assign_bins, build_reliability_table, compute_wilson_interval
 from xcwork.metrics.ranking import compute_coverage, compute_f1, place_labels
-from xcwork.runs.calibration import plan_run
+from xcwork.runs.calibration import plan_run, require_calibration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,11 +58,7 @@ class JudgedPredictions:
 
 def judge_predictions(run: Run, dataset: Dataset, topk: TopK | None = None) -> JudgedPredictions:
     """Return the stored predictions of a run with probabilities of its present calibration."""
-    calibration = run.read_calibration()
-    if calibration is None:
-        raise RunError(
-            f"run {run.id} has no calibration; train again or run `xcwork calibrate {run.id} DATA` to get probabilities"
-        )
+    calibration = require_calibration(run)
     frequencies = plan_run(run.config, dataset).take_training_split(dataset.train).label_frequencies
     # The stored probabilities may be of an earlier calibration.
     found = calibration.apply(run.read_topk() if topk is None else topk, frequencies)

@@ -11,7 +11,7 @@ from xcwork.cli.arguments import DataOptions, Home, Json, RunId
 from xcwork.cli.loading import read_data, read_run_data
 from xcwork.cli.output import print_result
 from xcwork.cli.train import summarise_calibration
-from xcwork.errors import ConfigError, RunError
+from xcwork.errors import ConfigError
 from xcwork.options import parse_data_options
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def decide(
     from xcwork.decisions.choice import BY, Decisions, write_decisions
     from xcwork.decisions.goals import GOALS
     from xcwork.runs import RunStore
+    from xcwork.runs.calibration import require_calibration
 
     if goal not in GOALS:
         raise ConfigError(f"the goal must be one of {', '.join(GOALS)}, got {goal!r}")
@@ -66,7 +67,7 @@ def decide(
             "from which probability on they are assigned"
         )
     opened = RunStore().open(run)
-    calibration = _require_calibration(opened)
+    calibration = require_calibration(opened)
     decisions, choice = (
         _choose(calibration, goal, precision, by, k, suggest)
         if assign is None
@@ -79,15 +80,6 @@ def decide(
     payload = _build_payload(opened, decisions, choice, outcome)
     payload["goals"] = compare_goals(judged, k)
     print_result(as_json, payload, *_list_lines(payload, outcome, choice))
-
-
-def _require_calibration(run: Run) -> Calibration:
-    calibration = run.read_calibration()
-    if calibration is None:
-        raise RunError(
-            f"run {run.id} has no calibration; train again or run `xcwork calibrate {run.id} DATA` to get probabilities"
-        )
-    return calibration
 
 
 def _choose(

@@ -55,7 +55,7 @@ def train(
         typer.Option(
             "--calibration",
             help="Where probabilities are learned: held_out (a few training documents are not trained on), refit (on "
-            "scores of further models: one, or up to nine within 20 processor seconds), auto (refit up to 20,000 "
+            "scores of further models, one to nine by how fast the method trains), auto (refit up to 20,000 "
             "documents, but slow methods are sparing), sparing (refit below 2,000 documents) or none.",
         ),
     ] = "auto",

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from xcwork.compute.device import BACKENDS
+from xcwork.compute.device import BACKENDS, resolve_device_kind
 from xcwork.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -113,6 +114,18 @@ def run_in_parts(n_items: int, compute: Callable[[slice], T], device: str, what:
             continue
         BACKENDS[device].release_memory()  # what was held is free again here, outside of the handler
     return found
+
+
+@contextmanager
+def explain_lack_of_memory(device: str) -> Iterator[None]:
+    """Raise one sentence where a training does not fit on `device`, not even in the smallest parts."""
+    try:
+        yield
+    except RuntimeError as failure:
+        if not is_out_of_memory(failure):
+            raise
+        kind = resolve_device_kind(device).upper()
+        raise ConfigError(f"the memory of {kind} is too small for this training; use device=cpu") from None
 
 
 def is_out_of_memory(failure: BaseException) -> bool:

@@ -2,7 +2,7 @@
 
 A copy to a GPU costs some ten microseconds however small it is, and one that the program waits for stops everything. So
 the arrays of a batch travel together: they are packed into one piece of page-locked memory, which the device copies
-while the host goes on. Losses come back once per epoch rather than once per step.
+while the host goes on. Results come back together, too, and losses once per epoch rather than once per step.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from xcwork.compute.device import BACKENDS
 if TYPE_CHECKING:
     import torch
 
-ALIGNMENT = 16  # bytes: every array starts at a multiple, whatever its type
+ALIGNMENT_BYTES = 16  # every array starts at a multiple, whatever its type
 
 
 def send_arrays(device: torch.device, *arrays: np.ndarray) -> list[torch.Tensor]:
-    """Return the arrays as tensors on the device, by a single copy; on the CPU they share the memory of the arrays.
+    """Return the arrays as tensors on the device, by a single copy; on the CPU they share the memory of writeable ones.
 
     Double precision becomes single where the device has no other.
     """
     import torch
 
     if device.type == "cpu":
-        return [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
+        return [torch.from_numpy(np.ascontiguousarray(_make_writeable(array))) for array in arrays]
     backend = BACKENDS[device.type]
     packed = [np.ascontiguousarray(array) for array in arrays]
     if not backend.has_float64:
         packed = [array.astype(np.float32) if array.dtype == np.float64 else array for array in packed]
-    ends = np.cumsum([-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in packed], dtype=np.int64)
+    ends = np.cumsum([-(-array.nbytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES for array in packed], dtype=np.int64)
     starts = [0, *ends[:-1].tolist()]
     together = torch.empty(int(ends[-1]), dtype=torch.uint8)
     together = together.pin_memory() if backend.pins_memory else together
@@ -45,6 +45,25 @@ def send_arrays(device: torch.device, *arrays: np.ndarray) -> list[torch.Tensor]
         there[start : start + array.nbytes].view(_find_type(array)).view(array.shape)
         for array, start in zip(packed, starts, strict=True)
     ]
+
+
+def fetch_arrays(*tensors: torch.Tensor) -> list[np.ndarray]:
+    """Return tensors of one device as arrays, by a single copy."""
+    import torch
+
+    if tensors[0].device.type == "cpu":
+        return [tensor.detach().numpy() for tensor in tensors]
+    flat = [tensor.detach().contiguous().view(-1).view(torch.uint8) for tensor in tensors]
+    together = torch.cat(flat).cpu().numpy()
+    ends = np.cumsum([len(part) for part in flat])
+    pieces = [together[end - len(part) : end].copy() for end, part in zip(ends, flat, strict=True)]
+    kinds = [torch.empty(0, dtype=tensor.dtype).numpy().dtype for tensor in tensors]
+    return [piece.view(kind).reshape(tensor.shape) for piece, kind, tensor in zip(pieces, kinds, tensors, strict=True)]
+
+
+def _make_writeable(array: np.ndarray) -> np.ndarray:
+    """Return the array, or a copy of one that is read from a file as it is used."""
+    return array if array.flags.writeable else array.copy()
 
 
 def _find_type(array: np.ndarray) -> torch.dtype:

@@ -1,10 +1,11 @@
 """Which training documents a calibration is learned on.
 
 `held_out`: the model itself is trained without a twentieth of the documents. `refit`: the model is trained on all
-documents; the scores come from further models, each trained without another part of them: the first without a fifth, in
-case it takes so long that it is the only one (`calibrating.py`), the others without a tenth, so that in the end every
-document was held out once. Training takes longer, but no document is lost. `auto` refits up to 20,000 documents and
-holds out beyond, where calibrating costs next to nothing. `sparing`, for methods that train for minutes on few
+documents; the scores come from further models, each trained without another part of them: the first without a fifth,
+the others without a tenth. There are more of them where a method trains fast (`methods/names.py`) and where documents
+are few, until 6,000 were held out: a number that does not depend on how busy the machine is, lest the same run has
+other probabilities. Training takes longer, but no document is lost. `auto` refits up to 20,000 documents and holds out
+beyond, where calibrating costs next to nothing. `sparing`, for methods that train for minutes on few
 documents, refits only where a tenth of them would be too few to learn probabilities from.
 
 Two things make a threshold miss its precision on new documents. Held-out documents are few: of 2,500 the precision at a
@@ -39,9 +40,13 @@ WANTED_HELD_OUT_DOCUMENTS = 2_000
 MIN_SPARING_DOCUMENTS = 200  # held-out ones: with fewer, `sparing` refits
 MAX_HELD_OUT_DOCUMENTS = 5_000
 N_TENTHS = 10  # of the documents: two for the first refit, one for each of the others
+USUAL_REFITS = 4  # of a method that trains in seconds on a few thousand documents
+USUAL_DOCUMENTS = 3_000  # of them; fewer are trained on faster, so there are more refits
+WANTED_REFIT_DOCUMENTS = 6_000  # that all refits do without together; no further ones are trained beyond
 FEW_PARTS = 3  # of equal size, where a fifth of the documents would be fewer than the documents below
 MAX_REFIT_PART_DOCUMENTS = 4_000
 MIN_HELD_OUT_DOCUMENTS = 50  # of the first model: below it there is no probability rather than a wrong one
+MIN_TRAINING_DOCUMENTS = FEW_PARTS * MIN_HELD_OUT_DOCUMENTS  # that any way needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,7 @@ class HoldingOut:
     """How a run is calibrated: the way, and the rows of the training split that each scoring model does without."""
 
     way: str  # HELD_OUT, REFIT or NONE
-    parts: tuple[np.ndarray, ...] = ()  # rising rows each, disjoint; the first few may be enough
+    parts: tuple[np.ndarray, ...] = ()  # rising rows each, disjoint
     reason: str = ""  # why there is no calibration
 
     def take_training_split(self, train: Split) -> Split:
@@ -59,15 +64,20 @@ class HoldingOut:
         return train.take(np.setdiff1d(np.arange(len(train)), self.parts[0]))
 
 
-def plan_holding_out(choice: str, train: Split, test: Split | None = None, *, seed: int = 0) -> HoldingOut:
-    """Return the plan for a choice of `CHOICES`; the same arguments give the same documents."""
+def plan_holding_out(
+    choice: str, train: Split, test: Split | None = None, *, seed: int = 0, refits: int = USUAL_REFITS
+) -> HoldingOut:
+    """Return the plan for a choice of `CHOICES`, with `refits` further models on a few thousand documents.
+
+    The same arguments give the same documents.
+    """
     if choice not in CHOICES:
         raise ConfigError(f"the calibration must be one of {', '.join(CHOICES)}, got {choice!r}")
     if choice == NONE:
         return HoldingOut(NONE, reason="the run was started without a calibration")
     n = len(train)
     way = REFIT if needs_refits(choice, n) else HELD_OUT
-    sizes = list_refit_sizes(n) if way == REFIT else [count_held_out_documents(n)]
+    sizes = list_refit_sizes(n, refits) if way == REFIT else [count_held_out_documents(n)]
     if sizes[0] < MIN_HELD_OUT_DOCUMENTS:
         few = f"{n:,} training documents are too few to hold out the {MIN_HELD_OUT_DOCUMENTS} that a calibration needs"
         return HoldingOut(NONE, reason=few)
@@ -98,12 +108,14 @@ def count_held_out_documents(n: int) -> int:
     return min(wanted, round(MAX_HELD_OUT_SHARE * n), MAX_HELD_OUT_DOCUMENTS)
 
 
-def list_refit_sizes(n: int) -> list[int]:
-    """Return how many of n training documents each refit does without."""
+def list_refit_sizes(n: int, refits: int = USUAL_REFITS) -> list[int]:
+    """Return how many of n training documents each refit does without; of fewer than 3,000 there are more refits."""
     first, others = 2 * n // N_TENTHS, n // N_TENTHS
-    if first < MIN_HELD_OUT_DOCUMENTS:
-        return [n // FEW_PARTS] * FEW_PARTS
-    return [min(size, MAX_REFIT_PART_DOCUMENTS) for size in (first, *[others] * (N_TENTHS - 2))]
+    sizes = [first, *[others] * (N_TENTHS - 2)] if first >= MIN_HELD_OUT_DOCUMENTS else [n // FEW_PARTS] * FEW_PARTS
+    sizes = [min(size, MAX_REFIT_PART_DOCUMENTS) for size in sizes]
+    n_enough = int(np.searchsorted(np.cumsum(sizes), WANTED_REFIT_DOCUMENTS)) + 1
+    allowed = max(refits, refits * USUAL_DOCUMENTS // max(n, 1)) if refits > 1 else 1
+    return sizes[: min(allowed, n_enough)]
 
 
 def keeps_groups_whole(train: Split, test: Split | None) -> bool:

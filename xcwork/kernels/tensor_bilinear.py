@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork.compute.transfer import send_arrays
 from xcwork.kernels.bilinear import BilinearWeights, TermClassifiers
-from xcwork.kernels.tensor_rows import MAX_DENSE_NUMBERS, TensorRows, multiply_sparse, send
+from xcwork.kernels.tensor_rows import MAX_DENSE_NUMBERS, TensorRows, multiply_sparse
 from xcwork.kernels.tensor_topk import find_top_k
 from xcwork.sparse import Rows
 
@@ -107,7 +108,7 @@ class TensorScorer:
         """Copy what labels have to themselves to the device."""
         factors = terms.factors[terms.kind]
         own = to_tensor_rows(terms.own, len(terms.bias), device)
-        return cls(model, own, send(terms.bias, device), send(factors, device))
+        return cls(model, own, *send_arrays(device, terms.bias, factors))
 
     def score_own(self, documents: TensorDocuments) -> torch.Tensor:
         """Return the part of own weights alone, (n_documents, n_labels)."""

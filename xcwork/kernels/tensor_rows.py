@@ -16,6 +16,8 @@ import torch
 from scipy import sparse
 from torch.nn.functional import embedding_bag
 
+from xcwork.compute.transfer import send_arrays
+
 MAX_LISTED_ENTRIES = 2**22  # that meet in one step of a sparse product: about 100 MB
 MAX_DENSE_NUMBERS = 2**25  # of a dense block of scores: 128 MB
 
@@ -33,13 +35,13 @@ class TensorRows:
     @classmethod
     def from_csr(cls, matrix: sparse.csr_array, device: torch.device) -> TensorRows:
         """Copy a matrix to the device."""
-        return cls(
-            send(matrix.data.astype(np.float32, copy=False), device),
-            send(matrix.indices.astype(np.int64, copy=False), device),
-            send(matrix.indptr.astype(np.int64, copy=False), device),
-            matrix.shape[1],
-            np.diff(matrix.indptr).astype(np.int64),
+        values, columns, starts = send_arrays(
+            device,
+            matrix.data.astype(np.float32, copy=False),
+            matrix.indices.astype(np.int64, copy=False),
+            matrix.indptr.astype(np.int64, copy=False),
         )
+        return cls(values, columns, starts, matrix.shape[1], np.diff(matrix.indptr).astype(np.int64))
 
     @property
     def n_rows(self) -> int:
@@ -88,13 +90,6 @@ class TensorRows:
 
     def _measure(self, rows: torch.Tensor) -> torch.Tensor:
         return self.starts[rows + 1] - self.starts[rows]
-
-
-def send(array: np.ndarray, device: torch.device) -> torch.Tensor:
-    """Copy an array, which may be read-only, to the device."""
-    if not array.flags.writeable:
-        array = array.copy()
-    return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
 
 def repeat_numbers(sizes: torch.Tensor, total: int) -> torch.Tensor:

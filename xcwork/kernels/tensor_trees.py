@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
 import torch
 
-from xcwork.kernels.tensor_rows import MAX_DENSE_NUMBERS, MAX_LISTED_ENTRIES, TensorRows, send
+from xcwork.compute.device_memory import run_in_parts
+from xcwork.compute.transfer import send_arrays
+from xcwork.kernels.tensor_rows import MAX_DENSE_NUMBERS, MAX_LISTED_ENTRIES, TensorRows
 from xcwork.kernels.tensor_topk import find_top_k
 from xcwork.kernels.tree_search import TreeArrays
 
@@ -32,10 +34,16 @@ def cluster_sets(
     `starts` are the positions of the first means among the members. `balanced` is for two clusters each.
     """
     most = max(1, MAX_DENSE_NUMBERS // (rows.n_columns * max(len(start) for start in starts)))
+
+    def cluster_part(first: int, part: slice) -> list[np.ndarray]:
+        some = slice(first + part.start, first + part.stop)
+        return _cluster_block(rows, sets[some], starts[some], balanced, least_gain, max_rounds)
+
     found: list[np.ndarray] = []
     for first in range(0, len(sets), most):
-        some = slice(first, first + most)
-        found += _cluster_block(rows, sets[some], starts[some], balanced, least_gain, max_rounds)
+        n_sets = min(most, len(sets) - first)
+        for part in run_in_parts(n_sets, partial(cluster_part, first), rows.device.type, "nodes"):
+            found += part
     return found
 
 
@@ -52,22 +60,29 @@ def _cluster_block(
     sizes = np.array([len(members) for members in sets])
     k = max(len(start) for start in starts)
     members = np.concatenate(sets)
-    local = rows.take(send(members.astype(np.int64), device), int(rows.lengths[members].sum()))
-    node = send(np.repeat(np.arange(len(sets)), sizes), device)  # (n_members,)
-    n_members = send(sizes.astype(np.float32), device)
     before = np.concatenate([[0], np.cumsum(sizes)])
     first_rows = np.concatenate([before[i] + start for i, start in enumerate(starts)])
     first_clusters = np.concatenate([i * k + np.arange(len(start)) for i, start in enumerate(starts)])
-    chosen = local.take(send(first_rows, device), int(rows.lengths[members[first_rows]].sum()))
-    means = _sum_rows(chosen, send(first_clusters, device), len(sets) * k)
+    listed, node, of_mean, cluster_of_mean, start, size = send_arrays(
+        device,
+        members.astype(np.int64),
+        np.repeat(np.arange(len(sets)), sizes),  # (n_members,)
+        first_rows,
+        first_clusters,
+        before[:-1],
+        sizes,
+    )
+    local = rows.take(listed, int(rows.lengths[members].sum()))
+    chosen = local.take(of_mean, int(rows.lengths[members[first_rows]].sum()))
+    means = _sum_rows(chosen, cluster_of_mean, len(sets) * k)
     has_mean = torch.zeros(len(sets) * k, dtype=torch.bool, device=device)
-    has_mean[send(first_clusters, device)] = True
+    has_mean[cluster_of_mean] = True
     order = torch.arange(len(members), device=device)
     clusters = torch.zeros(len(members), dtype=torch.int64, device=device)
     best = torch.full((len(sets),), -torch.inf, device=device)
     is_done = torch.zeros(len(sets), dtype=torch.bool, device=device)
-    place = order - send(before[:-1], device)[node]  # of a member in its set
-    half = (send(sizes, device) + 1) // 2
+    place = order - start[node]  # of a member in its set
+    half = (size + 1) // 2
     for _ in range(max_rounds):
         similar = _compare_with_means(local, node, means, k)  # (n_members, k)
         similar = torch.where(has_mean.view(-1, k)[node], similar, -torch.inf)
@@ -80,7 +95,7 @@ def _cluster_block(
             now = torch.argmax(similar, dim=1)
         clusters = torch.where(is_done[node], clusters, now)
         nearness = torch.gather(similar, 1, clusters[:, None])[:, 0]
-        total = torch.zeros(len(sets), device=device).index_add_(0, node, nearness) / n_members
+        total = torch.zeros(len(sets), device=device).index_add_(0, node, nearness) / size
         is_done |= total - best < least_gain
         best = torch.where(is_done, best, total)
         if bool(is_done.all()):
@@ -123,18 +138,22 @@ class TensorTrees:
         """Copy trees to the device."""
         n_nodes = len(trees.first_slot) - 1
         feature = np.repeat(np.arange(len(trees.first_row) - 1, dtype=np.int64), np.diff(trees.first_row))
-        cells = TensorRows(
-            send(trees.weights, device),
-            send(trees.slots.astype(np.int64), device),
-            send(trees.starts, device),
-            len(trees.targets),
+        weights, slots, starts, keys, first_slot, targets, bias = send_arrays(
+            device,
+            trees.weights,
+            trees.slots.astype(np.int64),
+            trees.starts,
+            feature * n_nodes + trees.nodes,
+            trees.first_slot,
+            trees.targets.astype(np.int64),
+            trees.bias,
         )
         return cls(
-            send(feature * n_nodes + trees.nodes, device),
-            cells,
-            send(trees.first_slot, device),
-            send(trees.targets.astype(np.int64), device),
-            send(trees.bias, device),
+            keys,
+            TensorRows(weights, slots, starts, len(trees.targets)),
+            first_slot,
+            targets,
+            bias,
             [_measure_levels(trees, int(root)) for root in trees.roots],
             trees.roots.tolist(),
         )

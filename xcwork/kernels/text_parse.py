@@ -238,10 +238,11 @@ def parse_rows(
     the same for the labels. Ids run from `base` to `base + limit`. The limit itself is one too much, but it is only
     noted in `seen`: whether it betrays a file that counts from 1 is known at the end of the file.
     """
-    at = 0
-    row = 0
-    n = 0  # entries so far
-    m = 0  # labels so far
+    # Not the literal 0, for which numba would compile the functions below a second time.
+    at = np.int64(0)
+    row = np.int64(0)
+    n = np.int64(0)  # entries so far
+    m = np.int64(0)  # labels so far
     while at < text.shape[0]:
         if comments and text[at] == HASH:
             while at < text.shape[0] and text[at] != NEWLINE:

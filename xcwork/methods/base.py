@@ -29,7 +29,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.device import is_available, limit_threads, resolve_device_kind
-from xcwork.compute.device_memory import run_in_parts
+from xcwork.compute.device_memory import explain_lack_of_memory, run_in_parts
 from xcwork.core.data_sizes import DataSizes
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
@@ -117,7 +117,7 @@ class Method(Parametrised, ABC):
             )
         if self.learns_from_labels and train.Y.nnz == 0:
             raise DataError("no training document has a label", remedy="check the label column or the label file")
-        with listen(callbacks):
+        with listen(callbacks), explain_lack_of_memory(getattr(self, "device", "cpu")):
             model = self._fit(train, checkpoint).compact()
         try:
             model.check_finite()

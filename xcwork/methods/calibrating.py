@@ -6,13 +6,12 @@
     method.predict(texts, proba=True)
 
 The plan decides who scores: the method itself, if it was trained without the held-out documents, or further models
-with the same parameters, one for each part that is held out. One is always trained; how many more depends on how long
-that took (`decisions/refitting.py`). Cost: the prediction of at most 5,000 documents, or these trainings.
+with the same parameters, one for each part that is held out. Cost: the prediction of at most 5,000 documents, or these
+trainings.
 """
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,6 @@ from xcwork.decisions.calibration import Calibration
 from xcwork.decisions.fitting import DEPTH, HeldOutSample, fit_calibration
 from xcwork.decisions.held_out_documents import HELD_OUT, NONE, HoldingOut
 from xcwork.decisions.new_documents import split_rows, split_rows_anew
-from xcwork.decisions.refitting import count_refits
 from xcwork.errors import DataError
 
 if TYPE_CHECKING:
@@ -41,11 +39,7 @@ def score_held_out_documents(method: Method, train: Split, plan: HoldingOut) -> 
         raise DataError(f"there is no calibration: {plan.reason}")
     if plan.way == HELD_OUT:
         return [_score(method, split_rows(train, plan.parts[0])[1])]
-    method.predict(train.take([0]), DEPTH)  # what is compiled when it is first needed is no time of a refit
-    started = time.process_time()
-    first = _score_by_refit(method, train, plan.parts[0])
-    seconds = time.process_time() - started
-    return [first, *(_score_by_refit(method, train, part) for part in plan.parts[1 : count_refits(seconds)])]
+    return [_score_by_refit(method, train, part) for part in plan.parts]
 
 
 def _score_by_refit(method: Method, train: Split, part: np.ndarray) -> HeldOutSample:

@@ -29,6 +29,10 @@ METHODS = {
 TORCH_METHODS = frozenset({"deep_miml", "flat", "landmarks", "mhc", "mhp", "mhs", "siamesexml"})
 
 SLOW_METHODS = frozenset({"deep_miml", "siamesexml"})  # minutes on a few thousand documents
+# Further models that are trained for the probabilities of a run on 3,000 documents, the more the faster that is.
+CALIBRATION_REFITS = dict.fromkeys(("bm25", "nearest_documents", "popularity", "tfidf"), 9)
+CALIBRATION_REFITS |= dict.fromkeys(("flat", "label_tree", "mhs", "zestxml"), 4) | dict.fromkeys(SLOW_METHODS, 1)
+USUAL_CALIBRATION_REFITS = 2  # of the others
 ENCODER_METHODS = frozenset({"sentence_match"})  # of which `fit` says what is missing: an encoder may be a folder
 
 
@@ -37,6 +41,11 @@ def list_usable_methods() -> list[str]:
     has_torch, has_encoder = is_installed("torch"), is_installed("sentence_transformers")
     missing = (frozenset() if has_torch else TORCH_METHODS) | (frozenset() if has_encoder else ENCODER_METHODS)
     return [name for name in METHODS if name not in missing]
+
+
+def count_refits(name: str) -> int:
+    """Return how many further models the calibration of a method trains on 3,000 documents."""
+    return CALIBRATION_REFITS.get(name, USUAL_CALIBRATION_REFITS)
 
 
 def find_class(name: str) -> type[Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xcwork.errors import ConfigError
+from xcwork.runs.calibration import explain_missing_calibration
 
 if TYPE_CHECKING:
     from xcwork.decisions.choice import Decisions
@@ -31,8 +32,7 @@ class Answerer:
         self._question, self._decisions = question, decisions
         if question.probabilities and model.calibration_ is None:
             raise ConfigError(
-                f"run {run.id} has no calibration, so it gives no probabilities; train again or run "
-                f"`xcwork calibrate {run.id} DATA`"
+                f"run {run.id} has no calibration, so it gives no probabilities; {explain_missing_calibration(run)}"
             )
 
     @property

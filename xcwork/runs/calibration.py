@@ -6,12 +6,13 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from xcwork.errors import ConfigError, DataError
+from xcwork.errors import ConfigError, DataError, RunError
 from xcwork.progress import Callback, listen
 from xcwork.runs.config import read_calibration_choice
 
 if TYPE_CHECKING:
     from xcwork.core.dataset import Dataset
+    from xcwork.decisions.calibration import Calibration
     from xcwork.decisions.held_out_documents import HoldingOut
     from xcwork.methods.base import Method
     from xcwork.metrics import EvalReport
@@ -22,10 +23,41 @@ logger = logging.getLogger(__name__)
 
 def plan_run(config: Mapping[str, Any], dataset: Dataset) -> HoldingOut:
     """Return which training documents are held out for the calibration of a run; the same for every attempt."""
-    from xcwork.decisions.held_out_documents import plan_holding_out
+    return _plan(read_calibration_choice(config), config, dataset)
 
-    choice = read_calibration_choice(config)
-    return plan_holding_out(choice, dataset.train, dataset.test, seed=config["params"].get("seed", 0))
+
+def _plan(choice: str, config: Mapping[str, Any], dataset: Dataset) -> HoldingOut:
+    from xcwork.decisions.held_out_documents import plan_holding_out
+    from xcwork.methods.names import count_refits
+
+    seed, refits = config["params"].get("seed", 0), count_refits(config["method"])
+    return plan_holding_out(choice, dataset.train, dataset.test, seed=seed, refits=refits)
+
+
+def require_calibration(run: Run) -> Calibration:
+    """Return the calibration of a run; one that has none says what can be done about it."""
+    calibration = run.read_calibration()
+    if calibration is None:
+        raise RunError(
+            f"run {run.id} has no calibration, so it gives no probabilities; {explain_missing_calibration(run)}"
+        )
+    return calibration
+
+
+def explain_missing_calibration(run: Run) -> str:
+    """Return what keeps a run from having a calibration, or how it gets one."""
+    return find_obstacle(run) or f"train again or run `xcwork calibrate {run.id} DATA`"
+
+
+def find_obstacle(run: Run) -> str:
+    """Return why a run cannot be calibrated on the dataset it was trained on; nothing if it can."""
+    from xcwork.decisions.held_out_documents import MIN_TRAINING_DOCUMENTS
+
+    n = (run.config["dataset"] or {}).get("n_train", MIN_TRAINING_DOCUMENTS)
+    if n >= MIN_TRAINING_DOCUMENTS:
+        return ""
+    wanted = f"at least {MIN_TRAINING_DOCUMENTS} are needed"
+    return f"{n:,} training documents are too few to learn probabilities from, {wanted}"
 
 
 def calibrate_run(run: Run, method: Method, dataset: Dataset, plan: HoldingOut) -> None:
@@ -53,7 +85,7 @@ def recalibrate_run(run: Run, dataset: Dataset, *, callbacks: Iterable[Callback]
     refitted, because the documents it was trained on would make it look surer than it is. The evaluation is stored if
     `dataset` is the one the run was trained on.
     """
-    from xcwork.decisions.held_out_documents import HELD_OUT, NONE, plan_holding_out
+    from xcwork.decisions.held_out_documents import HELD_OUT, NONE, REFIT
     from xcwork.methods.calibrating import calibrate
     from xcwork.metrics import evaluate
     from xcwork.runs import card, evaluation
@@ -71,7 +103,7 @@ def recalibrate_run(run: Run, dataset: Dataset, *, callbacks: Iterable[Callback]
         plan = plan_run(config, dataset)
         is_own = dataset.recognises((config["dataset"] or {}).get("fingerprint"))
         if plan.way != HELD_OUT or not is_own:
-            plan = plan_holding_out("refit", dataset.train, dataset.test, seed=method.seed)
+            plan = _plan(REFIT, config, dataset)
         if plan.way == NONE:
             raise DataError(f"run {run.id} cannot be calibrated: {plan.reason}")
         method.set_calibration(calibrate(method, dataset.train, plan))

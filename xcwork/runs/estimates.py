@@ -11,8 +11,8 @@ for every document and those that do not; memory grows with n_documents + n_labe
 what is held. Nearest is meant in the quantity that is scaled and, for time, in the number of features. The further away
 the measurement, the wider the range of the time.
 
-The calibration of most methods trains further models, as many as `methods.calibrating` has time for; what else a run
-does grows with the documents. Of the very same training that was done here before, all is known.
+The calibration of most methods trains further models (`decisions.held_out_documents`); what else a run does grows with
+the documents. Of the very same training that was done here before, all is known.
 
 The table was measured on another machine. How fast this one is shows in the last runs here, whatever their methods, if
 the table has their settings: the processor seconds of the table are multiplied by the factor by which those runs
@@ -31,10 +31,9 @@ from statistics import median
 from typing import Any
 
 from xcwork.compute.busyness import estimate_clock_seconds, limit_load, measure_load
-from xcwork.decisions.held_out_documents import AUTO, SPARING, needs_refits
-from xcwork.decisions.refitting import count_refits
+from xcwork.decisions.held_out_documents import AUTO, SPARING, list_refit_sizes, needs_refits
 from xcwork.errors import RunError
-from xcwork.methods.names import SLOW_METHODS
+from xcwork.methods.names import SLOW_METHODS, count_refits
 from xcwork.runs.status import Status, count_seconds_since
 from xcwork.runs.store import Run
 
@@ -231,7 +230,7 @@ def _add_rest(method: str, training: float, n_train: int, factor: float = 1.0) -
     if not needs_refits(SPARING if method in SLOW_METHODS else AUTO, n_train):
         return training + rest
     refit = REFIT_SHARE * training + factor * REFIT_CPU_SECONDS_PER_DOCUMENT * n_train
-    return training + count_refits(refit) * refit + rest
+    return training + len(list_refit_sizes(n_train, count_refits(method))) * refit + rest
 
 
 def measure_slowness(known: Sequence[Measurement]) -> Slowness | None:

@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -37,7 +38,9 @@ FOLDER = "predictions"
 JOB_FILE = "job.json"
 ANSWERS_FILE = "answers.jsonl"
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".txt")
-SCHEMA = 1
+SCHEMA_VERSION = 1
+RELEASE_SECONDS = 10.0  # a worker lets go of the lock a moment after it has written its end
+LOCK_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class JobRequest:
 
     def to_dict(self) -> dict[str, Any]:
         decisions = None if self.decisions is None else self.decisions.to_dict()
-        return {"schema": SCHEMA, "name": self.name, "suffix": self.suffix, "n_documents": self.n_documents} | {
+        return {"schema": SCHEMA_VERSION, "name": self.name, "suffix": self.suffix, "n_documents": self.n_documents} | {
             "k": self.k,
             "decisions": decisions,
         }
@@ -61,7 +64,7 @@ class JobRequest:
     def from_dict(cls, content: dict[str, Any]) -> JobRequest:
         """Return the request that `to_dict` described."""
         try:
-            if content["schema"] != SCHEMA or content["suffix"] not in SUFFIXES:
+            if content["schema"] != SCHEMA_VERSION or content["suffix"] not in SUFFIXES:
                 raise ValueError("its layout is unknown")
             decisions = content["decisions"]
             n_documents, k = int(content["n_documents"]), int(content["k"])
@@ -179,7 +182,7 @@ def start(job: PredictionJob) -> PredictionJob:
     """Hand a job to a worker process: a new one, or one that is lost, failed or cancelled, which goes on from there."""
     refuse_links(job.run.folder)
     with job.open_lock() as lock:
-        if not lock.acquire(holder="launcher"):
+        if not _take_lock(job, lock, "launcher"):
             raise RunError("another process is already working on these texts; wait for it or cancel it")
         status = job.status
         is_new = status.state == "queued" and status.queued is None
@@ -209,6 +212,16 @@ def cancel(job: PredictionJob) -> None:
 def delete(job: PredictionJob) -> None:
     """Remove a job that nobody works on."""
     with job.open_lock() as lock:
-        if not lock.acquire(holder=f"delete {os.getpid()}"):
+        if not _take_lock(job, lock, f"delete {os.getpid()}"):
             raise RunError("a process is working on these texts; cancel it first")
         shutil.rmtree(job.folder)
+
+
+def _take_lock(job: PredictionJob, lock: FileLock, holder: str) -> bool:
+    """Take the lock unless a process is working on the job; a worker that has come to its end is waited for."""
+    deadline = time.monotonic() + RELEASE_SECONDS
+    while not lock.acquire(holder=holder):
+        if job.status.is_active or time.monotonic() > deadline:
+            return False
+        time.sleep(LOCK_POLL_SECONDS)
+    return True

@@ -19,7 +19,7 @@ from xcwork.runs.background import Signals, log_to_file
 from xcwork.runs.document_files import read_batches
 from xcwork.runs.locks import FileLock
 from xcwork.runs.outcome import AttemptOutcome, explain_error
-from xcwork.runs.prediction_jobs import PredictionJob
+from xcwork.runs.prediction_jobs import LOCK_POLL_SECONDS, PredictionJob
 from xcwork.runs.reporter import Reporter
 from xcwork.runs.resumable_output import ContinuedFile
 from xcwork.runs.status import Status, format_now, read_status
@@ -28,7 +28,6 @@ from xcwork.runs.store import LOG_FILE, METRICS_FILE
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 10.0  # a launcher holds the lock for a moment while it starts the worker
-LOCK_POLL_SECONDS = 0.05
 BATCH_DOCUMENTS = 32  # between two looks at the cancel flag
 PHASE = "predicting"
 

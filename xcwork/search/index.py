@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from xcwork.compute.device import find_tensor_device
+from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError, DataError
 from xcwork.progress import track
@@ -173,18 +174,18 @@ class ExactIndex(Index):
         """Return the k best; the vectors are copied to the device once."""
         import torch
 
-        from xcwork.kernels.tensor_rows import send
         from xcwork.kernels.tensor_search import TensorVectors
 
         if place not in self._tensors:
-            self._tensors[place] = TensorVectors(send(self._vectors, place), getattr(torch, self.precision))
+            self._tensors[place] = TensorVectors(send_arrays(place, self._vectors)[0], getattr(torch, self.precision))
         stored = self._tensors[place]
         if among is not None:
-            stored = TensorVectors(stored.vectors[send(among, place)], stored.precision)
+            stored = TensorVectors(stored.vectors[send_arrays(place, among)[0]], stored.precision)
         found = []
         for start in track(range(0, len(queries), QUERIES_PER_BLOCK), "searching"):
-            ids, scores = stored.search(send(queries[start : start + QUERIES_PER_BLOCK], place), k)
-            found.append(TopK(ids.cpu().numpy().astype(np.int32), scores.cpu().numpy()))
+            (some,) = send_arrays(place, queries[start : start + QUERIES_PER_BLOCK])
+            ids, scores = fetch_arrays(*stored.search(some, k))
+            found.append(TopK(ids.astype(np.int32), scores))
         best = TopK.concatenate(found)
         return best if among is None else best.renumber(among)
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.device import find_tensor_device
+from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.core.topk import TopK
 from xcwork.errors import DataError
 from xcwork.search.exact import top_k_product
@@ -79,15 +80,13 @@ class TermSearch:
         return np.diff(self.terms.indptr).astype(np.int64)
 
     def _make_start(self, among: np.ndarray | None, place: torch.device) -> torch.Tensor:
-        from xcwork.kernels.tensor_rows import send
-
         n_columns = self.terms.shape[1]
         base = np.zeros(n_columns, np.float32) if self.start is None else self.start.astype(np.float32)
         if among is not None:
             outside = np.ones(n_columns, bool)
             outside[among] = False
             base[outside] = np.nan
-        return send(base, place)
+        return send_arrays(place, base)[0]
 
     def _cut(self, X: sparse.csr_array) -> Iterator[sparse.csr_array]:
         """Yield blocks of rows whose scores fit in memory."""
@@ -100,4 +99,5 @@ class TermSearch:
 
 def fetch_ranking(ids: torch.Tensor, scores: torch.Tensor) -> TopK:
     """Bring a ranking from its device."""
-    return TopK(ids.cpu().numpy().astype(np.int32), scores.cpu().numpy())
+    ranked, theirs = fetch_arrays(ids, scores)
+    return TopK(ranked.astype(np.int32), theirs)

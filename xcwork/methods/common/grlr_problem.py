@@ -12,11 +12,15 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.data.groups import Groups
 from xcwork.sparse import normalise_rows, replace_values, sort_entries
 
 MIN_OTHER_GROUPS = 10  # that show what wins in any group
 MIN_SQUARED_LENGTH = 1e-9  # below which only rounding is left
+BLOCK_BYTES = 2**28  # of embeddings and cosines of a block of labels on an accelerator
+MATRICES_OF_BLOCK = 6  # of embeddings, and as many of cosines
+BYTES_PER_TRIPLE = 160  # of a label, a group and a member
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +131,19 @@ def measure_scale(X: sparse.csr_array, mean: np.ndarray) -> np.ndarray:
     own = np.asarray(squares.sum(axis=1)).ravel()
     square = np.where(own > 0, own - 2 * (X @ mean) + mean @ mean, 0.0)
     return np.divide(1.0, np.sqrt(np.abs(square)), out=np.zeros_like(square), where=square > MIN_SQUARED_LENGTH)
+
+
+def count_block_labels(shape: tuple[int, int]) -> int:
+    """Return how many labels an accelerator embeds together, for documents of this shape."""
+    return max(1, BLOCK_BYTES // (16 * sum(shape)))
+
+
+def estimate_assignment_bytes(sizes: DataSizes, members_per_group: float) -> int:
+    """Return about how much memory of an accelerator GRLR takes; other groups have as many triples as own ones."""
+    width = min(sizes.n_labels, count_block_labels((sizes.n_documents, sizes.n_features)))
+    triples = 2 * sizes.n_documents * sizes.labels_per_document * members_per_group * width / max(1, sizes.n_labels)
+    dense = 8 * MATRICES_OF_BLOCK * width * (sizes.n_documents + sizes.n_features)
+    return 32 * sizes.n_entries + dense + round(BYTES_PER_TRIPLE * triples)
 
 
 def gather_embeddings(

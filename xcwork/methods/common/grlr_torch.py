@@ -7,11 +7,15 @@ a matrix G (documents × labels), and XᵀG sums them up.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 from scipy import sparse
 
 from xcwork.compute.device import resolve_device
+from xcwork.compute.device_memory import run_in_parts
+from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.kernels.centred_sums import EMPTY_DOCUMENT_COSINE
 from xcwork.kernels.grlr import (
     COSINE_TIE_TOLERANCE,
@@ -21,11 +25,9 @@ from xcwork.kernels.grlr import (
     draw_member,
     mark_members,
 )
-from xcwork.methods.common.grlr_problem import AssignmentProblem, gather_embeddings
+from xcwork.methods.common.grlr_problem import AssignmentProblem, count_block_labels, gather_embeddings
 from xcwork.methods.common.sparse_torch import SparseProduct
 from xcwork.progress import track
-
-BLOCK_BYTES = 2**28
 
 
 class DocumentTensors:
@@ -35,7 +37,7 @@ class DocumentTensors:
         self._rows, self._columns = (
             SparseProduct(A, torch.float64, place, kernel=False) for A in (problem.X, problem.X.T)
         )
-        self._mean, self._scale = (torch.as_tensor(part, device=place) for part in (problem.mean, problem.scale))
+        self._mean, self._scale = send_arrays(place, problem.mean, problem.scale)
 
     def compute_cosines(self, E: torch.Tensor) -> torch.Tensor:
         """Return the cosines with every column of E, (n_documents, n_labels)."""
@@ -68,22 +70,20 @@ class TripleBlock:
         self.n_own = int(sizes[: len(own[0])].sum())
         self.members = members[: self.n_own].astype(np.int32)
         self.firsts = np.concatenate([[0], np.cumsum(sizes[: len(own[0])])])
-
-        def make_tensor(values: np.ndarray, kind: torch.dtype = torch.int64) -> torch.Tensor:
-            return torch.as_tensor(values, dtype=kind, device=place)
-
-        self.document = make_tensor(members)
-        self.column_of_pair = make_tensor(column)
-        self.place = make_tensor(places)
-        self.n_groups = make_tensor(np.diff(problem.label_groups.indptr)[labels])
-        self.takes_steps = make_tensor(
-            np.diff(problem.others.indptr)[labels] > 0 if problem.careful else labels >= 0
-        ).bool()
+        self.document, self.column_of_pair, self.place, self.pair, self.n_groups, *rest = send_arrays(
+            place,
+            members.astype(np.int64),
+            column.astype(np.int64),
+            places.astype(np.int64),
+            np.repeat(np.arange(len(groups)), sizes),
+            np.diff(problem.label_groups.indptr)[labels].astype(np.int64),
+            np.repeat(weight, sizes).astype(np.float64),
+            (problem.scale[members] > 0).astype(np.float64),
+            np.diff(problem.others.indptr)[labels] > 0 if problem.careful else labels >= 0,
+        )
+        self.weight, self.there, self.takes_steps = rest
         self.is_careful = torch.zeros(len(places), dtype=torch.bool, device=place)
-        self.pair = make_tensor(np.repeat(np.arange(len(groups)), sizes))
         self.column = self.column_of_pair[self.pair]
-        self.weight = make_tensor(np.repeat(weight, sizes), torch.float64)
-        self.there = make_tensor(problem.scale[members] > 0, torch.float64)
 
     def find_winners(self, similarity: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
         """Return the triple that wins each pair by its similarity without `own`, the first of equals, (n_pairs,)."""
@@ -127,10 +127,11 @@ def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarra
     n_labels = problem.label_groups.shape[0]
     n_features = problem.X.shape[1]
     documents = np.empty(problem.slots[-1], np.int32)
-    size = max(1, BLOCK_BYTES // (16 * (n_features + problem.X.shape[0])))
+    size = count_block_labels(problem.X.shape)
     blocks = [np.arange(n_labels)[start : start + size] for start in range(0, n_labels, size)]
-    kept = []
-    for labels in track(blocks, "embedding labels"):
+
+    def embed_part(all_labels: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
+        labels = all_labels[part]
         block = TripleBlock(problem, labels, place)
         E, own = start_embeddings(problem, block, X, labels)
         old = torch.full((block.n_pairs,), -1, device=place)
@@ -146,11 +147,17 @@ def solve_with_torch(problem: AssignmentProblem, device: str) -> tuple[np.ndarra
             own = update_own_shares(problem, block, own, winners, moving, length, rho)
             old = winners
         own_pairs = slice(0, block.n_own)
-        v = X.compute_cosines(E)[block.document[own_pairs], block.column[own_pairs]].cpu().numpy()
-        slots = problem.slots[block.begin : block.end + 1]
-        mark_members(block.members, block.firsts, v, own[own_pairs].cpu().numpy(), slots, documents)
+        cosines = X.compute_cosines(E)[block.document[own_pairs], block.column[own_pairs]]
         ids = torch.sort(E.abs(), dim=0, descending=True, stable=True).indices[: problem.keep]
-        kept.append((ids.T.cpu().numpy(), torch.gather(E, 0, ids).T.to(torch.float32).cpu().numpy()))
+        largest = torch.gather(E, 0, ids).T.to(torch.float32)
+        v, shares, *kept_entries = fetch_arrays(cosines, own[own_pairs], ids.T, largest)
+        slots = problem.slots[block.begin : block.end + 1]
+        mark_members(block.members, block.firsts, v, shares, slots, documents)
+        return kept_entries[0], kept_entries[1]
+
+    kept = []
+    for labels in track(blocks, "embedding labels"):
+        kept += run_in_parts(len(labels), partial(embed_part, labels), place.type, "labels")
     return documents, gather_embeddings(blocks, kept, n_labels, n_features)
 
 
@@ -165,7 +172,7 @@ def start_embeddings(
     E, length = normalise_columns(sum_documents(X, block, slice(0, block.n_own)))
     if problem.careful and problem.steps > 0:
         block.is_careful = (block.takes_steps & (block.n_groups > 1))[block.column]
-        products = torch.as_tensor(problem.products_with_own_groups, device=own.device)
+        (products,) = send_arrays(own.device, problem.products_with_own_groups)
         first = torch.where(length > 0, block.weight.new_tensor(1.0) / length, 0.0)[block.column]
         began = block.is_careful & (block.weight > 0)
         own = torch.where(began, first * block.weight * products[block.place], own)
@@ -204,7 +211,7 @@ def update_own_shares(
     careful = torch.nonzero(block.is_careful & moving[block.column]).ravel()
     if len(careful) == 0:
         return own
-    some, others = (block.document[at].cpu().numpy() for at in (careful, winners[block.pair[careful]]))
-    share = torch.as_tensor(problem.compute_products(some, others), device=own.device) * block.weight[careful]
+    some, others = fetch_arrays(block.document[careful], block.document[winners[block.pair[careful]]])
+    share = send_arrays(own.device, problem.compute_products(some, others))[0] * block.weight[careful]
     column = block.column[careful]
     return own.index_put((careful,), (own[careful] + problem.learning_rate * share / length[column]) / rho[column])

@@ -20,6 +20,7 @@ import torch
 from scipy import sparse
 
 from xcwork.compute.device_memory import choose_batch_size, run_in_parts
+from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.kernels.bilinear_training import LabelledPairs
 from xcwork.kernels.machine_sizes import (
     BYTES_PER_ENTRY,
@@ -28,7 +29,7 @@ from xcwork.kernels.machine_sizes import (
     count_bytes_per_label,
 )
 from xcwork.kernels.tensor_machines import Documents, MachineSettings, OwnDocuments, SharedDocuments, solve_machines
-from xcwork.kernels.tensor_rows import TensorRows, cut_by_size, find_starts, send
+from xcwork.kernels.tensor_rows import TensorRows, cut_by_size, find_starts
 
 MIN_LABELS_FOR_COMMON_START = 9  # fewer are solved from zero
 
@@ -88,7 +89,7 @@ class TensorBlockTrainer:
         device = self.documents_of.device
         signs = torch.full((self.documents.X.n_rows, len(labels)), -1.0, device=device)
         n_positives = int(self.documents_of.lengths[labels].sum())
-        slot, place = self.documents_of.list_entries(send(labels.astype(np.int64), device), n_positives)
+        slot, place = self.documents_of.list_entries(send_arrays(device, labels.astype(np.int64))[0], n_positives)
         signs[self.documents_of.columns[place], slot] = 1.0
         start = self.no_positives.expand(-1, len(labels)).contiguous()
         weights = find_weights(SharedDocuments(self.documents, signs), start, self.settings)
@@ -120,7 +121,7 @@ class TensorNodeTrainer:
         """
         assert self.X.lengths is not None
         device = self.X.device
-        rows = self.X.take(send(documents.astype(np.int64), device), int(self.X.lengths[documents].sum()))
+        rows = self.X.take(send_arrays(device, documents.astype(np.int64))[0], int(self.X.lengths[documents].sum()))
         features, columns = torch.unique(rows.columns, return_inverse=True)  # the bias is the last of them
         rows = TensorRows(rows.values, columns, rows.starts, len(features))
         local = Documents.from_rows(rows)
@@ -133,7 +134,7 @@ class TensorNodeTrainer:
             place = np.concatenate([np.searchsorted(documents, having) for having in some])
             slot = np.repeat(np.arange(len(some)), [len(having) for having in some])
             signs = torch.full((rows.n_rows, len(some)), -1.0, device=device)
-            signs.view(-1)[send(place * len(some) + slot, device)] = 1.0
+            signs.view(-1)[send_arrays(device, place * len(some) + slot)[0]] = 1.0
             machines = SharedDocuments(local, signs)
             weights = find_weights(machines, start.expand(-1, len(some)).contiguous(), self.settings)
             at, slots = torch.nonzero(find_kept(weights[:-1], self.prune), as_tuple=True)
@@ -143,7 +144,7 @@ class TensorNodeTrainer:
         for first in range(0, len(positives), slots_per_block):
             n_slots = min(slots_per_block, len(positives) - first)
             kept += run_in_parts(n_slots, partial(train_slots, first), device.type, "labels")
-        feature, slot, values, bias = (torch.cat(parts).cpu().numpy() for parts in zip(*kept, strict=True))
+        feature, slot, values, bias = fetch_arrays(*(torch.cat(parts) for parts in zip(*kept, strict=True)))
         used, row = np.unique(feature, return_inverse=True)
         shape = (len(used), len(positives))
         return used.astype(np.int32), sparse.csr_array((values, (row, slot)), shape=shape), bias
@@ -180,7 +181,7 @@ class TensorPairSolver:
         return cls(
             rows,
             TensorRows.from_csr(signs, device),
-            send(pairs.offsets.astype(np.float32), device),
+            send_arrays(device, pairs.offsets.astype(np.float32))[0],
             np.diff(before[signs.indptr]),
             settings,
             prune,
@@ -218,9 +219,7 @@ class TensorPairSolver:
         is_bias = feature == n_features
         bias = machines.sum_weights(torch.where(is_bias, weights, 0.0))
         kept = torch.nonzero(find_kept(weights, self.prune) & ~is_bias)[:, 0]
-        label, column, values, biases = (
-            part.cpu().numpy() for part in (machines.label_of_weight[kept], feature[kept], weights[kept], bias)
-        )
+        label, column, values, biases = fetch_arrays(machines.label_of_weight[kept], feature[kept], weights[kept], bias)
         rows = sparse.csr_array((values, (label, column)), shape=(len(labels), n_features))
         return keep_largest_weights(rows, self.width), biases
 
@@ -229,7 +228,7 @@ class TensorPairSolver:
         assert self.signs.lengths is not None
         n_pairs = int(self.signs.lengths[labels].sum())
         n_entries = int(self.entries_of[labels].sum())
-        label_of_pair, pair = self.signs.list_entries(send(labels.astype(np.int64), self.X.device), n_pairs)
+        label_of_pair, pair = self.signs.list_entries(send_arrays(self.X.device, labels.astype(np.int64))[0], n_pairs)
         documents = self.signs.columns[pair]
         pair_of_entry, entry = self.X.list_entries(documents, n_entries)
         keys = label_of_pair[pair_of_entry] * self.X.n_columns + self.X.columns[entry]
@@ -284,10 +283,10 @@ def find_kept(weights: torch.Tensor, prune: float) -> torch.Tensor:
     return (weights.abs() >= prune) & (weights != 0)
 
 
-def fetch_weights(weights: torch.Tensor, prune: float) -> tuple[np.ndarray, ...]:
+def fetch_weights(weights: torch.Tensor, prune: float) -> list[np.ndarray]:
     """Return label, feature and value of the weights that stay, and the biases, from (n_labels, n_features + 1)."""
     label, column = torch.nonzero(find_kept(weights[:, :-1], prune), as_tuple=True)
-    return tuple(part.cpu().numpy() for part in (label, column, weights[label, column], weights[:, -1]))
+    return fetch_arrays(label, column, weights[label, column], weights[:, -1])
 
 
 def keep_largest_weights(rows: sparse.csr_array, most: int) -> sparse.csr_array:

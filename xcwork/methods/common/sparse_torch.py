@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from xcwork.compute.device import has_float64, resolve_device, resolve_device_kind
+from xcwork.compute.transfer import send_arrays
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.dense_products import multiply_sparse_by_dense
 
@@ -41,13 +42,12 @@ class SparseProduct:
         self.shape = self.matrix.shape
         self._tensor: torch.Tensor | None = None  # where no kernel is used
         if not kernel:
-            starts = torch.as_tensor(self.matrix.indptr.astype(np.int64))
-            columns = torch.as_tensor(self.matrix.indices.astype(np.int64))
-            values = torch.as_tensor(self.matrix.data)
+            entries = (self.matrix.indptr.astype(np.int64), self.matrix.indices.astype(np.int64), self.matrix.data)
+            starts, columns, values = send_arrays(device, *entries)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
                 tensor = torch.sparse_csr_tensor(starts, columns, values, size=self.shape, check_invariants=False)
-            self._tensor = tensor.to(device)
+            self._tensor = tensor
 
     def __matmul__(self, dense: torch.Tensor) -> torch.Tensor:
         import torch

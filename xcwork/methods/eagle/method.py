@@ -36,11 +36,13 @@ from dataclasses import dataclass, replace
 
 from scipy import sparse
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
 from xcwork.data.groups import MERGES
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.methods.common.grlr import ASSIGNMENTS
+from xcwork.methods.common.grlr_problem import estimate_assignment_bytes
 from xcwork.methods.eagle.assignment import GroupAssignment, assign_group_labels, group_documents
 from xcwork.methods.eagle.model import EagleModel
 from xcwork.methods.inputs import Documents
@@ -130,6 +132,11 @@ class Eagle(Method):
     def assign_labels(self, train: Split) -> GroupAssignment:
         """Return the documents of groups with the labels that each is to be trained with."""
         return assign_group_labels(train, Params(self.get_params()))
+
+    def estimate_device_bytes(self, sizes: DataSizes) -> int:
+        members = {"random": self.group_size, "clusters": sizes.n_documents / 2**self.depth}.get(self.grouping, 1)
+        own = estimate_assignment_bytes(sizes, max(1, members))
+        return max(own, self.make_learner().estimate_device_bytes(sizes) or 0)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> EagleModel:
         assignment = self.assign_labels(self.group_documents(train))

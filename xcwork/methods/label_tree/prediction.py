@@ -15,6 +15,7 @@ from scipy import sparse
 
 from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import parallel_map
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import TopK
 from xcwork.kernels.tree_search import search_trees
 from xcwork.methods.label_tree.forest import Forest
@@ -66,18 +67,19 @@ class BeamSearch:
         return np.ones(self.n_labels, bool)
 
     def _search_with_tensors(self, X: sparse.csr_array, k: int, allowed: np.ndarray, device: torch.device) -> TopK:
-        from xcwork.kernels.tensor_rows import TensorRows, send
+        from xcwork.kernels.tensor_rows import TensorRows
         from xcwork.kernels.tensor_topk import find_top_k
         from xcwork.kernels.tensor_trees import count_documents_at_once
+        from xcwork.search.terms import fetch_ranking
 
         trees = self.forest.get_tensors(device)
-        candidates = send(allowed, device)
+        (candidates,) = send_arrays(device, allowed)
         beam = min(self.beam, self.forest.n_nodes)
         found = []
         for x in track_batches(normalise_rows(X), count_documents_at_once(trees, beam, self.n_labels), "searching"):
             scores = trees.search(TensorRows.from_csr(x, device), beam, self.power, candidates)
             ids, best = find_top_k(scores, k)
-            found.append(TopK(ids.cpu().numpy().astype(np.int32), best.cpu().numpy()))
+            found.append(fetch_ranking(ids, best))
         return TopK.concatenate(found).head(k)
 
     def find_nodes(self, x: sparse.csr_array) -> set[int]:

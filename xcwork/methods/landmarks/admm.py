@@ -26,12 +26,14 @@ labels are processed in blocks that fit in memory. The square-root lasso of `aff
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from xcwork.compute.device import has_float64, resolve_device
+from xcwork.compute.device_memory import run_in_parts
 from xcwork.errors import ConfigError
 from xcwork.methods.landmarks.affinity import Combination, fix_landmarks
 from xcwork.progress import report, track
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 MAX_DENSE_ENTRIES = 2**28  # of the dense candidate matrix, 2 GB
 ENTRIES_PER_BLOCK = 2**24  # of one of the seven matrices of a block
+MATRICES_OF_BLOCK = 7  # of all pairs of documents and labels, and as many of candidates and labels
 # What decays towards zero ends here: processors are slow with numbers near the smallest they can hold.
 MIN_MAGNITUDE = 1e-30
 
@@ -110,23 +113,39 @@ def relate_labels_by_admm(
     kind = torch.float64 if has_float64(place) else torch.float32
     A = torch.as_tensor(Y[:, candidates].toarray(), dtype=kind, device=place)  # (n_documents, n_candidates)
     factor = torch.linalg.cholesky(A.T @ A + torch.eye(len(candidates), dtype=kind, device=place))
-    width = max(1, ENTRIES_PER_BLOCK // max(n_documents, len(candidates)))
-    solutions = []
-    norms = []
-    histories = []
-    for start in track(range(0, n_labels, width), "relating labels (ADMM)"):
-        block = torch.as_tensor(Y[:, start : start + width].toarray(), dtype=kind, device=place)
+    width = count_block_labels(n_documents, len(candidates))
+
+    def relate_part(first: int, part: slice) -> tuple[sparse.csc_array, np.ndarray, AdmmHistory]:
+        start, stop = first + part.start, first + part.stop
+        block = torch.as_tensor(Y[:, start:stop].toarray(), dtype=kind, device=place)
         free = torch.ones(len(candidates), block.shape[1], dtype=kind, device=place)
         if landmarks is None:
-            free[start : start + block.shape[1]].fill_diagonal_(0)
+            free[start:stop].fill_diagonal_(0)
         J, history = run_rounds(A, factor, block, free, alpha, settings or AdmmSettings())
-        solutions.append(sparse.csc_array(J.cpu().numpy().astype(np.float64)))
-        norms.append(torch.linalg.vector_norm(block - A @ J, dim=0).cpu().numpy().astype(np.float64))
-        histories.append(history)
+        norms = torch.linalg.vector_norm(block - A @ J, dim=0).cpu().numpy().astype(np.float64)
+        return sparse.csc_array(J.cpu().numpy().astype(np.float64)), norms, history
+
+    found = []
+    for first in track(range(0, n_labels, width), "relating labels (ADMM)"):
+        n_here = min(width, n_labels - first)
+        found += run_in_parts(n_here, partial(relate_part, first), place.type, "labels")
+    solutions, norms, histories = (list(part) for part in zip(*found, strict=True))
     lengths = np.sqrt(np.bincount(Y.indices, minlength=n_labels))
     Z = sparse.csc_array(sparse.hstack(solutions))
     whole = Combination(Z, np.concatenate(norms), lengths, np.full(n_labels, np.nan))
     return whole if landmarks is None else fix_landmarks(whole, landmarks), AdmmHistory.from_blocks(histories)
+
+
+def count_block_labels(n_documents: int, n_candidates: int) -> int:
+    """Return how many labels are related together."""
+    return max(1, ENTRIES_PER_BLOCK // max(n_documents, n_candidates))
+
+
+def estimate_admm_bytes(n_documents: int, n_labels: int) -> int:
+    """Return about how much memory of a device it takes to relate all labels to each other."""
+    width = min(n_labels, count_block_labels(n_documents, n_labels))
+    once = n_labels * (n_documents + 2 * n_labels)
+    return 8 * (once + MATRICES_OF_BLOCK * width * (n_documents + n_labels))
 
 
 def run_rounds(

@@ -37,13 +37,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from xcwork.core.data_sizes import DataSizes
 from xcwork.core.split import Split
+from xcwork.kernels.machine_sizes import estimate_shared_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.landmarks.admm import estimate_admm_bytes
 from xcwork.methods.landmarks.decoding import DECODINGS
 from xcwork.methods.landmarks.model import LandmarksModel
-from xcwork.methods.landmarks.ridge import RIDGE_SOLVERS
-from xcwork.methods.landmarks.selection import STRATEGIES
+from xcwork.methods.landmarks.ridge import RIDGE_SOLVERS, estimate_ridge_bytes
+from xcwork.methods.landmarks.selection import STRATEGIES, USES_AFFINITY
 from xcwork.methods.landmarks.training import PREDICTABILITIES, train_landmarks
 from xcwork.metrics.ranking import compute_curves, place_labels
 
@@ -127,6 +130,17 @@ class Landmarks(Method):
             "threshold are reconstructions, because the main paper was not available",
         ),
     )
+
+    def estimate_device_bytes(self, sizes: DataSizes) -> int:
+        n_inputs = sizes.n_features + 1
+        n_entries = sizes.n_entries + sizes.n_documents
+        if self.predictor == "svm":
+            predictors = estimate_shared_bytes(sizes.n_documents, sizes.n_features, sizes.n_entries, sizes.n_labels)
+        else:
+            shape = (sizes.n_documents, n_inputs)
+            predictors = estimate_ridge_bytes(shape, n_entries, sizes.n_labels, self.ridge_solver, self.tolerance)
+        by_admm = self.solver == "admm" and self.selection in USES_AFFINITY
+        return max(predictors, estimate_admm_bytes(sizes.n_documents, sizes.n_labels) if by_admm else 0)
 
     def _fit(self, train: Split, checkpoint: Checkpoint | None) -> LandmarksModel:
         score_weight = self.score_weight

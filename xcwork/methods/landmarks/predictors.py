@@ -18,10 +18,12 @@ was kept, so explanations stay exact.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.device_memory import run_in_parts
 from xcwork.compute.parallel import block_map
 from xcwork.core.labels import LabelSpace
 from xcwork.core.split import Split
@@ -111,7 +113,13 @@ class RidgeBlockSolver:
     keep: int
 
     def solve(self, Y: sparse.csc_array) -> tuple[sparse.csr_array, np.ndarray]:
-        weights, errors = self.ridge.solve(Y)
+        """Return the weights (n_labels, n_features) and errors (n_labels,) for the columns of `Y`."""
+        parts = run_in_parts(Y.shape[1], partial(self._solve_part, Y), self.ridge.device.type, "labels")
+        rows, errors = zip(*parts, strict=True)
+        return sparse.csr_array(sparse.vstack(rows)), np.concatenate(errors)
+
+    def _solve_part(self, Y: sparse.csc_array, part: slice) -> tuple[sparse.csr_array, np.ndarray]:
+        weights, errors = self.ridge.solve(sparse.csc_array(Y[:, part]))
         return keep_largest(weights, self.keep, MIN_WEIGHT), errors
 
 

@@ -46,6 +46,7 @@ MAX_DEFLATED_EIGENVALUES = 400  # eigenvalues taken out before conjugate gradien
 SPARSE_TO_DENSE_COST = 15  # a multiplication in a sparse product costs about as much as this many in a dense one
 EXPECTED_ROUNDS = 12  # of conjugate gradients, for the estimate
 MAX_ROUNDS = 500  # of conjugate gradients
+COPIES_OF_BLOCK = 6  # of the size of its weights, while a block of labels is solved
 MAX_SPARSE_SHARE = 0.05  # of entries, up to which a right-hand side is multiplied as a sparse one
 
 
@@ -76,24 +77,22 @@ class Ridge:
         self.shape = X.shape
         self.dual = X.shape[0] < X.shape[1]
         self.size = min(X.shape)
-        self.solver = choose_solver(X, n_labels) if solver == "auto" else solver
+        self.solver = choose_solver(X.shape, X.nnz, n_labels) if solver == "auto" else solver
         place = find_accelerator(device)
         self.device = place or torch.device("cpu")
         self.kernel = place is None if kernel is None else kernel
-        precise = self.solver == "cholesky" or tolerance < 1e-4
-        self.dtype = torch.float64 if precise else torch.float32
+        self.dtype = torch.float64 if needs_float64(self.solver, tolerance) else torch.float32
         self._A = self._make_product(X if self.dual else X.T)  # (size, the other side)
         self._At = self._make_product(X.T if self.dual else X)
         if self.solver == "cholesky":
             self._factorise(explicit=n_labels > self.size)
         else:
-            self._deflate(min(MAX_DEFLATED_EIGENVALUES, self.size // 10, n_labels), seed)
+            self._deflate(count_deflated(self.size, n_labels), seed)
 
     @property
     def block_size(self) -> int:
         """The number of labels that are best solved for together."""
-        # More columns would no longer fit into the processor's cache together with the sparse matrix.
-        return int(np.clip(2**24 // max(self.shape), 16, 64))
+        return count_block_labels(self.shape)
 
     def solve(self, Y: sparse.csc_array) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (n_features, n_labels) and residual sums of squares (n_labels,) for the columns of `Y`."""
@@ -214,10 +213,42 @@ class Ridge:
         return solution, residual
 
 
-def choose_solver(X: sparse.csr_array, n_labels: int) -> str:
+def count_block_labels(shape: tuple[int, int]) -> int:
+    """Return the number of labels that are best solved for together."""
+    # More columns would no longer fit into the processor's cache together with the sparse matrix.
+    return int(np.clip(2**24 // max(shape), 16, 64))
+
+
+def count_deflated(size: int, n_labels: int) -> int:
+    """Return how many eigenvalues are taken out before conjugate gradients."""
+    return min(MAX_DEFLATED_EIGENVALUES, size // 10, n_labels)
+
+
+def needs_float64(solver: str, tolerance: float) -> bool:
+    """Return whether a solver computes in double precision."""
+    return solver == "cholesky" or tolerance < 1e-4
+
+
+def choose_solver(shape: tuple[int, int], n_entries: int, n_labels: int) -> str:
     """Return the solver with the smaller estimate of multiplications, among those that fit in memory."""
-    size = min(X.shape)
+    size = min(shape)
     if size > MAX_DENSE_UNKNOWNS:
         return "cg"
     dense = size**3 + 2 * size**2 * n_labels
-    return "cholesky" if dense <= SPARSE_TO_DENSE_COST * EXPECTED_ROUNDS * 4 * X.nnz * n_labels + 10**10 else "cg"
+    return "cholesky" if dense <= SPARSE_TO_DENSE_COST * EXPECTED_ROUNDS * 4 * n_entries * n_labels + 10**10 else "cg"
+
+
+def estimate_ridge_bytes(
+    shape: tuple[int, int], n_entries: int, n_labels: int, solver: str = "auto", tolerance: float = 0.1
+) -> int:
+    """Return about how much memory of a device a system with its solutions takes."""
+    solver = choose_solver(shape, n_entries, n_labels) if solver == "auto" else solver
+    number = 8 if needs_float64(solver, tolerance) else 4
+    size, other = min(shape), max(shape)
+    stored = 2 * n_entries * (number + 8) + 8 * (size + other)  # values and columns of both products
+    block = COPIES_OF_BLOCK * other * min(count_block_labels(shape), n_labels)
+    if solver == "cholesky":
+        columns = min(COLUMNS_PER_BLOCK, size) if n_labels > size else 0
+        return stored + number * max(2 * size**2 + 3 * size * columns, size**2 + block)
+    rank = count_deflated(size, n_labels)
+    return stored + number * max((4 * size + 2 * other) * (rank + rank // 10), size * rank + block)

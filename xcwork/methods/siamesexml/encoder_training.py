@@ -137,10 +137,11 @@ class EncoderTraining:
         labels, label_places = np.unique(batch.labels, return_inverse=True)
         rows, row_places = np.unique(np.concatenate(documents), return_inverse=True)
         bags, sums = self.encoder.sum_bags(sparse.csr_array(sparse.vstack([self.Z[labels], self.X[rows]])))
-        (places,) = send_arrays(sums.device, np.concatenate([label_places, len(labels) + row_places]))
+        all_places = np.concatenate([label_places, len(labels) + row_places])
+        places, *masks = send_arrays(sums.device, all_places, batch.targets, batch.ignored)
         z, first, second, *others = self.encoder.activate(sums)[places].split(len(batch.labels))
         with self.precision.lower():
-            loss = self._compute_loss(z, first, second, batch)
+            loss = self._compute_loss(z, first, second, *masks)
         if others:
             (present,) = send_arrays(sums.device, negatives >= 0)
             offline_loss = self.likelihood.compute_negative_loss((z * others[0]).sum(1))
@@ -152,10 +153,14 @@ class EncoderTraining:
         return loss.detach()
 
     def _compute_loss(
-        self, z: torch.Tensor, first: torch.Tensor, second: torch.Tensor, batch: LabelBatch
+        self,
+        z: torch.Tensor,
+        first: torch.Tensor,
+        second: torch.Tensor,
+        is_positive: torch.Tensor,
+        is_ignored: torch.Tensor,
     ) -> torch.Tensor:
         """Return 0.7 L(S¹) + 0.3 L(S²)."""
-        is_positive, is_ignored = send_arrays(z.device, batch.targets, batch.ignored)
         contrast = partial(
             compute_encoder_loss,
             is_positive=is_positive,

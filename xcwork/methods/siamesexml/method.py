@@ -155,7 +155,7 @@ class SiameseXML(Method):
     negatives: int = param(500, "number of hard negatives of a document in module IV", low=1, advanced=True)
     slack: float | None = param(
         0.1,
-        "how far below the cosine at which it counts a hard negative may be and still take part; none: all take part",
+        "distance below the cosine at which a hard negative counts, within which it takes part; none: all take part",
         low=0.0,
         high=2.0,
         advanced=True,

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING, TopK
 from xcwork.kernels.tensor_bilinear import TensorBilinear, TensorDocuments, TensorScorer
-from xcwork.kernels.tensor_rows import send
 from xcwork.kernels.tensor_topk import find_top_k
 from xcwork.methods.zestxml.prediction import LabelRanker
 from xcwork.methods.zestxml.scorer import BlendScorer, PairScorer
@@ -108,4 +108,4 @@ class TensorRanker:
         """Return which labels are listed, on the device."""
         marks = np.zeros(n_labels, bool)
         marks[labels] = True
-        return send(marks, self.device)
+        return send_arrays(self.device, marks)[0]

@@ -6,10 +6,15 @@ block is chosen so that its dense n fits into `BLOCK_BYTES`.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 from scipy import sparse
 
+from xcwork.compute.device import resolve_device
+from xcwork.compute.device_memory import run_in_parts
+from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.kernels.bilinear import FeatureTotals
 from xcwork.progress import track
 from xcwork.sparse import gather_filled
@@ -31,39 +36,42 @@ def find_partners_torch(
     n_rows = a.shape[1]
     n_columns = b.shape[1]
     by_feature = sparse.csr_array(a.T)
-    by_document = make_tensor(b, device)
-    relevant_b = torch.as_tensor(totals_b.relevant, dtype=torch.float64, device=device)
-    occurrences_b = torch.as_tensor(totals_b.occurrences, dtype=torch.float64, device=device)
+    place = resolve_device(device)
+    by_document = make_tensor(b, place)
+    relevant_b, occurrences_b = send_totals(totals_b, slice(None), place)
     width = min(keep, n_columns)
     size = max(1, BLOCK_BYTES // (16 * max(1, n_columns)))
-    blocks = []
-    for start in track(range(0, n_rows, size), "counting pairs"):
-        stop = min(start + size, n_rows)
-        n = torch.sparse.mm(make_tensor(by_feature[start:stop], device), by_document).to_dense()  # (block, n_columns)
-        relevant_a, occurrences_a = (
-            torch.as_tensor(part[start:stop], dtype=torch.float64, device=device)[:, None]
-            for part in (totals_a.relevant, totals_a.occurrences)
-        )
+
+    def count_part(first: int, part: slice) -> tuple[sparse.csr_array, sparse.csr_array]:
+        start, stop = first + part.start, first + part.stop
+        n = torch.sparse.mm(make_tensor(by_feature[start:stop], place), by_document).to_dense()  # (block, n_columns)
+        relevant_a, occurrences_a = (part[:, None] for part in send_totals(totals_a, slice(start, stop), place))
         possible = blend * (relevant_a + relevant_b - n) + (1 - blend) * (occurrences_a * occurrences_b + smoothing)
         values = torch.where(n > 0, n / possible, 0.0)
         # A stable sort keeps the lower id first among equals, as the kernel does.
         values, ids = torch.sort(values, dim=1, descending=True, stable=True)
         values, ids = values[:, :width], ids[:, :width]
         counts = torch.gather(n, 1, ids)
-        filled = (counts > 0).sum(dim=1).cpu().numpy()
-        partners = ids.cpu().numpy()
+        partners, filled, *best = fetch_arrays(ids, (counts > 0).sum(dim=1), values, counts)
         best_values, best_counts = (
-            gather_filled(partners, part.cpu().numpy().astype(np.float32), filled, n_columns)
-            for part in (values, counts)
+            gather_filled(partners, found.astype(np.float32), filled, n_columns) for found in best
         )
-        blocks.append((best_values, best_counts))
+        return best_values, best_counts
+
+    blocks = []
+    for first in track(range(0, n_rows, size), "counting pairs"):
+        n_here = min(size, n_rows - first)
+        blocks += run_in_parts(n_here, partial(count_part, first), place.type, "features")
     return blocks
 
 
-def make_tensor(matrix: sparse.csr_array, device: str) -> torch.Tensor:
+def send_totals(totals: FeatureTotals, some: slice, place: torch.device) -> list[torch.Tensor]:
+    """Return how many relevant pairs, and how many documents, some features have."""
+    return send_arrays(place, totals.relevant[some].astype(np.float64), totals.occurrences[some].astype(np.float64))
+
+
+def make_tensor(matrix: sparse.csr_array, place: torch.device) -> torch.Tensor:
     """Return a sparse matrix as a tensor of double precision."""
     entries = sparse.coo_array(matrix)
-    indices = torch.as_tensor(np.vstack(entries.coords).astype(np.int64))
-    return torch.sparse_coo_tensor(indices, entries.data.astype(np.float64), matrix.shape, check_invariants=False).to(
-        device
-    )
+    where, values = send_arrays(place, np.vstack(entries.coords).astype(np.int64), entries.data.astype(np.float64))
+    return torch.sparse_coo_tensor(where, values, matrix.shape, check_invariants=False)
