@@ -226,7 +226,7 @@ class MHC(MultiHeadMethod):
             "paper",
             PAPER_TRAINING | {"epochs": 20, "swa": 10, "batch_size": 16, "label_dimension": 300, "beam": 10},
             ours_adds="a wider beam in prediction, labels in random order",
-            not_yet=f"{NO_TRANSFORMER}, the ensemble of three",
+            not_yet=f"{NO_TRANSFORMER}; the ensemble of three is a study, compare_ensemble of xcwork.studies.multihead",
         ),
     )
 
@@ -267,7 +267,8 @@ class MHS(MultiHeadMethod):
             "paper",
             PAPER_TRAINING | {"epochs": 25, "sampled": 1},
             ours_adds="a random head beside those of the batch, labels in random order",
-            not_yet=f"{NO_TRANSFORMER}, pretraining with the features of documents in the open",
+            not_yet=f"{NO_TRANSFORMER}; what its features are worth for labels it never saw is a study, "
+            "xcwork.studies.pair_verification",
         ),
     )
 
