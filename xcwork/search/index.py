@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from xcwork.compute.device import find_tensor_device
+from xcwork.compute.device_memory import run_in_parts
 from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError, DataError
@@ -181,11 +182,15 @@ class ExactIndex(Index):
         stored = self._tensors[place]
         if among is not None:
             stored = TensorVectors(stored.vectors[send_arrays(place, among)[0]], stored.precision)
-        found = []
+
+        def search(part: slice) -> TopK:
+            ids, scores = fetch_arrays(*stored.search(*send_arrays(place, block[part]), k))
+            return TopK(ids.astype(np.int32), scores)
+
+        found: list[TopK] = []
         for start in track(range(0, len(queries), QUERIES_PER_BLOCK), "searching"):
-            (some,) = send_arrays(place, queries[start : start + QUERIES_PER_BLOCK])
-            ids, scores = fetch_arrays(*stored.search(some, k))
-            found.append(TopK(ids.astype(np.int32), scores))
+            block = queries[start : start + QUERIES_PER_BLOCK]
+            found += run_in_parts(len(block), search, place.type, "queries")
         best = TopK.concatenate(found)
         return best if among is None else best.renumber(among)
 
