@@ -100,6 +100,9 @@ class Look:
 
     run_of_script: object = None
     glances: dict[str, Glance] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()  # that there were when the next two were made
+    by_source: dict[Source | None, list[Run]] = field(default_factory=dict)
+    active: list[Run] = field(default_factory=list)
 
 
 _thread = threading.local()  # a page is drawn by one thread
@@ -121,13 +124,38 @@ def _get_look() -> Look:
 
 def list_runs() -> list[Run]:
     """Return all runs of the home folder, oldest first."""
-    folder = RunStore().folder
+    return list(_find_runs())
+
+
+def list_runs_on(source: Source) -> list[Run]:
+    """Return the runs on a dataset, newest first."""
+    return list(_sort_runs().by_source.get(source, []))
+
+
+def list_active_runs() -> list[Run]:
+    """Return the runs under way or waiting, oldest first."""
+    return list(_sort_runs().active)
+
+
+def _sort_runs() -> Look:
+    """Return what was seen, with all runs by their dataset and those under way."""
+    look, runs = _get_look(), _find_runs()
+    if look.run_of_script is None or look.runs is not runs:
+        look.runs, look.by_source = runs, {}
+        for run in reversed(runs):
+            look.by_source.setdefault(get_source(run), []).append(run)
+        look.active = [run for run in runs if glance(run).status.is_active]
+    return look
+
+
+def _find_runs() -> tuple[Run, ...]:
+    home = find_home()
     try:
-        facts = folder.stat()
+        facts = RunStore(home).folder.stat()
     except OSError:
-        return []
+        return ()
     # The number of subfolders as well: two runs may begin within one tick of the file system's clock.
-    return list(_list_runs(str(find_home()), facts.st_mtime_ns, facts.st_nlink))
+    return _list_runs(str(home), facts.st_mtime_ns, facts.st_nlink)
 
 
 @lru_cache(maxsize=2)
@@ -143,6 +171,7 @@ class Glance:
     record: dict[str, Any]  # as `xcwork runs --json` gives it
     source: Source | None  # the dataset it was trained on; None when the folder cannot be read
     number: int  # gives it its colour and mark
+    measured: dict[str, Any]  # what its worker noted about the dataset; nothing before it has read it
 
 
 def glance(run: Run) -> Glance:
@@ -163,8 +192,9 @@ def glance(run: Run) -> Glance:
 def _read_glance(folder: str, stamps: tuple[int, ...]) -> Glance:
     run = Run(folder)
     facts = run.to_dict()
-    source = Source.from_data(facts["data"], run.config["data_options"]) if "data" in facts else None
-    return Glance(read_status(run.folder), facts, source, run.number)
+    config = run.config if "data" in facts else {}
+    source = Source.from_data(facts["data"], config["data_options"]) if config else None
+    return Glance(read_status(run.folder), facts, source, run.number, config.get("dataset") or {})
 
 
 def get_record(run: Run) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING
 
+import streamlit as st
 from xcwork_app import state, tokens
 
 if TYPE_CHECKING:
@@ -30,6 +31,20 @@ def match_page(drawn: go.Figure) -> go.Figure:
     drawn.update_traces(textfont=strong, selector={"type": "scatter"})
     drawn.update_traces(outsidetextfont=strong, selector={"type": "bar"})
     return drawn.update_annotations(font=strong)
+
+
+def draw_once(draw: Callable[[], go.Figure], *facts: Hashable) -> go.Figure:
+    """Return a chart that matches the page, drawn when nobody has seen it yet: drawing takes longer than the rest.
+
+    `facts` say what is in it: what it is called, what it shows and its colours. All sessions share it, so it must not
+    be modified.
+    """
+    return _draw_kept(facts, tokens.get_scheme(), get_scale(), draw)
+
+
+@st.cache_resource(max_entries=100, show_spinner=False)
+def _draw_kept(facts: tuple[Hashable, ...], scheme: str, scale: float, _draw: Callable[[], go.Figure]) -> go.Figure:
+    return match_page(_draw())
 
 
 def light_series(drawn: go.Figure, rows: Mapping[str, str], *, key: str) -> str:

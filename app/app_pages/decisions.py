@@ -24,9 +24,9 @@ with st.container(border=True, key="decisions_thresholds", gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Test predictions, by how sure the run is**", width="content")
         st.caption(threshold_slider.describe_thresholds(decisions))
-        goal_choice.show_goal_popover(run, source, calibration)
+        goal_choice.show_goal_popover(run, source)
         threshold_slider.show_store_button(run, decisions)
-    threshold_slider.show_bars(run, source, summary)
+    threshold_slider.show_bars(run, source, summary, decisions)
     threshold_slider.choose_thresholds(decisions)
 figures.show_cards(run, summary, decisions, calibration.n_documents)
 left, right = st.columns(2, gap="small")

@@ -131,7 +131,7 @@ def _try_method(source: Source) -> Iterator[NextStep]:
 
     runs = selection.list_runs(source)
     tried = {caches.get_record(run).get("method") for run in runs}
-    measured = [(run.config.get("dataset") or {}) for run in runs if caches.get_source(run) is not None]
+    measured = [caches.glance(run).measured for run in runs]
     has_label_text = any(facts.get("label_text") for facts in measured) or not measured
     for name in FIRST_METHODS:
         method = find_method_class(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,6 +12,7 @@ from xcwork_app.sources import Source
 from xcwork_app.views import run_findings
 
 from xcwork.analysis import decision_view
+from xcwork.decisions import thresholds
 from xcwork.decisions.choice import DECISIONS_FILE, Decisions
 from xcwork.paths import find_home
 from xcwork.runs import Run
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from xcwork.decisions.calibration import Calibration
+    from xcwork.decisions.thresholds import Choice
 
 FIELDS = ("assign", "suggest")
 USUAL_K = 5  # labels per document for which goals are compared
@@ -37,6 +40,12 @@ def _read_calibration(folder: str, model: int, evaluation: int) -> Calibration |
 def _stamp(run: Run) -> tuple[int, int]:
     """Return what changes with the calibration of a run, and with its stored predictions."""
     return caches.get_stamp(run.folder / "model" / "calibration"), caches.get_stamp(run.folder / "eval")
+
+
+def list_facts(run: Run, source: Source, decisions: Decisions | None = None) -> tuple[Hashable, ...]:
+    """Return what charts of a run, and of decisions, are drawn from: they change when one of these does."""
+    chosen = "" if decisions is None else json.dumps(decisions.to_dict())
+    return str(run.folder), *_stamp(run), source, source.make_stamp(), chosen
 
 
 def is_stored(run: Run) -> bool:
@@ -71,6 +80,30 @@ def _read_percent(name: str, usual: int) -> int:
         return int(text)
     state.fall_back(name, "", f"{state.quote(text)} is not a percentage; {usual} % is shown instead.")
     return usual
+
+
+def choose_for_precision(run: Run, precision: float, by: str) -> Choice:
+    """Return thresholds at which the wanted share (0 to 1) of the assigned labels of a calibrated run is right."""
+    return _choose_for_precision(str(run.folder), *_stamp(run), precision, by)
+
+
+@st.cache_resource(max_entries=100, show_spinner=False)
+def _choose_for_precision(folder: str, model: int, evaluation: int, precision: float, by: str) -> Choice:
+    calibration = get_calibration(Run(folder))
+    assert calibration is not None  # only calibrated runs have goals
+    return thresholds.choose_for_precision(calibration.evidence, precision, by=by)
+
+
+def choose_for_f1(run: Run) -> Decisions:
+    """Return the threshold with the best micro-F1 of a calibrated run."""
+    return _choose_for_f1(str(run.folder), *_stamp(run))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _choose_for_f1(folder: str, model: int, evaluation: int) -> Decisions:
+    calibration = get_calibration(Run(folder))
+    assert calibration is not None  # only calibrated runs have goals
+    return thresholds.choose_for_f1(calibration.evidence)
 
 
 def get_judged(run: Run, source: Source) -> decision_view.JudgedPredictions:

@@ -19,8 +19,7 @@ SIZES = ("n_train", "n_labels", "n_features")
 
 def list_active() -> dict[str, Status]:
     """Return the runs under way by id, the one that is being trained first, then the queue."""
-    seen = {run.id: caches.glance(run).status for run in caches.list_runs()}
-    waiting = {name: status for name, status in seen.items() if status.is_active}
+    waiting = {run.id: caches.glance(run).status for run in caches.list_active_runs()}
     return dict(sorted(waiting.items(), key=lambda item: (item[1].state == "queued", item[1].queued or "", item[0])))
 
 

@@ -15,7 +15,7 @@ def get_source() -> Source:
 
 def list_runs(source: Source) -> list[Run]:
     """Return the runs on a dataset, newest first."""
-    return [run for run in reversed(caches.list_runs()) if caches.get_source(run) == source]
+    return caches.list_runs_on(source)
 
 
 def get_run() -> Run | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 import pytest
@@ -16,8 +17,10 @@ from tests.support.pages import Open, read_component, table
 from tests.support.waiting import until
 from xcwork.analysis.decision_view import judge_predictions, list_predictions_between, summarise_decisions
 from xcwork.data.load import load_dataset
+from xcwork.decisions import thresholds
 from xcwork.decisions.choice import Decisions, read_decisions
 from xcwork.runs import Run, RunStore, prediction_jobs, worker
+from xcwork.viz import decisions as viz_decisions
 
 pytestmark = pytest.mark.slow
 
@@ -280,3 +283,28 @@ def test_a_bar_lists_its_predictions_and_a_row_opens_its_own(open_page: Open, ru
         assert page.query_params["document"] == str(chosen["document"])
         assert page.query_params["label"] == chosen["label"]
     assert not page.warning
+
+
+def test_charts_are_drawn_and_goals_computed_when_they_are_new(
+    open_page: Open, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+
+    def count(module: ModuleType, name: str) -> None:
+        work = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, **named: (called.append(name), work(*given, **named))[1])
+
+    for name in ("draw_probability_bars", "draw_threshold_curve", "draw_reliability"):
+        count(viz_decisions, name)
+    count(thresholds, "choose_for_precision")
+    page = opened(open_page, run)
+    assert sorted(called) == [
+        *("choose_for_precision", "draw_probability_bars", "draw_reliability", "draw_threshold_curve")
+    ]
+    shown = [chart.proto.spec for chart in page.get("plotly_chart")]
+    called.clear()
+    page.run()
+    assert not called
+    assert [chart.proto.spec for chart in page.get("plotly_chart")] == shown
+    page.slider(key=SLIDER).set_value((10, 40)).run()
+    assert sorted(called) == ["draw_probability_bars", "draw_threshold_curve"], "what the thresholds change"

@@ -128,3 +128,17 @@ def test_the_weight_of_matches_is_their_slope_within_limits(size: float, weight:
 
 def test_few_relevant_pairs_say_nothing_about_matches() -> None:
     assert fit_match_weight(np.ones((200, 2)), np.arange(200) < 5, 0.3) == 0.3
+
+
+def test_a_label_added_to_few_labels_is_listed_by_its_words() -> None:
+    """Ten labels and their texts say nothing about how far a text can be trusted; that must not make it worthless."""
+    words = {f"topic{i}": [f"word{i}a", f"word{i}b", f"word{i}c"] for i in range(10)}
+    rng = np.random.default_rng(0)
+    names = [str(name) for name in rng.choice(list(words), 300)]
+    texts = [" ".join([*rng.choice(words[name], 2, replace=False), *rng.choice(list("efghkmnp"), 3)]) for name in names]
+    data = xcwork.from_lists(texts, [[name] for name in names])
+    assert len(choose_stand_ins(data.train.label_frequencies)) == 0
+    model = ZestXML(validation=0.1).fit(data.train)
+    model.add_labels(["word3a word7b"], names=["new"])
+    best = model.predict(["word3a word7b"], k=3)
+    assert "new" in best.to_frame()["label"].tolist()

@@ -25,10 +25,16 @@ def find_links_out(folder: Path) -> list[Path]:
 
     An untrusted folder could make us read, or append to, any file of the user's.
     """
-    real = folder.resolve()
-    inside = [entry for entry in folder.iterdir() if entry.is_symlink() or entry.is_dir()]
-    deeper = [entry for sub in inside if not sub.is_symlink() for entry in sub.iterdir() if entry.is_symlink()]
-    return [link for link in (*inside, *deeper) if link.is_symlink() and not link.resolve().is_relative_to(real)]
+    links = []
+    with os.scandir(folder) as inside:  # says without another look what an entry is, and every record asks for this
+        for entry in inside:
+            if entry.is_symlink():
+                links.append(Path(entry.path))
+            elif entry.is_dir():
+                with os.scandir(entry.path) as deeper:
+                    links += [Path(each.path) for each in deeper if each.is_symlink()]
+    real = folder.resolve() if links else folder
+    return [link for link in links if not link.resolve().is_relative_to(real)]
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import caches, tokens, widgets
-from xcwork_app.chart_style import match_page
+from xcwork_app.chart_style import draw_once
 from xcwork_app.sources import Source
 from xcwork_app.views import run_decisions
 
@@ -85,8 +85,10 @@ def show_curve(run: Run, source: Source, summary: DecisionSummary, decisions: De
     is_one = decisions.by == "one" and decisions.goal == "precision"
     name = f"from {100 * decisions.assign:.3g} %" if is_one else "this choice"
     current = None if outcome.precision is None else (name, outcome.automation_share, outcome.precision)
-    drawn = draw_threshold_curve(
-        run_decisions.get_curve(run, source), current, colour=_pick_colour(run), height=CHART_PIXELS
+    traced, colour = run_decisions.get_curve(run, source), _pick_colour(run)
+    drawn = draw_once(
+        lambda: draw_threshold_curve(traced, current, colour=colour, height=CHART_PIXELS),
+        *("curve", colour, *run_decisions.list_facts(run, source, decisions)),
     )
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown("**What another threshold gives**")
@@ -102,7 +104,11 @@ def show_side(run: Run, source: Source) -> None:
         return
     from xcwork.viz.decisions import draw_reliability
 
-    drawn = draw_reliability(run_decisions.get_reliability(run, source), colour=_pick_colour(run), height=CHART_PIXELS)
+    rows, colour = run_decisions.get_reliability(run, source), _pick_colour(run)
+    drawn = draw_once(
+        lambda: draw_reliability(rows, colour=colour, height=CHART_PIXELS),
+        *("reliability", colour, *run_decisions.list_facts(run, source)),
+    )
     _show_chart(drawn, key="decisions.reliability")
 
 
@@ -145,5 +151,4 @@ def _pick_colour(run: Run) -> str:
 def _show_chart(drawn: go.Figure, *, key: str) -> None:
     from xcwork.viz import get_alt_text
 
-    match_page(drawn)
     st.plotly_chart(drawn, alt=get_alt_text(drawn), key=key, config={"displayModeBar": False}, height="stretch")

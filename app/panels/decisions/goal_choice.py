@@ -10,10 +10,9 @@ from xcwork_app.panels.decisions import threshold_slider
 from xcwork_app.sources import Source
 from xcwork_app.views import run_decisions
 
-from xcwork.decisions.calibration import Calibration
 from xcwork.decisions.choice import Decisions
 from xcwork.decisions.goals import COVERAGE, MACRO_F1, MICRO_F1, PRECISION
-from xcwork.decisions.thresholds import Choice, choose_for_f1, choose_for_precision
+from xcwork.decisions.thresholds import Choice
 from xcwork.runs import Run
 
 GOALS = {"Precision": PRECISION, "Micro-F1": MICRO_F1, "Macro-F1": MACRO_F1, "Coverage": COVERAGE}
@@ -27,12 +26,12 @@ BY = {"One threshold": "one", "By band": "band", "By label": "label"}
 USUAL_PRECISION_PERCENT = 95
 
 
-def show_goal_popover(run: Run, source: Source, calibration: Calibration) -> None:
+def show_goal_popover(run: Run, source: Source) -> None:
     """Offer thresholds for a goal."""
     with st.popover("Choose by a goal", icon=":material/flag:", key="decisions.goal_popover", width="content"):
         goal = GOALS[_choose_word("Goal", GOALS, key="decisions.goal")]
         st.caption(MEANINGS[goal])
-        decisions, choice = _choose(goal, calibration)
+        decisions, choice = _choose(goal, run)
         outcome = run_decisions.get_summary(run, source, decisions).outcome
         st.markdown(threshold_slider.describe_thresholds(decisions))
         if outcome.precision is None:
@@ -56,10 +55,10 @@ def show_goal_popover(run: Run, source: Source, calibration: Calibration) -> Non
         _show_costs(run, source)
 
 
-def _choose(goal: str, calibration: Calibration) -> tuple[Decisions, Choice | None]:
+def _choose(goal: str, run: Run) -> tuple[Decisions, Choice | None]:
     """Return the decisions for the goal, and the evidence where it is a precision."""
     if goal == MICRO_F1:
-        return choose_for_f1(calibration.evidence), None
+        return run_decisions.choose_for_f1(run), None
     if goal != PRECISION:
         return Decisions(assign=0.0, suggest=0.0, limit=run_decisions.USUAL_K, goal=goal), None
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -67,7 +66,7 @@ def _choose(goal: str, calibration: Calibration) -> tuple[Decisions, Choice | No
             "Right, %", 1, 100, USUAL_PRECISION_PERCENT, key="decisions.precision", bind="query-params", width=110
         )
         by = BY[_choose_word("Thresholds", BY, key="decisions.precision_by")]
-    choice = choose_for_precision(calibration.evidence, percent / 100, by=by)
+    choice = run_decisions.choose_for_precision(run, percent / 100, by)
     return choice.decisions, choice
 
 

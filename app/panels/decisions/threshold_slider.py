@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 from xcwork_app import caches, dialogs, navigation, state, tokens, widgets
-from xcwork_app.chart_style import match_page
+from xcwork_app.chart_style import draw_once
 from xcwork_app.sources import Source
 from xcwork_app.views import review_state, run_decisions
 
@@ -23,15 +23,17 @@ MAX_LISTED = 200
 N_TENTHS = 10
 
 
-def show_bars(run: Run, source: Source, summary: DecisionSummary) -> None:
+def show_bars(run: Run, source: Source, summary: DecisionSummary, decisions: Decisions) -> None:
     """Show how many predictions are how sure."""
     from xcwork.viz import get_alt_text
     from xcwork.viz.decisions import draw_probability_bars
 
     palette = tokens.get_palette()
     colour = palette.pick_run(caches.glance(run).number)
-    drawn = draw_probability_bars(summary.bars, colour=colour, palette=palette, height=HEIGHT_PIXELS)
-    match_page(drawn)
+    drawn = draw_once(
+        lambda: draw_probability_bars(summary.bars, colour=colour, palette=palette, height=HEIGHT_PIXELS),
+        *(BARS, colour, *run_decisions.list_facts(run, source, decisions)),
+    )
     st.plotly_chart(
         drawn,
         alt=get_alt_text(drawn),

@@ -23,10 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from xcwork.methods.zestxml.scorer import SEEN_ROW, UNSEEN_ROW
+from xcwork.methods.zestxml.scorer import UNSEEN_ROW
 
 MIN_RELEVANT_PAIRS = 10  # fewer say nothing
-MIN_STAND_INS = 50
+MIN_STAND_INS = 50  # where there are labels enough
+MIN_TELLING_STAND_INS = 10  # one or two labels and their texts say nothing about others
 MAX_STAND_IN_SHARE = 0.1  # of the seen labels, where labels with more than one document have to help out
 WEAK_REGULARISATION_C = 100.0  # only matters where the classes can be separated
 LOSS_TOLERANCE = 1e-10  # of the mean loss, which is small because relevant pairs are so rare
@@ -50,11 +51,15 @@ class CalibrationSample:
 
 
 def choose_stand_ins(frequencies: np.ndarray) -> np.ndarray:
-    """Return the labels that stand in for unseen ones, ascending: those with one document, else the rarest."""
+    """Return the labels that stand in for unseen ones, ascending: those with one document, else the rarest.
+
+    None do where they would be too few to say anything.
+    """
     once = np.flatnonzero(frequencies == 1)
     seen = np.flatnonzero(frequencies > 0)
     wanted = min(MIN_STAND_INS, int(MAX_STAND_IN_SHARE * len(seen)))
-    return once if len(once) >= wanted else np.sort(seen[np.argsort(frequencies[seen], kind="stable")[:wanted]])
+    chosen = once if len(once) >= wanted else np.sort(seen[np.argsort(frequencies[seen], kind="stable")[:wanted]])
+    return chosen if len(chosen) >= MIN_TELLING_STAND_INS else chosen[:0]
 
 
 def calibrate_unseen(
@@ -62,10 +67,10 @@ def calibrate_unseen(
 ) -> tuple[np.ndarray, float]:
     """Return the factors with the row of unseen labels set, and their bias, on the scale of the margins.
 
-    Where too few relevant pairs are known, unseen labels are scored by exact matches with the factor of seen labels.
+    Where too few relevant pairs are known, unseen labels are scored by exact matches alone, with the factor they have.
     """
     factors = factors.copy()
-    factors[UNSEEN_ROW] = 0, factors[SEEN_ROW, 1]
+    factors[UNSEEN_ROW, 0] = 0
     if not (seen.says_enough and unseen.says_enough):
         return factors, prior
     slope, intercept = fit_logistic(seen)
