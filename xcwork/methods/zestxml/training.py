@@ -129,7 +129,7 @@ class Refinement:
             self.X, self.Y, self.forbidden, self.label_features, self.roles.stand_ins, validates, self.params
         )
         typical, borrowed, unseen, share = self._sample_unseen(stand_ins, statistics.voters, shared, voted)
-        # That matches say little about labels that have documents is no reason to doubt them where there is nothing else.
+        # Where nothing says how far unseen labels can be trusted, matches count as usual, whatever seen labels learned.
         factors = np.array([as_seen, (1.0, self.params.match_weight)])
         factors, unseen_bias = calibrate_unseen(seen, unseen, factors, self._prior)
         if self.roles.learns_later:
