@@ -24,3 +24,8 @@ def test_names_are_escaped() -> None:
     figure = draw_grouped_bars({"<b>x</b>": [1.0]}, ["<i>y</i>"], title="<s>z</s>")
     assert figure.data[0].name == "&lt;b&gt;x&lt;/b&gt;"
     assert figure.data[0].x[0] == "&lt;i&gt;y&lt;/i&gt;"
+
+
+def test_counts_have_no_decimals() -> None:
+    figure = draw_grouped_bars({"labels": [1455, 0]}, ["a", "b"], title="How many")
+    assert figure.data[0].text == ("1,455", "0")

@@ -25,7 +25,7 @@ def draw_grouped_bars(
             y=list(values),
             name=clean_caption(name),
             # Above the bars: inside a hatched one nothing can be read.
-            text=[f"{value:.1f}" for value in values],
+            text=[_write_value(value) for value in values],
             textposition="outside",
             textangle=0,
             cliponaxis=False,
@@ -33,7 +33,7 @@ def draw_grouped_bars(
             hovertemplate="%{x}: %{y:.2f}<extra>%{fullData.name}</extra>",
         )
     first = next(iter(series), "")
-    told = [f"{shorten(name)} {value:.1f}" for name, value in zip(names, series.get(first, ()), strict=False)]
+    told = [f"{shorten(name)} {_write_value(value)}" for name, value in zip(names, series.get(first, ()), strict=False)]
     return apply_style(
         figure,
         title=clean_caption(title),
@@ -45,3 +45,8 @@ def draw_grouped_bars(
         alt=f"{shorten(title)}, {shorten(first)}: {join_phrases(told, 8)}.",
         table=pd.DataFrame({"": list(names), **{name: list(values) for name, values in series.items()}}),
     )
+
+
+def _write_value(value: float) -> str:
+    """Return a count as it is, and any other number with one decimal."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
