@@ -71,7 +71,7 @@ def test_words_the_model_does_not_know(checkerboard):
     tried = try_label(fitted("tfidf", checkerboard), "red square", "zzz qqq")
     assert tried.rank is None
     assert tried.score is None
-    assert "None of the words of zzz qqq is known" in tried.sentence
+    assert "The model knows none of the words of zzz qqq" in tried.sentence
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -28,7 +28,7 @@ def cluster_rows(rows, n_features, members, starts, balanced, least_gain, max_ro
     if count_entries(rows, members) < n_features:  # a small node should not pay for the features of all labels
         rows, features = gather_rows(rows, n_features, members)
         n_features = features.shape[0]
-        members = np.arange(n_members).astype(np.int32)
+        members = np.arange(n_members).astype(members.dtype)
     means = np.zeros((n_features, k), np.float32)
     found = np.empty(n_members, np.int32)
     similarity = np.empty((n_members, k), np.float32)
