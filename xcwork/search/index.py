@@ -184,7 +184,8 @@ class ExactIndex(Index):
             stored = TensorVectors(stored.vectors[send_arrays(place, among)[0]], stored.precision)
 
         def search(part: slice) -> TopK:
-            ids, scores = fetch_arrays(*stored.search(*send_arrays(place, block[part]), k))
+            (some,) = send_arrays(place, block[part])
+            ids, scores = fetch_arrays(*stored.search(some, k))
             return TopK(ids.astype(np.int32), scores)
 
         found: list[TopK] = []
