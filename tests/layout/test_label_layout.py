@@ -13,7 +13,7 @@ from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.layout import label_layout
 from xcwork.layout.label_layout import LabelLayout, compute_label_layout
 from xcwork.layout.label_vectors import LabelVectors
-from xcwork.layout.projection import find_neighbours, project_by_pca
+from xcwork.layout.projection import _import_umap, find_neighbours, project_by_pca
 from xcwork.layout.scaling import fit_into_square, turn_onto
 from xcwork.progress import Callback, listen
 from xcwork.sparse import normalise_rows
@@ -68,6 +68,12 @@ def test_umap_keeps_planted_groups_repeats_itself_and_approximates():
         < min(np.linalg.norm(group_means(other)[group] - group_means(layout)[g]) for g in range(4) if g != group)
         for group in range(N_GROUPS)
     )
+
+
+def test_what_umap_compiles_is_kept_for_the_next_process():
+    umap_ = _import_umap()
+    assert umap_.smooth_knn_dist.stats.cache_path
+    assert umap_.optimize_layout_euclidean.__globals__["_nb_optimize_layout_euclidean_single_epoch"].stats.cache_path
 
 
 def group_means(layout: LabelLayout) -> np.ndarray:
