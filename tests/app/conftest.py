@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import shutil
@@ -38,8 +39,10 @@ def home(monkeypatch: pytest.MonkeyPatch, workshop: Path) -> Iterator[Path]:
     (folder / "data").mkdir(parents=True)
     monkeypatch.setenv("XCWORK_HOME", str(folder))
     install_gated(monkeypatch)
-    st.cache_data.clear()
-    st.cache_resource.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(gc, "collect", lambda: 0)  # for a model that goes, which took as long as many a test
+        st.cache_data.clear()
+        st.cache_resource.clear()
     yield folder
     end_workers(folder)
     # Out of the way at once; a worker that is just starting may still write into it.
