@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.support.fruit import write_fruit
 from tests.support.gated_runs import end_workers, install_gated
-from tests.support.pages import FORMULA, HOSTILE, Open, Train, scan_packages_once
+from tests.support.pages import FORMULA, HOSTILE, Open, Train, prepare_pages_once
 from tests.support.paths import ROOT
 from xcwork.runs import Run, RunStore, worker
 
@@ -28,7 +28,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def known_packages() -> Iterator[None]:
-    with scan_packages_once():
+    with prepare_pages_once():
         yield
 
 
