@@ -23,7 +23,7 @@ INTRODUCTION = """# Devices
 Written by `python scripts/devices_docs.py` from what methods declare and from `gpu.json` and `torch_paths.json` in
 `benchmarks/results`.
 
-**No figure on this page was measured on a GPU: none was at hand.** Correctness is checked on an emulated accelerator
+**No figure on this page was measured on a GPU: none was available.** Correctness is checked on an emulated accelerator
 (`tests/support/emulated_accelerator.py`): it computes on the CPU, refuses tensors of the CPU as a GPU does, cannot be
 read by numpy, and counts copies, waiting, kernels and memory.
 
@@ -120,7 +120,7 @@ def _render_results(results: dict[str, Any]) -> list[str]:
         "defaults otherwise. **The last two columns are arithmetic**: what an A100 would need at the least, with "
         f"{peaks} and {sheet['bytes_per_second'] / 1e12:g} TB/s of its data sheet, without launching kernels, copies "
         "and the host's share.\n\n" + _render_rows(results["steps"]),
-        "What is trained at once has no steps. These are whole trainings of {documents:,} documents with {labels:,} "
+        "Methods that are trained in one piece have no steps. These are whole training runs of {documents:,} documents with {labels:,} "
         "labels and {features:,} features, counted and computed in the same way.\n\n".format(**results["trained_on"])
         + _render_rows(results["trainings"]),
     ]

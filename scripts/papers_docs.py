@@ -51,7 +51,7 @@ def _render_paper(paper: Paper, claims: list[Claim]) -> str:
 
 
 def _describe_check(claim: Claim) -> str:
-    """Return data, seeds, command and note of a claim in one cell; a check of a theorem has no seeds to speak of."""
+    """Return data, seeds, command and note of a claim in one cell; a check of a theorem has no seeds worth naming."""
     seeds = f", {claim.seeds} seeds" if claim.seeds not in ("", "1") else ""
     if claim.seeds == "1" and claim.command.startswith(("xcwork bench", "xcwork train")):
         seeds = ", one seed"

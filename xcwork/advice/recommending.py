@@ -63,7 +63,7 @@ def recommend(
     methods : collection of str, optional
         Those to choose from; by default all that are installed.
     known : iterable of Measurement
-        Runs that tell what trainings cost on this machine.
+        Runs that show what training costs on this machine.
     traits : DatasetTraits, optional
         Traits of the dataset, where they are known already.
     clock : callable
