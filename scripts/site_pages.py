@@ -36,6 +36,8 @@ COPIES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
+# Pages that need no menu beside them: those with wide tables, and those that are alone in their section.
+WIDE = ("index.md", "data.md", "papers.md", "results/index.md", "results/standing.md", "results/methods.md")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 # Texts that explain a method where its own module explains several.
 MANUALS = {
@@ -204,5 +206,9 @@ for method_ in METHODS:
     write_page(f"methods/{method_}.md", render_method(method_, find_method_class(method_)))
 write_page("methods/index.md", render_methods_index())
 write_page("commands.md", render_commands())
+for page_ in WIDE:
+    with mkdocs_gen_files.open(page_) as file_:
+        text_ = file_.read()
+    write_page(page_, f"---\nhide: [navigation]\n---\n\n{text_}")
 with mkdocs_gen_files.open("assets/mark.svg", "wb") as mark:
     mark.write((ROOT / "app" / "static" / "mark.svg").read_bytes())

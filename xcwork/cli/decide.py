@@ -1,4 +1,4 @@
-"""`xcwork decide` and `xcwork calibrate`: from which probability on a label needs no person, and what that gives."""
+"""`xcwork decide` and `xcwork calibrate`: from which probability on a label needs no check, and what that gives."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _list_lines(payload: dict[str, Any], outcome: Outcome, choice: Choice | None
         ("95 % interval", "{} to {}".format(*payload["achieved_interval"])),
         ("of the true labels", payload["recall"]),
         ("documents that get a label", payload["automation_share"]),
-        ("shown labels that need no person", payload["assignment_share"]),
+        ("shown labels that need no check", payload["assignment_share"]),
         ("labels per document (number)", payload["labels_per_document"]),
     ]
     lines.append(render_table((f"on {outcome.n_documents:,} test documents, %", ""), rows))
