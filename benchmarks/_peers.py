@@ -5,7 +5,7 @@
 function that trains and returns its time, how to rank the rows of a matrix, and how to save and to load the model.
 
 Times are those of training and of prediction alone. Reading the data is left out for all, and so is the compilation of
-kernels, which xcwork does once per machine. omikuji has no call for many documents: its calls, one per document and without
+kernels, once per machine. omikuji has no call for many documents: its calls, one per document and without
 the overhead of its Python wrapper, come from as many threads as there are cores, on weights made dense for speed.
 PECOS wants an old numpy, so it lives in an environment of its own, in which there is neither xcwork nor this program's
 other needs; nothing outside of the functions may be imported here but numpy and scipy.

@@ -120,7 +120,9 @@ def _render_results(results: dict[str, Any]) -> list[str]:
         f"{peaks} and {sheet['bytes_per_second'] / 1e12:g} TB/s of its data sheet, without launching kernels, copies "
         "and the host's share.\n\n" + _render_rows(results["steps"]),
         "Methods that are trained in one piece have no steps. These are whole training runs of {documents:,} documents "
-        "with {labels:,} labels and {features:,} features, counted and computed in the same way.\n\n".format(**results["trained_on"])
+        "with {labels:,} labels and {features:,} features, counted and computed in the same way.\n\n".format(
+            **results["trained_on"]
+        )
         + _render_rows(results["trainings"]),
     ]
 

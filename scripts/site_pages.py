@@ -170,9 +170,9 @@ def render_commands() -> str:
     commands: dict[str, Command] = typer.main.get_command(app).commands
     parts = [
         "# Command line",
-        "`DATA` is a built-in name or a path, `RUN` the id that `train` prints, or `last`. Every command takes `--json` "
-        "(one JSON document on standard output, progress on standard error) and `--home FOLDER` (where `data/` and "
-        "`runs/` live; default: the current folder). A wrong argument, or bad data, ends with exit code 2.",
+        "`DATA` is a built-in name or a path, `RUN` the id that `train` prints, or `last`. Every command takes "
+        "`--json` (one JSON document on standard output, progress on standard error) and `--home FOLDER` (where "
+        "`data/` and `runs/` live; default: the current folder). A wrong argument, or bad data, ends with exit code 2.",
     ]
     for name, command in sorted(commands.items()):
         if not command.hidden:
