@@ -57,7 +57,7 @@ def review(
         typer.Option("--answer", metavar="ITEM VERDICT", help="Answer an item: right, wrong or unsure."),
     ] = None,
     note: Annotated[str, typer.Option("--note", help="With --answer: a remark that is kept with it.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Take back your newest answer.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo your latest answer.")] = False,
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answers. (Default: your user.)")] = None,
     summary: Annotated[bool, typer.Option("--summary", help="Progress, agreement, corrected metrics.")] = False,
     answers: Annotated[
