@@ -34,8 +34,8 @@ def export(
         Format | None,
         typer.Option(
             "--format",
-            help="xc: text files of the Extreme Classification Repository; splits: trn_X_Xf.txt and its companions; annif: a corpus of texts and its "
-            "vocabulary; stored: xcwork's own. (Default: xc.)",
+            help="xc: text files of the Extreme Classification Repository; splits: trn_X_Xf.txt and its companions; "
+            "annif: a corpus of texts and its vocabulary; stored: xcwork's own. (Default: xc.)",
         ),
     ] = None,
     with_reviews: Annotated[
