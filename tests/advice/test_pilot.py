@@ -191,7 +191,7 @@ def test_a_pilot_in_a_process_is_kept_with_its_dataset(tmp_path: Path, monkeypat
     assert found.suggestions[0].expected is not None
     assert storing.read_recommendation(source, "of other data") is None
     storing.locate_recommendation(source, fingerprint).write_text("{")
-    assert storing.read_recommendation(source, fingerprint) is None, "a damaged file is no recommendation"
+    assert storing.read_recommendation(source, fingerprint) is None, "a damaged file is not a recommendation"
     drop_cache(file, tmp_path)
     assert not storing.locate_recommendation(source, fingerprint).exists()
     assert pilot_job.read_progress(source) is None

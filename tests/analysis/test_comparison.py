@@ -98,7 +98,7 @@ def test_runs_on_other_data_keep_their_numbers_but_are_not_compared(dataset, ent
     assert (table.emphasis[3:] == "").all()
     assert table.notes == (
         "stranger was measured on other data, so it is not compared",
-        "blind has no predictions at hand, so it is not compared",
+        "blind has no stored predictions, so it is not compared",
     )
     with pytest.raises(ConfigError, match="cannot be the reference"):
         compute_deltas([*entries, stranger], 3, dataset)

@@ -116,7 +116,7 @@ def test_missed_labels_equal_a_plain_loop_and_triage_counts_them(seed):
 
 
 def planted(n: int = 200) -> tuple[TopK, np.ndarray]:
-    """One label a document, predicted first with a score above 0.5; four wrong ones below 0.5 follow."""
+    """One label per document, predicted first with a score above 0.5; four wrong ones below 0.5 follow."""
     rng = np.random.default_rng(0)
     n_labels = 10
     truth = np.zeros((n, n_labels))

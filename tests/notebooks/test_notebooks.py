@@ -48,7 +48,7 @@ ABSOLUTE = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|var|usr|work|Users|opt|pri
 QUESTION = re.compile(r"^### Question \d", flags=re.MULTILINE)
 WARNING = re.compile(r"\bWARNING\b|Warning:")  # a label may be called SomeWarning
 
-MAX_CPU_SECONDS = 120  # of one notebook; a quiet machine needs a fifth
+MAX_CPU_SECONDS = 120  # of one notebook; an idle machine needs a fifth
 # What a notebook says, and what is run here: fewer documents, epochs and points of a curve.
 SMALLER = {
     "03_siamesexml": {
