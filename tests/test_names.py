@@ -19,7 +19,7 @@ VERB_LIST = """
 differentiate fetch repeat squash surround overlap cross
 accept acquire activate adapt add advance aggregate agree align allow alternate announce answer append apply arrange
 ascend ask assign assist attach attribute average beat begin bench bootstrap borrow break bring build cache calibrate
-call cancel cast catch change check choose classify clean clear close cluster collect colour compact compare complete
+call cancel cast catch change check choose classify clean clear close cluster collect colour compact compare compile complete
 compute concatenate connect continue convert copy correct correlate count create cut decay decide declare decode
 decompose define deflate delete descend describe diagnose disarm discard dismiss divide do drain draw drop edit elect
 embed encode end enlarge enter escape estimate evaluate examine exchange exit explain export extend extrapolate
