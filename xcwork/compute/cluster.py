@@ -22,11 +22,12 @@ import re
 import socket
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -86,14 +87,35 @@ class Cluster:
         self, work: Callable[[Any, Any], Any], data: Any, items: Sequence[Any], phase: str, *, light: bool
     ) -> Iterator[Any]:
         """Yield `work(data, item)` of all items in order; `light` items share messages."""
-        packs = deque(_pack_items(items, self.threads if light else 0))
+        yield from self._compute(work, data, _pack_items(items, self.threads if light else 0), phase)
+
+    def stream(
+        self, work: Callable[[Any, Any], Any], data: Any, items: Iterable[Any], phase: str
+    ) -> Iterator[tuple[Any, Any]]:
+        """Yield (item, `work(data, item)`) of all items in order; only a few are taken before their turn."""
+        handed_out: deque[Any] = deque()
+
+        def take_items() -> Iterator[list[Any]]:
+            for item in items:
+                handed_out.append(item)
+                yield [item]
+
+        for result in self._compute(work, data, take_items(), phase):
+            yield handed_out.popleft(), result
+
+    def _compute(
+        self, work: Callable[[Any, Any], Any], data: Any, packs: Iterable[list[Any]], phase: str
+    ) -> Iterator[Any]:
+        waiting = iter(packs)
         pending: deque[Future[Any]] = deque()
         task = partial(_work_on, work)
         try:
             sent = self._send(data)
-            while packs or pending:
-                while packs and len(pending) < (1 + WAITING_BLOCKS_PER_THREAD) * self.threads:
-                    pending.append(self.client.submit(task, sent, packs.popleft(), pure=False))
+            while True:
+                room = max(0, (1 + WAITING_BLOCKS_PER_THREAD) * self.threads - len(pending))  # less when workers died
+                pending.extend(self.client.submit(task, sent, pack, pure=False) for pack in islice(waiting, room))
+                if not pending:
+                    return
                 results = pending[0].result()
                 pending.popleft()
                 yield from results
