@@ -62,7 +62,8 @@ def predict(
         typer.Option(
             "--cluster",
             metavar="ADDRESS",
-            help="With --file: where documents are answered, tcp://HOST:PORT of a Dask scheduler, or local:N processes.",
+            help="With --file: where documents are answered: tcp://HOST:PORT of a Dask scheduler, "
+            "or local:N processes.",
         ),
     ] = None,
     as_json: Json = False,

@@ -46,9 +46,9 @@ class Answerer:
     def answer_batches(
         self, batches: Iterable[Sequence[Document]]
     ) -> Iterator[tuple[Sequence[Document], list[list[dict[str, Any]]]]]:
-        """Yield every batch with the predictions for its documents, in order, computed on the cluster where one is used.
+        """Yield every batch with the predictions for its documents, in order; on the cluster where one is used.
 
-        The workers get the model once, and of a batch only its texts.
+        Its workers get the model once.
         """
         place = get_cluster()
         if place is None:

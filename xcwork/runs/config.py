@@ -87,7 +87,10 @@ def check_ranks(method: str, able: bool, ranks: int) -> None:
         able_ones = [
             name for name in registry.list_usable_methods() if registry.find_method_class(name).capabilities.ranks
         ]
-        raise ConfigError(f"{method} does not share its labels among ranks; {' and '.join(able_ones)} do")
+        names = (
+            f"{', '.join(able_ones[:-1])} and {able_ones[-1]} do" if able_ones else "no method that is installed does"
+        )
+        raise ConfigError(f"{method} does not share its labels among ranks; {names}")
 
 
 def choose_calibration(calibration: str, method: str, ranks: int) -> str:
