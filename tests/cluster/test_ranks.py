@@ -119,6 +119,6 @@ def test_a_run_with_two_ranks_ends_with_an_ordinary_model(home: Path) -> None:
 
 def test_methods_that_cannot_share_their_labels_say_which_can(home: Path) -> None:
     with pytest.raises(
-        ConfigError, match="label_tree does not share its labels among ranks; flat, mhc, mhp and mhs do"
+        ConfigError, match="label_tree does not share its labels among ranks; use one of flat, mhc, mhp, mhs"
     ):
         RunStore().create("label_tree", {}, "pyseealso", ranks=2)

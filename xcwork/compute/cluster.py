@@ -89,7 +89,7 @@ class Cluster:
         """Yield `work(data, item)` of all items in order; `light` items share messages."""
         yield from self._compute(work, data, _pack_items(items, self.threads if light else 0), phase)
 
-    def stream(
+    def map_stream(
         self, work: Callable[[Any, Any], Any], data: Any, items: Iterable[Any], phase: str
     ) -> Iterator[tuple[Any, Any]]:
         """Yield (item, `work(data, item)`) of all items in order; only a few are taken before their turn."""

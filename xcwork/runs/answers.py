@@ -54,7 +54,7 @@ class Answerer:
         if place is None:
             yield from ((batch, _answer_batch(self, batch)) for batch in batches)
         else:
-            yield from place.stream(_answer_batch, self, batches, "predicting")
+            yield from place.map_stream(_answer_batch, self, batches, "predicting")
 
     def answer(self, documents: Documents) -> list[list[dict[str, Any]]]:
         """Return the predictions for each document.
