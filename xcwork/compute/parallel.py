@@ -105,15 +105,14 @@ def block_map(
     phase: str,
     *,
     n_jobs: int = -1,
-    light: bool = False,
     done: int = 0,
     here: bool = False,
 ) -> Iterator[Result]:
     """Yield `work(data, item)` of all items in order, computed on the cluster or on `n_jobs` threads here.
 
-    `work` is a function of a module, and changes neither `data`, which is one object, nor anything else. Many small
-    items are `light`: they travel together. `done` steps were finished in an earlier attempt and count as progress.
-    `here`: not on the cluster, because the data live on an accelerator.
+    `work` is a function of a module, and changes neither `data`, which is one object, nor anything else. `done` steps
+    were finished in an earlier attempt and count as progress. `here`: not on the cluster, because the data live on an
+    accelerator.
     """
     place = None if here else cluster.get_cluster()
 
@@ -122,7 +121,7 @@ def block_map(
         if place is None:
             yield from stream_map(lambda item: work(data, item), items, n_jobs=n_jobs)
         elif items:
-            yield from place.run(work, data, items, phase, light=light)
+            yield from place.run(work, data, items, phase)
 
     yield from islice(track(compute(), phase, total=done + len(items)), done, None)
 

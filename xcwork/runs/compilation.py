@@ -43,7 +43,12 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "landmarks": [{"landmarks": 6}],
     "siamesexml": [{"epochs": 1, "classifier_epochs": 1}],
     "zestxml": [{}, {"shortlister": "lazy"}],
-} | {name: [{"epochs": 1}] for name in ("deep_miml", "flat", "mhc", "mhp", "mhs")}
+    "deep_miml": [{"epochs": 1}],
+    "flat": [{"epochs": 1}],
+    "mhc": [{"epochs": 1}],
+    "mhp": [{"epochs": 1}],
+    "mhs": [{"epochs": 1}],
+}
 WITH_SHORT_TEXTS = ("label_tree",)  # solved otherwise where documents are many for their words
 WITHOUT_KERNELS = frozenset({"popularity", "sentence_match"})
 SUBJECTS = ("apple", "bread", "cheese", "fish", "grape", "honey", "melon", "olive", "pepper", "rice", "tea", "wine")
