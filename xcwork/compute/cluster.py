@@ -98,14 +98,15 @@ class Cluster:
     ) -> Iterator[tuple[Any, Any]]:
         """Yield (item, `work(data, item)`) of all items in order; only a few are taken before their turn.
 
-        Items that are handed out together weigh no more than `max_weight`, unless one alone does.
+        `data` go to every worker once; None: all that a block needs is part of its item. Items that are handed out
+        together weigh no more than `max_weight`, unless one alone does.
         """
         waiting = iter(items)
         next_item = next(waiting, _END)
         weight = 0.0
         pending: deque[tuple[Any, Future[Any]]] = deque()
         try:
-            sent = self._send(data)
+            sent = None if data is None else self._send(data)
             while True:
                 n_at_once = (1 + WAITING_BLOCKS_PER_THREAD) * self.threads  # less when workers died
                 while next_item is not _END and len(pending) < n_at_once:

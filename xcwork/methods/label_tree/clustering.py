@@ -19,8 +19,8 @@ from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import block_map
 from xcwork.kernels.tree_training import cluster_rows
 from xcwork.methods.label_tree.shape import TreeShape
-from xcwork.methods.label_tree.shares import SHARES_PER_THREAD, NoData, take_rows
-from xcwork.sparse import Rows, sort_entries
+from xcwork.methods.label_tree.shares import SHARES_PER_THREAD
+from xcwork.sparse import Rows, sort_entries, take_rows
 
 if TYPE_CHECKING:
     from xcwork.kernels.tensor_rows import TensorRows
@@ -90,7 +90,7 @@ class LabelClustering:
 
         limit = len(self.centroids.data)
         for share, parts in place.map_stream(
-            split_share, NoData(), map(make_share, groups), phase, weigh=count_share_entries, max_weight=limit
+            split_share, None, map(make_share, groups), phase, weigh=count_share_entries, max_weight=limit
         ):
             for number, local, some in zip(share.numbers, share.sets, parts, strict=True):
                 members, first = sets[number].members, local.members[0]
@@ -178,7 +178,7 @@ def count_share_entries(share: ClusteringShare) -> int:
     return len(share.clustering.centroids.data)
 
 
-def split_share(nothing: NoData, share: ClusteringShare) -> list[list[np.ndarray]]:
+def split_share(nothing: None, share: ClusteringShare) -> list[list[np.ndarray]]:
     """Split the sets of a share; no parts where one cannot be divided."""
     found = [share.clustering.split(one) for one in share.sets]
     return [[] if isinstance(parts[0], int) else list(parts) for parts in found]

@@ -16,14 +16,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from xcwork.methods.label_tree.shape import TreeShape
-from xcwork.sparse import Rows
 
 SHARES_PER_THREAD = 4  # so that large and small ones even out
 ROOT = 0
-
-
-class NoData:
-    """What goes to every worker: nothing, because all that a block needs is part of it."""
 
 
 def group_nodes(
@@ -47,15 +42,6 @@ def group_nodes(
             alone.append([node])
             waiting += children
     return sorted(alone + subtrees, key=lambda group: -int(frequencies[below[group[0]]].sum()))
-
-
-def take_rows(rows: Rows, chosen: np.ndarray) -> Rows:
-    """Return some rows in a matrix of their own."""
-    sizes = rows.indptr[chosen + 1] - rows.indptr[chosen]
-    starts = np.zeros(len(chosen) + 1, np.int64)
-    np.cumsum(sizes, out=starts[1:])
-    at = np.repeat(rows.indptr[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
-    return Rows(rows.data[at], rows.indices[at], starts)
 
 
 def _list_children(shape: TreeShape, node: int) -> list[int]:

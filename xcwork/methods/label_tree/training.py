@@ -35,10 +35,10 @@ from xcwork.methods.label_tree.forest import Forest
 from xcwork.methods.label_tree.hierarchy import read_given_tree
 from xcwork.methods.label_tree.packed_weights import NodeClassifiers, find_starts
 from xcwork.methods.label_tree.shape import TreeShape, find_labels_below
-from xcwork.methods.label_tree.shares import ROOT, SHARES_PER_THREAD, NoData, group_nodes, take_rows
+from xcwork.methods.label_tree.shares import ROOT, SHARES_PER_THREAD, group_nodes
 from xcwork.methods.model import Params
 from xcwork.progress import track
-from xcwork.sparse import Rows, number_by_frequency, scale_to_unit, sort_entries, to_rows
+from xcwork.sparse import Rows, number_by_frequency, scale_to_unit, sort_entries, take_rows, to_rows
 
 if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
     from xcwork.methods.common.linear_machines import TensorNodeTrainer
@@ -219,7 +219,7 @@ class TreeTrainer:
             shares = map(make_share, groups)
             limit = len(self.rows.data)  # the cluster has these documents once, however many blocks there are
             for share, trained in place.map_stream(
-                train_share, NoData(), shares, phase, weigh=count_share_entries, max_weight=limit
+                train_share, None, shares, phase, weigh=count_share_entries, max_weight=limit
             ):
                 yield from zip(share.nodes, trained, strict=True)
             yield ROOT, root.result()
@@ -309,7 +309,7 @@ def count_share_entries(share: TreeShare) -> int:
     return len(share.trainer.rows.data)
 
 
-def train_share(nothing: NoData, share: TreeShare) -> list[NodeClassifiers]:
+def train_share(nothing: None, share: TreeShare) -> list[NodeClassifiers]:
     """Train the nodes of a share."""
     return [share.trainer.train_node(task) for task in share.tasks]
 

@@ -1,4 +1,4 @@
-"""What a worker of a cluster is given of a label tree: a part of the documents, with which it finds the same."""
+"""What workers of a cluster are given where they never have all documents, and that they find the same with it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from xcwork.core.dataset import Dataset
 from xcwork.data.synthetic import make_synthetic
 from xcwork.methods.label_tree import clustering, training
 from xcwork.methods.label_tree.shape import TreeShape, find_labels_below
-from xcwork.methods.label_tree.shares import group_nodes, take_rows
-from xcwork.sparse import to_rows
+from xcwork.methods.label_tree.shares import group_nodes
+from xcwork.sparse import take_rows, to_rows
 
 
 class NoWorkers:
@@ -59,6 +59,24 @@ def test_shares_give_the_trees_of_one_process(kind: str, topics: Dataset) -> Non
     assert max(n_entries) < 0.8 * topics.train.X.nnz  # the root alone needs all, and is trained in the first process
     assert np.median(n_entries) < 0.3 * topics.train.X.nnz
     assert len(splits) > 2
+
+
+def test_blocks_of_labels_with_their_documents_alone_give_the_same_weights(
+    topics: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xcwork.methods.common.pair_svm.MIN_LABELS_PER_BLOCK", 8)
+    settings = {"shortlist": 5, "nearest_shortlist": 3, "own_shortlist": 5}
+    place = NoWorkers()
+    token = cluster._current.set(place)  # type: ignore[arg-type]
+    try:
+        there = xcwork.create("zestxml", **settings).fit(topics.train).predict(topics.test, 8)
+    finally:
+        cluster._current.reset(token)
+    here = xcwork.create("zestxml", **settings).fit(topics.train).predict(topics.test, 8)
+    np.testing.assert_array_equal(here.ids, there.ids)
+    np.testing.assert_allclose(here.scores, there.scores, rtol=1e-6)
+    assert len(place.sent) >= 8
+    assert max(share.weight for share in place.sent) < 0.8
 
 
 def halve(level: list[list[int]]) -> list[list[Any]]:
