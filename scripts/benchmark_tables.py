@@ -279,20 +279,6 @@ def start() -> str:
     return f"Start to a usable page: {found['start, s']:.2f} s ({spread}; target {found['target, s']:g} s)."
 
 
-def first_call() -> str:
-    """First trainings and answers, with nothing compiled and with everything compiled."""
-    columns: Columns = {
-        "method": ("method", None),
-        "first": ("first", None),
-        "compiled functions": ("nothing compiled, kernels", None),
-        "CPU s": ("nothing compiled, CPU s", None),
-        "clock, s": ("nothing compiled, s", None),
-        "all compiled, CPU s": ("compiled, CPU s", None),
-        "its clock, s": ("compiled, s", None),
-    }
-    return table(results("first_call")["rows"], columns)
-
-
 def files() -> str:
     """How long other projects' files take to read, and how much memory."""
     rows = [
@@ -368,7 +354,6 @@ TABLES: dict[str, Callable[..., str]] = {
     "label_map": label_map,
     "start": start,
     "files": files,
-    "first_call": first_call,
     "stored": stored_rows,
     "recorded": recorded,
     "decisions": decisions,

@@ -19,7 +19,7 @@ from xcwork.sparse import take_rows, to_rows
 
 
 class NoWorkers:
-    """In the place of a cluster of two threads: everything is computed here, and what would be sent is kept."""
+    """Stands for a cluster of two threads: everything is computed here, and what would be sent is kept."""
 
     threads = 2
 

@@ -114,8 +114,9 @@ def solve_block(solver: PairBlockSolver | TensorPairSolver, labels: np.ndarray) 
     return solver.solve(labels)
 
 
-def cut_block(solver: PairBlockSolver, labels: np.ndarray) -> Share:
+def cut_block(solver: PairBlockSolver | TensorPairSolver, labels: np.ndarray) -> Share:
     """Return a block of labels with the documents of their pairs alone."""
+    assert isinstance(solver, PairBlockSolver)  # tensors stay here
     part = solver.restrict_to(labels)
     return Share(part, np.arange(len(labels), dtype=labels.dtype), len(part.rows.data) / max(1, len(solver.rows.data)))
 
