@@ -43,14 +43,13 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "landmarks": [{"landmarks": 6}],
     "siamesexml": [{"epochs": 1, "classifier_epochs": 1}],
     "zestxml": [{}, {"shortlister": "lazy"}],
-    "deep_miml": [{"epochs": 1}],
-    "flat": [{"epochs": 1}],
-    "mhc": [{"epochs": 1}],
-    "mhp": [{"epochs": 1}],
-    "mhs": [{"epochs": 1}],
+    "flat": [{"epochs": 1, "min_steps": 0}],
+    "mhc": [{"epochs": 1, "min_steps": 0}],
+    "mhp": [{"epochs": 1, "min_steps": 0}],
+    "mhs": [{"epochs": 1, "min_steps": 0}],
 }
 WITH_SHORT_TEXTS = ("label_tree",)  # solved otherwise where documents are many for their words
-WITHOUT_KERNELS = frozenset({"popularity", "sentence_match"})
+WITHOUT_KERNELS = frozenset({"deep_miml", "popularity", "sentence_match"})
 SUBJECTS = ("apple", "bread", "cheese", "fish", "grape", "honey", "melon", "olive", "pepper", "rice", "tea", "wine")
 KINDS = ("bitter", "dark", "fresh", "old", "red", "salty", "sweet", "white")
 
