@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.topk import push_entry, sort_best_first
 from xcwork.sparse import Rows
 

@@ -24,8 +24,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.topk import push_entry
 
 DOCUMENTS_PER_CHUNK = 64  # documents scored together, so that their margins stay in the cache

@@ -11,8 +11,8 @@ All take `positive` (n_labels, n_documents) and return (weights (n_labels, n_fea
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.svm import (
     MIN_TOLERANCE,
     PASSES_PER_ROUND,

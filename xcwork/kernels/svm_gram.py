@@ -15,8 +15,8 @@ Memory: 4 n_documents² bytes. Cost: O(pairs of documents * terms they share) fo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.svm import shuffle_order
 from xcwork.sparse import Rows
 

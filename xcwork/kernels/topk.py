@@ -6,7 +6,9 @@ A bounded heap per row: O(entries * log k), no sorting of whole rows, no allocat
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from xcwork.kernels.stored_code import njit
 
 
 @njit(cache=True, inline="always")

@@ -18,8 +18,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.topk import push_entry, sort_best_first
 
 NO_LABEL = -1  # where a document has no further one

@@ -192,6 +192,8 @@ class Method(Parametrised, ABC):
             return model.predict(X if part == slice(0, X.shape[0]) else X[part], k, candidates)
 
         device = resolve_device_kind(getattr(self, "device", "cpu"))
+        if X.shape[0] == 1 and device == "cpu":
+            return model.predict(X, k, candidates)
         found = run_in_parts(X.shape[0], predict_part, device, "documents")
         return found[0] if len(found) == 1 else TopK.concatenate(found)
 
