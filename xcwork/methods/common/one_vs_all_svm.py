@@ -129,6 +129,7 @@ class BlockTrainer:
             np.zeros((1, n_documents), bool),
             np.zeros((1, n_documents), np.float32),
             _seed_generators(self.settings.seed, np.array([-1])),
+            np.arange(n_documents, dtype=np.int32),
         )
         self._update_margins(block, np.arange(1))
         self._solve(block, max(self.settings.tolerance / svm.START_TOLERANCE_DIVISOR, svm.MIN_TOLERANCE))
@@ -137,8 +138,10 @@ class BlockTrainer:
 
     def train(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the pruned weights (n_labels, n_features) and biases (n_labels,) of `labels`."""
-        start = {name: np.repeat(part, len(labels), axis=0) for name, part in self.no_positives._asdict().items()}
-        block = svm.LabelBlock(**start | {"random": _seed_generators(self.settings.seed, labels)})
+        common = self.no_positives._asdict()
+        start = {name: np.repeat(part, len(labels), axis=0) for name, part in common.items() if name != "documents"}
+        start["random"] = _seed_generators(self.settings.seed, labels)
+        block = svm.LabelBlock(**start, documents=common["documents"])
         starts = self.documents_of.indptr
         for i, label in enumerate(labels):
             having = self.documents_of.indices[starts[label] : starts[label + 1]]
