@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange
 
 from xcwork.kernels.stored_code import njit
-from xcwork.kernels.topk import push_entry, sort_best_first
+from xcwork.kernels.topk import can_enter, push_entry, sort_best_first
 
 DOCUMENTS_PER_CHUNK = 64  # documents that share an accumulator
 
@@ -26,10 +26,11 @@ def _rank_every_column(row, data, indices, indptr, terms_data, terms_indices, te
         for cell in range(terms_indptr[term], terms_indptr[term + 1]):
             total[np.uint32(terms_indices[cell])] += value * terms_data[cell]
     filled = 0
+    own_ids, own_scores = ids[row], scores[row]  # cut out once, not for every column
     for column in range(total.shape[0]):
-        if not np.isnan(total[column]):
-            filled = push_entry(ids[row], scores[row], filled, column, total[column])
-    sort_best_first(ids[row], scores[row], filled)
+        if not np.isnan(total[column]) and can_enter(own_scores, filled, total[column]):
+            filled = push_entry(own_ids, own_scores, filled, column, total[column])
+    sort_best_first(own_ids, own_scores, filled)
 
 
 @njit(cache=True, nogil=True)
@@ -57,11 +58,12 @@ def rank_chunk(first, last, data, indices, indptr, terms_data, terms_indices, te
                     touched[n_touched] = column
                     n_touched += 1
         filled = 0
+        own_ids, own_scores = ids[row], scores[row]
         for i in range(n_touched):
             column = touched[i]
-            if not np.isnan(total[column]):
-                filled = push_entry(ids[row], scores[row], filled, column, total[column])
-        sort_best_first(ids[row], scores[row], filled)
+            if not np.isnan(total[column]) and can_enter(own_scores, filled, total[column]):
+                filled = push_entry(own_ids, own_scores, filled, column, total[column])
+        sort_best_first(own_ids, own_scores, filled)
         for i in range(n_touched):
             total[touched[i]] = start[touched[i]]
             met[touched[i]] = False
