@@ -25,13 +25,16 @@ from xcwork.kernels.svm import (
     turn_positive,
 )
 from xcwork.kernels.svm_gram import compute_gram, descend_gram
+from xcwork.kernels.svm_pair import N_SLOTS, descend_pair
 
 
 @njit(cache=True, nogil=True)
 def solve_one_by_one(rows, n_features, documents, positive, C, tolerance, max_passes, random):
-    """Run coordinate descent over all documents, label by label."""
+    """Run coordinate descent over all documents, label by label; two of them side by side."""
     n_labels, n_documents = positive.shape
     curvature = compute_curvatures(rows, documents, C)
+    if n_labels == N_SLOTS:
+        return descend_pair(rows, documents, curvature, positive, n_features, C, tolerance, max_passes, random)
     weights, bias = _make_zero_solution(n_labels, n_features)
     for label in range(n_labels):
         alpha = np.zeros(n_documents, np.float32)
