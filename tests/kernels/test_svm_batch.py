@@ -53,6 +53,17 @@ def test_it_minimises_the_loss(train, C):
         assert objective(np.append(weights[label], bias[label]), X, positive[label], C) <= best * 1.001 + 1e-6
 
 
+@pytest.mark.parametrize("C", [0.3, 1.0, 10.0])
+def test_two_labels_side_by_side_minimise_their_losses(C):
+    X, positive, rows = problem(8, n_labels=2)
+    positive[0] = ~positive[1]
+    positive[0, :10] = True  # some documents have both
+    weights, bias = solve_one_by_one(rows, 20, ALL[:60], positive, C, 1e-3, 2000, np.uint64(5))
+    for label in range(2):
+        best = minimize(objective, np.zeros(21), args=(X, positive[label], C), method="L-BFGS-B").fun
+        assert objective(np.append(weights[label], bias[label]), X, positive[label], C) <= best * 1.001 + 1e-6
+
+
 @WAYS
 def test_a_loose_tolerance_is_good_enough_for_ranking(train):
     X, positive, rows = problem(2, n_documents=300)

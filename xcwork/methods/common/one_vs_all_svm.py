@@ -21,8 +21,9 @@ from xcwork.compute.parallel import block_map
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled
 from xcwork.kernels import one_at_a_time, svm
+from xcwork.kernels.svm_batch import compute_curvatures
 from xcwork.methods.common.checkpoints import Checkpoint, TrainedBlocks, TrainingProgress
-from xcwork.sparse import Rows, normalise_rows, order_by_frequency, renumber_columns, to_rows
+from xcwork.sparse import Rows, normalise_rows, number_by_frequency, renumber_columns, scale_to_unit, to_rows
 
 if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
     from xcwork.methods.common.linear_machines import TensorBlockTrainer
@@ -103,9 +104,10 @@ class BlockTrainer:
     @classmethod
     def from_split(cls, train: Split, settings: SvmSettings) -> BlockTrainer:
         """Prepare the documents of a split, their most frequent features first."""
-        X, columns = order_by_frequency(normalise_rows(train.X))
-        curvature = (X.multiply(X).sum(axis=1) + 1 + 0.5 / settings.C).astype(np.float32)
-        return cls(to_rows(X), columns, sparse.csr_array(train.Y.T), curvature, settings)
+        X, columns = number_by_frequency(scale_to_unit(train.X))  # without a copy of the values
+        rows = to_rows(X)
+        curvature = compute_curvatures(rows, np.arange(len(train), dtype=np.int32), settings.C)
+        return cls(rows, columns, sparse.csr_array(train.Y.T), curvature, settings)
 
     @property
     def block_size(self) -> int:

@@ -50,7 +50,9 @@ def pack_matrix(matrix: sparse.csr_array) -> dict[str, Any]:
     """Return arrays from which `unpack_matrix` makes the same matrix."""
     exponents = find_exponents(matrix)
     codes = np.ldexp(matrix.data, -spread_over_entries(exponents, matrix))
-    is_on_grid = bool((np.abs(codes) <= LARGEST_CODE).all() and (codes == np.rint(codes)).all())
+    is_on_grid = matrix.dtype == np.float32 and bool(
+        (np.abs(codes) <= LARGEST_CODE).all() and (codes == np.rint(codes)).all()
+    )
     return {
         "n_columns": matrix.shape[1],
         "lengths": np.diff(matrix.indptr).astype(np.uint32),
@@ -76,11 +78,11 @@ def unpack_matrix(name: str, state: Any) -> sparse.csr_array:
     np.cumsum(lengths, dtype=np.int64, out=starts[1:])
     if starts[-1] != len(values):
         raise Misfit(f"the rows of {name} do not fit its weights")
+    if values.dtype not in ((np.float32, np.float64) if exponents is None else (np.int16,)):
+        raise Misfit(f"the weights of {name} are of another type")
     if exponents is not None:
         if not isinstance(exponents, np.ndarray) or exponents.dtype != np.int8 or exponents.shape != lengths.shape:
             raise Misfit(f"the powers of two of {name} do not fit its rows")
-        if values.dtype != np.int16:
-            raise Misfit(f"the weights of {name} are of another type")
         scales = np.ldexp(np.ones(len(exponents), np.float32), exponents.astype(np.int32))
         values = values * np.repeat(scales, lengths)
     starts = starts.astype(np.int32) if starts[-1] < 2**31 else starts
