@@ -30,13 +30,16 @@ class StoredCode(FunctionCache):
         return None
 
 
-def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def make_decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return numba's decorator for a compiled function; with `cache=True` its code is kept, and loaded from there."""
 
-    def compile_function(function: Callable[..., Any]) -> Any:
+    def make_compiled(function: Callable[..., Any]) -> Any:
         compiled = numba.njit(**options)(function)
         if options.get("cache") and isinstance(getattr(compiled, "_cache", None), FunctionCache):
             compiled._cache = StoredCode(function)
         return compiled
 
-    return compile_function
+    return make_compiled
+
+
+njit = make_decorator  # as it is known

@@ -40,6 +40,7 @@ from xcwork.decisions.calibration import Calibration
 from xcwork.decisions.stored_calibration import read_calibration, write_calibration
 from xcwork.errors import ConfigError, DataError, NotFittedError, XcworkError
 from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.common.model_calls import predict_in_parts, predict_row
 from xcwork.methods.inputs import (
     Candidates,
     Documents,
@@ -51,7 +52,6 @@ from xcwork.methods.inputs import (
     read_texts,
 )
 from xcwork.methods.model import FittedModel, Misfit, Params
-from xcwork.methods.model_calls import predict_in_parts, predict_row
 from xcwork.methods.names import find_class, find_name, list_usable_methods
 from xcwork.methods.params import Parameter, Parametrised, Preset, device_param, param
 from xcwork.progress import Callback, listen
