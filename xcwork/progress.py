@@ -13,7 +13,7 @@ half done.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -42,9 +42,14 @@ class Callback:
 _listeners: ContextVar[tuple[Callback, ...]] = ContextVar("xcwork_listeners", default=())
 
 
-@contextmanager
-def listen(callbacks: Iterable[Callback]) -> Iterator[None]:
+def listen(callbacks: Iterable[Callback]) -> AbstractContextManager[None]:
     """Add `callbacks` to those that already listen, until the block ends."""
+    callbacks = tuple(callbacks)
+    return _add_listeners(callbacks) if callbacks else nullcontext()  # one document should not wait for nobody
+
+
+@contextmanager
+def _add_listeners(callbacks: tuple[Callback, ...]) -> Iterator[None]:
     token = _listeners.set((*_listeners.get(), *callbacks))
     try:
         yield
@@ -82,6 +87,9 @@ def report(phase: str, **values: float) -> None:
 
 def track_batches(X: Any, size: int, phase: str) -> Iterator[Any]:
     """Yield the rows of `X` in blocks of `size`, tracked."""
+    if X.shape[0] == 1:  # one document should not wait
+        yield from track((X,), phase)
+        return
     from xcwork.storage.mapped_arrays import (
         release_pages,  # numpy and scipy, which the command line's help can do without
     )

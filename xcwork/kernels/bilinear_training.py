@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from xcwork.kernels.bilinear import clear_projection, project_document, score_label
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.svm import add_row, multiply_row, shuffle_order
 from xcwork.kernels.topk import push_entry
 from xcwork.sparse import Rows

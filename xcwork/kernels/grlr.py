@@ -30,7 +30,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from xcwork.kernels.centred_sums import (
     EMPTY_DOCUMENT_COSINE,
@@ -41,6 +40,7 @@ from xcwork.kernels.centred_sums import (
     measure_length,
     multiply_sums,
 )
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.topk import push_entry, sort_best_first
 
 COSINE_TIE_TOLERANCE = 1e-6  # cosines that differ by less are equal

@@ -8,8 +8,9 @@ threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.topk import push_entry, sort_best_first
 
 

@@ -8,7 +8,9 @@ in the order of the texts, so the result does not depend on the number of thread
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from xcwork.kernels.stored_code import njit
 
 ROWS_PER_CHUNK = 64  # rows that share a buffer
 

@@ -188,10 +188,14 @@ class FittedModel(ABC):
         """Return the names of all fields but the parameters and the calibration."""
         return tuple(declared.name for declared in fields(cls) if declared.name not in ("params", "calibration"))
 
+    def list_numbers(self) -> Mapping[str, Any]:
+        """Return the fields in a form in which their numbers can be looked at."""
+        return self.to_state()
+
     def check_finite(self) -> None:
         """Raise `Misfit` at NaN and infinite numbers wherever they are not expected."""
         may_hold = {declared.name: declared.metadata.get("may_hold") for declared in fields(self)}
-        for name, value in self.to_state().items():
+        for name, value in self.list_numbers().items():
             if may_hold[name] == ANYTHING:
                 continue
             if not all(is_finite(part, nan=may_hold[name] == GAPS) for part in find_real_numbers(value)):
