@@ -1,10 +1,10 @@
 """Adam that touches only the rows of a table that a batch used, so that a step costs what the batch costs.
 
-Moments of the other rows stay as they are, as in torch's SparseAdam. A row that is rarely used then moves less than with
-Adam for all: a gradient moves it by a tenth of the way at once, and the rest waits for its next batch. `catch_up` moves
-rows as far as the steps without them would have, in closed form. Called for the rows of a batch before they are read,
-and for all rows in the end, it gives what Adam for all rows gives, at the price of the batch: after n steps without a
-gradient a row has gone Σ_j (β₁ / √β₂)^j times its last step, j = 1 … n.
+Moments of the other rows stay as they are, as in torch's SparseAdam. A row that is rarely used then moves less than
+with Adam for all: a gradient moves it by a tenth of the way at once, and the rest waits for its next batch. `catch_up`
+moves rows as far as the steps without them would have, in closed form. Called for the rows of a batch before they are
+read, and for all rows in the end, it gives what Adam for all rows gives, at the price of the batch: after n steps
+without a gradient a row has gone Σ_j (β₁ / √β₂)^j times its last step, j = 1 … n.
 
 On the CPU compiled kernels move the rows in place (`xcwork.kernels.row_adam`); elsewhere torch does the same.
 
