@@ -65,7 +65,10 @@ def test_it_learns_and_finds_unseen_labels_by_their_text():
     tfidf = xcwork.evaluate(xcwork.create("tfidf").fit(data().train), data())
     assert report.metrics["P@1"] > tfidf.metrics["P@1"] - 1
     assert report.unseen["P@1"] > 30
-    assert set(model.model_.curves) == {"training the encoder", "training the classifiers"}
+    phases = ("training the encoder", "training the classifiers")
+    parts = ("", ", other part", ", all documents")
+    assert set(model.model_.curves) == {phase + part for phase in phases for part in parts}
+    assert set(fitted(alpha=0.9).model_.curves) == set(phases)  # without weights to learn, one training is enough
 
 
 def test_training_beats_the_start():
