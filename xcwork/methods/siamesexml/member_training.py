@@ -157,10 +157,10 @@ class MemberTraining:
         """Train until validation gets no better, and keep the curve."""
         if self.earlier:
             epochs = round(np.mean([training.best_epochs[name] for training in self.earlier]))
-        values = [trainer.measure().get(MEASURE, 0.0)] if self.counts_epochs else []
+        start = trainer.measure() if self.counts_epochs else {}
         curve = train_epochs(trainer, name + self.suffix, self.progress, epochs=epochs, patience=self.params.patience)
-        values += [point.get(MEASURE, 0.0) for point in curve]
-        self.best_epochs[name] = int(np.argmax(values))
+        if self.counts_epochs:
+            self.best_epochs[name] = int(np.argmax([point[MEASURE] for point in (start, *curve)]))
         self.curves[name + self.suffix] = curve
 
     def _score_by_text_and_centroids(self, encoder: Encoder, corpus: TokenCorpus) -> np.ndarray:
