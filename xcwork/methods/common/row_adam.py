@@ -55,9 +55,19 @@ class RowAdam:
             rows = torch.arange(len(self.table), device=self.table.device)
         self.moved_at[rows] = self.steps
         if self.compiled:
-            moments = (tensor.numpy() for tensor in (self.table, self.mean, self.square, rows))
             with one_at_a_time:
-                catch_up_rows(*moments, reach.numpy(), mean_left.numpy(), square_left.numpy(), rate, scale, epsilon)
+                catch_up_rows(
+                    self.table.numpy(),
+                    self.mean.numpy(),
+                    self.square.numpy(),
+                    rows.numpy(),
+                    reach.numpy(),
+                    mean_left.numpy(),
+                    square_left.numpy(),
+                    rate,
+                    scale,
+                    epsilon,
+                )
             return
         mean, square = self.mean[rows], self.square[rows]
         moved = mean / (square * float(scale)).sqrt_().add_(EPSILON) * reach[:, None]
