@@ -33,6 +33,21 @@ def move_rows(table, mean, square, rows, gradient, rate, decay, square_decay, sq
 
 
 @njit(cache=True, parallel=True, nogil=True)
+def catch_up_rows(table, mean, square, rows, reach, mean_left, square_left, rate, square_scale, epsilon):
+    """Move table[rows] along their means as far as steps without a gradient would have, and let the moments decay.
+
+    Row r moves by `reach[r]` times its first step; `mean_left` and `square_left` (n_rows,) of its moments stay.
+    """
+    for r in prange(rows.shape[0]):
+        at = rows[r]
+        if reach[r] > 0:
+            for i in range(table.shape[1]):
+                table[at, i] -= rate * reach[r] * mean[at, i] / (np.sqrt(square[at, i] * square_scale) + epsilon)
+                mean[at, i] *= mean_left[r]
+                square[at, i] *= square_left[r]
+
+
+@njit(cache=True, parallel=True, nogil=True)
 def move_bags(
     table, mean, square, rows, starts, texts, values, gradient, rate, decay, square_decay, square_scale, epsilon
 ):
