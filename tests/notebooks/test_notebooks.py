@@ -76,6 +76,7 @@ SMALLER = {
         "directions=90": "directions=9",
     },
     "09_scale": {"sizes = (500, 1000, 2000, 4000)": "sizes = (100, 200, 400)", "n_documents=5000": "n_documents=1000"},
+    "10_decisions": {'plan_holding_out("auto", data.train, data.test)': 'plan_holding_out("held_out", data.train)'},
 }
 
 each_notebook = pytest.mark.parametrize("name", EXPECTED)

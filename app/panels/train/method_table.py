@@ -14,7 +14,6 @@ COLUMNS = (
     ListColumn("Time here", "5rem"),
     ListColumn("Best P@1 here", "6.6rem"),
 )
-UNKNOWN_TIME = "not yet measured here"
 
 
 def show_methods(chosen: str, facts: dict[str, MethodFacts]) -> None:
