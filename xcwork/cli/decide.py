@@ -31,18 +31,26 @@ def decide(
         typer.Option("--precision", help="Share of assigned labels that should be right: 0.95 or 95."),
     ] = None,
     by: Annotated[
-        str, typer.Option("--by", help="one threshold, one per band of label frequency, or per label")
+        str, typer.Option("--by", help="One threshold, one per band of label frequency, or one per label.")
     ] = "one",
     goal: Annotated[
-        str, typer.Option("--goal", help="precision, micro-f1, macro-f1 or coverage (the last two count rare labels)")
+        str,
+        typer.Option(
+            "--goal", help="What to reach: precision, micro-f1, macro-f1 or coverage (the last two count rare labels)."
+        ),
     ] = "precision",
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels per document, for macro-f1 and coverage.")] = 5,
     assign: Annotated[
         float | None,
-        typer.Option("--assign", min=0.0, max=1.0, help="Probability from which a label is assigned, as it is."),
+        typer.Option(
+            "--assign",
+            min=0.0,
+            max=1.0,
+            help="Probability from which labels are assigned; sets the threshold directly.",
+        ),
     ] = None,
     suggest: Annotated[
-        float, typer.Option("--suggest", min=0.0, max=1.0, help="Probability from which a label is suggested.")
+        float, typer.Option("--suggest", min=0.0, max=1.0, help="Probability from which labels are suggested.")
     ] = 0.2,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show, but do not store the choice with the run.")] = False,
     as_json: Json = False,

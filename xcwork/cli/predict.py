@@ -43,11 +43,11 @@ def predict(
     file: Annotated[
         Path | None, typer.Option("--file", help="Documents: .txt (one per line), .jsonl or .csv, compressed or not.")
     ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels for each document.")] = 5,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels per document.")] = 5,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="With --file: write .jsonl, .csv or .parquet here. Interrupted, it is continued."
+            "--output", "-o", help="With --file: write .jsonl, .csv or .parquet here. An interrupted file is continued."
         ),
     ] = None,
     probabilities: Annotated[
