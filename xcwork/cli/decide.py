@@ -35,9 +35,7 @@ def decide(
     ] = "one",
     goal: Annotated[
         str,
-        typer.Option(
-            "--goal", help="What to reach: precision, micro-f1, macro-f1 or coverage (the last two count rare labels)."
-        ),
+        typer.Option("--goal", help="One of precision, micro-f1, macro-f1, coverage (the last two count rare labels)."),
     ] = "precision",
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels per document, for macro-f1 and coverage.")] = 5,
     assign: Annotated[
@@ -46,7 +44,7 @@ def decide(
             "--assign",
             min=0.0,
             max=1.0,
-            help="Probability from which labels are assigned; sets the threshold directly.",
+            help="Probability from which labels are assigned, set directly.",
         ),
     ] = None,
     suggest: Annotated[
