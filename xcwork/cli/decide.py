@@ -144,7 +144,7 @@ def _judge(choice: Choice) -> dict[str, Any]:
         return {
             "promised": False,
             "note": f"{asked:g} % cannot be promised: no threshold reaches it on {choice.expected.n_documents:,} "
-            "held-out documents, so nothing is assigned without a check",
+            "held-out documents, so nothing is assigned without a check; --assign sets a threshold without a promise",
         }
     if not choice.is_promised:
         worst = max(used, key=lambda promise: promise.high - promise.low)
