@@ -28,6 +28,7 @@ ORDERED = sparse.csr_array(DENSE)
 # Every helper with arguments for a matrix, and the dense result of it for `DENSE`.
 CALLS: dict[str, tuple[Callable[[sparse.csr_array], Any], np.ndarray]] = {
     "to_rows": (helpers.to_rows, DENSE),
+    "take_rows": (lambda m: helpers.take_rows(helpers.to_rows(m), np.arange(3)), DENSE),
     "make_canonical": (helpers.make_canonical, DENSE),
     "merge_duplicates": (helpers.merge_duplicates, DENSE),
     "sort_entries": (helpers.sort_entries, DENSE),

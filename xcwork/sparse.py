@@ -30,6 +30,15 @@ class Rows(NamedTuple):
     indptr: np.ndarray
 
 
+def take_rows(rows: Rows, chosen: np.ndarray) -> Rows:
+    """Return some rows in a matrix of their own."""
+    sizes = rows.indptr[chosen + 1] - rows.indptr[chosen]
+    starts = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    at = np.repeat(rows.indptr[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
+    return Rows(rows.data[at], rows.indices[at], starts)
+
+
 def to_rows(matrix: sparse.csr_array, dtype: Any = np.float32) -> Rows:
     """Return the arrays of a CSR matrix in the types that kernels are compiled for; `dtype` None keeps its values."""
     data = matrix.data if dtype is None else matrix.data.astype(dtype, copy=False)

@@ -150,7 +150,7 @@ def shortlist_exactly(documents, weights, labels, n_label_features, candidates, 
     rows = documents.rows
     p = np.zeros(n_label_features, np.float32)
     for row in range(ids.shape[0]):
-        filled = 0
+        filled = np.int64(0)
         project_document(row, rows, rows.data, weights.pairs, p)
         project_document(row, rows, documents.damped, weights.matches, p)
         for label in candidates:
@@ -179,7 +179,7 @@ def shortlist_lazily(documents, weights, labels, n_label_features, postings, n_w
     is_found = np.zeros(n_labels, np.bool_)
     found = np.empty(n_labels, np.int32)
     for row in range(ids.shape[0]):
-        filled = 0
+        filled = np.int64(0)
         n_active = 0
         n_found = 0
         limit = np.float32(0)
@@ -271,8 +271,8 @@ def rank_with_own(documents, weights, labels, n_label_features, terms, listed, n
     best = np.empty(n_own, np.int32)
     best_values = np.empty(n_own, np.float32)
     for row in range(ids.shape[0]):
-        filled = 0
-        n_best = 0
+        filled = np.int64(0)
+        n_best = np.int64(0)
         project_document(row, rows, rows.data, weights.pairs, p)
         project_document(row, rows, documents.damped, weights.matches, q)
         project_document(row, rows, rows.data, terms.own, by_own)
@@ -302,7 +302,7 @@ def rank_with_own(documents, weights, labels, n_label_features, terms, listed, n
 def rank_candidates(indptr, labels, values, ids, scores):
     """Find the best of the listed labels of each row, best first, as many as `ids` (n_rows, k) has room for."""
     for row in range(ids.shape[0]):
-        filled = 0
+        filled = np.int64(0)
         for at in range(indptr[row], indptr[row + 1]):
             filled = push_entry(ids[row], scores[row], filled, labels[at], values[at])
         sort_best_first(ids[row], scores[row], filled)

@@ -228,7 +228,7 @@ def fit_own_weights(
         bias[at], n_touched = _ascend_dual(
             rows, curvature, pairs, first, last, C, logistic, passes, tolerance, random[at], w, is_touched, touched
         )
-        n = 0
+        n = np.int64(0)
         for feature in touched[:n_touched]:
             size = abs(w[feature])
             if size >= smallest and size > 0:

@@ -243,7 +243,7 @@ def _keep_largest(e, factor, mean, ids, values):
                     e.used[e.n_used[0]] = feature
                     e.n_used[0] += 1
                 e.values[feature] -= e.centre[0] * mean[feature]
-    filled = 0
+    filled = np.int64(0)
     for i in range(e.n_used[0]):
         filled = push_entry(ids, values, filled, e.used[i], abs(e.values[e.used[i]]))
     sort_best_first(ids, values, filled)

@@ -55,7 +55,7 @@ def find_most_visited(documents, documents_start, labels, labels_start, walkers,
             if _draw_below(state, 2**31) < threshold:
                 at = start
         met.sort()
-        filled = 0
+        filled = np.int64(0)
         first = 0
         for step in range(1, steps + 1):
             if step == steps or met[step] != met[first]:

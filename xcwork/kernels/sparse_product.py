@@ -40,7 +40,7 @@ def find_product_top_k(data, indices, indptr, terms_data, terms_indices, terms_i
                         met[column] = True
                         touched[n_touched] = column
                         n_touched += 1
-            filled = 0
+            filled = np.int64(0)
             for i in range(n_columns if every else n_touched):
                 column = i if every else touched[i]
                 if not np.isnan(total[column]):

@@ -190,7 +190,7 @@ def choose_working_set(alpha, positive, projected, least):
     room = min(alpha.shape[0] - n_chosen, n_chosen + MAX_EXTRA_VIOLATORS)
     worst = np.empty(room, np.int32)
     sizes = np.empty(room, np.float32)
-    n_worst = 0
+    n_worst = np.int64(0)
     for i in range(alpha.shape[0]):
         if alpha[i] == 0 and not positive[i] and projected[i] < -least:
             n_worst = push_entry(worst, sizes, n_worst, i, -projected[i])

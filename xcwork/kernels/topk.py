@@ -1,6 +1,9 @@
 """The k best entries of every row, score descending and then column ascending.
 
 A bounded heap per row: O(entries * log k), no sorting of whole rows, no allocation beyond the result.
+
+Who fills a heap starts with `filled = np.int64(0)`: for a literal 0 numba compiles `push_entry` twice, for the literal
+and for what the function returns.
 """
 
 from __future__ import annotations
@@ -66,7 +69,7 @@ def sort_best_first(ids, scores, filled):
 def find_csr_top_k(data, indices, indptr, k, ids, scores):
     """Fill `ids` and `scores` (n_rows, k) from a CSR matrix; entries without a number are never chosen."""
     for row in prange(ids.shape[0]):
-        filled = 0
+        filled = np.int64(0)
         for at in range(indptr[row], indptr[row + 1]):
             if not np.isnan(data[at]):
                 filled = push_entry(ids[row], scores[row], filled, indices[at], data[at])
@@ -77,7 +80,7 @@ def find_csr_top_k(data, indices, indptr, k, ids, scores):
 def find_dense_top_k(matrix, k, ids, scores):
     """Fill `ids` and `scores` (n_rows, k) from a dense matrix; entries of -inf and NaN are never chosen."""
     for row in prange(ids.shape[0]):
-        filled = 0
+        filled = np.int64(0)
         for column in range(matrix.shape[1]):
             value = matrix[row, column]
             if value > -np.inf:

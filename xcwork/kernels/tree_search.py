@@ -80,7 +80,7 @@ def search_trees(rows, trees, width, power, allowed, ids, best, reached):
         for tree in range(n_trees):
             nodes[0] = trees.roots[tree]
             scores[0] = 0
-            n_nodes = 1
+            n_nodes = np.int64(1)
             while n_nodes > 0:
                 first_found = _locate_slots(trees, nodes[:n_nodes])
                 found = np.empty(first_found[n_nodes], np.float32)
@@ -98,7 +98,7 @@ def search_trees(rows, trees, width, power, allowed, ids, best, reached):
                                 touched[n_touched] = label
                                 n_touched += 1
                 n_nodes = _descend_one_level(trees, nodes, scores, n_nodes, first_found, found)
-        filled = 0
+        filled = np.int64(0)
         for i in range(n_touched):
             filled = push_entry(ids[document], best[document], filled, touched[i], total[touched[i]])
             total[touched[i]] = 0
@@ -208,7 +208,7 @@ def _descend_one_level(trees, nodes, scores, n_nodes, first_found, found):
     """Replace `nodes` and `scores` by the best nodes below them, in order; return how many there are."""
     ids = np.empty_like(nodes)
     best = np.empty_like(scores)
-    filled = 0
+    filled = np.int64(0)
     for place in range(n_nodes):
         slot_before = trees.first_slot[nodes[place]] - first_found[place]
         for i in range(first_found[place], first_found[place + 1]):

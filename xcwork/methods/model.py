@@ -133,6 +133,10 @@ class FittedModel(ABC):
 
     # ---- what all models share
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: what another process needs of the rest it prepares itself."""
+        return {declared.name: getattr(self, declared.name) for declared in fields(self)}
+
     def add_labels(self, labels: LabelSpace, Z: sparse.csr_array) -> Self:
         """Return a model of `labels`, whose last ones are new and have the features `Z`."""
         new = np.zeros(len(labels) - self.n_labels, np.int64)

@@ -8,13 +8,15 @@ the rows of the split; any other copies its documents, with their features renum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.cluster import Cluster, get_cluster
 from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import block_map, parallel_map
 from xcwork.core.split import Split
@@ -33,8 +35,10 @@ from xcwork.methods.label_tree.forest import Forest
 from xcwork.methods.label_tree.hierarchy import read_given_tree
 from xcwork.methods.label_tree.packed_weights import NodeClassifiers, find_starts
 from xcwork.methods.label_tree.shape import TreeShape, find_labels_below
+from xcwork.methods.label_tree.shares import ROOT, SHARES_PER_THREAD, group_nodes
 from xcwork.methods.model import Params
-from xcwork.sparse import Rows, number_by_frequency, scale_to_unit, sort_entries, to_rows
+from xcwork.progress import track
+from xcwork.sparse import Rows, number_by_frequency, scale_to_unit, sort_entries, take_rows, to_rows
 
 if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
     from xcwork.methods.common.linear_machines import TensorNodeTrainer
@@ -183,10 +187,54 @@ class TreeTrainer:
         largest_first = sorted(nodes, key=lambda node: -frequencies[below[node]].sum())  # so that no core has to wait
         tasks = [describe_node(node) for node in largest_first]
         here = self.tensors is not None
-        n_jobs = 1 if here else -1  # one device does one thing after the other
-        results = block_map(TreeTrainer.train_node, self, tasks, phase, light=True, n_jobs=n_jobs, here=here)
-        trained = dict(zip(largest_first, results, strict=True))
+        place = None if here else get_cluster()
+        if place is not None:
+            by_node = dict(zip(largest_first, tasks, strict=True))
+            trained = dict(track(self._train_in_shares(shape, below, by_node, place, phase), phase, total=len(nodes)))
+        else:
+            n_jobs = 1 if here else -1  # one device does one thing after the other
+            results = block_map(TreeTrainer.train_node, self, tasks, phase, n_jobs=n_jobs, here=here)
+            trained = dict(zip(largest_first, results, strict=True))
         return Forest.from_tree(shape, [trained[node] for node in nodes], len(self.columns))
+
+    def _train_in_shares(
+        self,
+        shape: TreeShape,
+        below: Mapping[int, np.ndarray],
+        tasks: Mapping[int, NodeTask],
+        place: Cluster,
+        phase: str,
+    ) -> Iterator[tuple[int, NodeClassifiers]]:
+        """Yield every node with its classifiers, computed on a cluster whose workers get only what a block needs."""
+        groups = group_nodes(shape, below, np.diff(self.documents_of.indptr), SHARES_PER_THREAD * place.threads)
+
+        def make_share(nodes: list[int]) -> TreeShare:
+            labels = np.sort(below[nodes[0]])
+            some = [[np.searchsorted(labels, slot) for slot in tasks[node].labels] for node in nodes]
+            local = [tasks[node]._replace(labels=slots) for node, slots in zip(nodes, some, strict=True)]
+            return TreeShare(nodes, self.restrict_to(labels), local)
+
+        with ThreadPoolExecutor(1) as here:
+            root = here.submit(self.train_node, tasks[ROOT])
+            shares = map(make_share, groups)
+            limit = len(self.rows.data)  # the cluster has these documents once, however many blocks there are
+            for share, trained in place.map_stream(
+                train_share, None, shares, phase, weigh=count_share_entries, max_weight=limit
+            ):
+                yield from zip(share.nodes, trained, strict=True)
+            yield ROOT, root.result()
+
+    def restrict_to(self, labels: np.ndarray) -> TreeTrainer:
+        """Return what trains nodes below which there are `labels` (ascending) alone, which it counts from zero."""
+        chosen = sparse.csr_array(self.documents_of[labels])
+        documents, columns = np.unique(chosen.indices, return_inverse=True)
+        shape = (len(labels), len(documents))
+        return replace(
+            self,
+            rows=take_rows(self.rows, documents),
+            curvature=self.curvature[documents],
+            documents_of=sparse.csr_array((chosen.data, columns.astype(np.int32), chosen.indptr), shape=shape),
+        )
 
     def train_node(self, node: NodeTask) -> NodeClassifiers:
         """Train the classifiers of all slots of a node."""
@@ -246,6 +294,24 @@ class TreeTrainer:
         if is_small and n_documents**2 <= MAX_DOCUMENTS_PER_TERM * len(local.data):
             return solve_by_inner_products(*problem, MAX_SWEEPS, random)
         return solve_from_negatives(*problem, MAX_ROUNDS, random)
+
+
+class TreeShare(NamedTuple):
+    """Some nodes, and what trains them: the documents below the first of them alone."""
+
+    nodes: list[int]
+    trainer: TreeTrainer
+    tasks: list[NodeTask]
+
+
+def count_share_entries(share: TreeShare) -> int:
+    """Return how many entries the documents of a share have."""
+    return len(share.trainer.rows.data)
+
+
+def train_share(nothing: None, share: TreeShare) -> list[NodeClassifiers]:
+    """Train the nodes of a share."""
+    return [share.trainer.train_node(task) for task in share.tasks]
 
 
 def mark_documents(n_documents: int, positives: Sequence[np.ndarray]) -> np.ndarray:
