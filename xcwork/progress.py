@@ -26,17 +26,17 @@ class Callback:
     """Four hooks, all optional. Subclass it and override what you need."""
 
     def on_phase(self, phase: str, total: int | None) -> None:
-        """Called when a phase of `total` steps begins (None: unknown)."""
+        """Follow the start of a phase of `total` steps (None: unknown)."""
 
     def on_step(self, phase: str, step: int, total: int | None) -> bool:
-        """Called when `step` steps of the phase are done; return True to stop the work."""
+        """Follow a phase of which `step` steps are done; return True to stop the work."""
         return False
 
     def on_values(self, phase: str, values: dict[str, float]) -> None:
-        """Called with numbers worth plotting, such as a loss."""
+        """Follow numbers worth plotting, such as a loss."""
 
     def on_phase_end(self, phase: str) -> None:
-        """Called when the phase is complete."""
+        """Follow the end of a phase."""
 
 
 _listeners: ContextVar[tuple[Callback, ...]] = ContextVar("xcwork_listeners", default=())

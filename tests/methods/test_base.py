@@ -256,7 +256,7 @@ def test_parameters_of_the_prediction_take_effect_immediately_and_drop_what_was_
 
 def test_an_old_name_of_a_parameter_is_understood_with_a_note(caplog):
     assert Declared.from_params({"beam": 9}).width == 9
-    assert "the parameter beam of Declared is called width now" in caplog.text
+    assert "the parameter beam of Declared is now called width" in caplog.text
     assert Declared().set_params(beam=8).width == 8
     with pytest.raises(ConfigError, match="width is given twice: beam was its former name"):
         Declared.from_params({"width": 3, "beam": 4})

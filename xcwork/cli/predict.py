@@ -43,11 +43,11 @@ def predict(
     file: Annotated[
         Path | None, typer.Option("--file", help="Documents: .txt (one per line), .jsonl or .csv, compressed or not.")
     ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels for each document.")] = 5,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels per document.")] = 5,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="With --file: write .jsonl, .csv or .parquet here. Interrupted, it is continued."
+            "--output", "-o", help="With --file: write .jsonl, .csv or .parquet here. An interrupted file is continued."
         ),
     ] = None,
     probabilities: Annotated[
@@ -263,7 +263,7 @@ def explain(
     asked = _read_document(opened, text, document)
     found = model.explain(asked, _find_label(model, asked, label))
     payload = {"run": opened.id} | found.to_dict()
-    rows = [(part.document_term, part.label_term, f"{part.value:+.4f}") for part in found.parts[:parts]]
+    rows = [(p.document_term, p.label_term, f"{p.value:+.4f}", p.family) for p in found.parts[:parts]]
     hidden = len(found.parts) - len(rows)
     head = f"{payload['label']}: {found.score:.4f}, "
     head += f"{'the sum' if found.exact else 'approximately the sum'} of {len(found.parts)} parts"
@@ -273,7 +273,7 @@ def explain(
         head += "; a filter pair of the dataset keeps it out of the ranking of this document"
     grouped = found.group()
     families = ", ".join(f"{bar.family} {grouped.format(bar.units)}" for bar in grouped.families)
-    shown = render_table(("document", "label", "adds"), rows)
+    shown = render_table(("document", "label", "adds", "reason"), rows)
     print_result(
         as_json,
         payload,

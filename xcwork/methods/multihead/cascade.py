@@ -1,7 +1,7 @@
 """MHC: heads in a cascade, each choosing among the continuations of what the previous one kept.
 
-    stage 1     z¹ = W¹F + b¹                                     over the h_1 first digits, the groups
-    stage t     zᵗ_c = ⟨Wᵗ F + bᵗ, E^t_c⟩ + β^t_c                 over prefixes c of t digits that continue a kept one
+    stage 1     z¹ = W¹F + b¹                        over the h_1 first digits, the groups
+    stage t     zᵗ_c = ⟨Wᵗ F + bᵗ, E^t_c⟩ + β^t_c    over prefixes c of t digits that continue a kept one
     score(y)  = Π_t σ(zᵗ of the prefix of y)
 
 Several labels of one document cannot be told apart from independent heads: digits of one would pair with digits of
