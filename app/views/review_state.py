@@ -30,7 +30,7 @@ QUEUES = {
     "missing": "Likely missing",
     "wrong": "Likely wrong",
     "threshold": "Near the threshold",
-    "requested": "Put here",
+    "requested": "Added by hand",
 }
 MAX_WORDS = 5
 MAX_OTHER_RUNS = 4
@@ -61,7 +61,7 @@ class ReviewEffect:
 def get_review(run: Run, source: Source) -> RunReview:
     """Return the review of a run on the dataset it was trained on, if its predictions still fit."""
     dataset = caches.get_dataset(source)
-    if not dataset.recognises((run.config.get("dataset") or {}).get("fingerprint")):
+    if not dataset.recognises(caches.glance(run).measured.get("fingerprint")):
         raise RunError(f"the dataset has changed since {run.name} was trained; train it again to review its labels")
     return _build_review(_make_key(run, source), run.folder, source)
 
@@ -203,8 +203,8 @@ def list_other_ranks(run: Run, source: Source, review: RunReview, item: ReviewIt
         if other.id == run.id or len(found) == MAX_OTHER_RUNS:
             continue
         try:
-            fingerprint = (other.config.get("dataset") or {}).get("fingerprint")
-            if caches.get_record(other)["state"] != "finished" or not review.dataset.recognises(fingerprint):
+            seen = caches.glance(other)
+            if seen.status.state != "finished" or not review.dataset.recognises(seen.measured.get("fingerprint")):
                 continue
             found.append((other, find_rank(caches.get_topk(other), item.document, item.label)))
         except XcworkError:  # a damaged run is left out here; Home names it

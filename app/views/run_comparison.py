@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -58,8 +60,14 @@ class ComparedRuns:
 
 def list_measured_runs(source: Source) -> list[Run]:
     """Return the runs on a dataset that have results, the best first."""
-    runs = [run for run in selection.list_runs(source) if caches.get_record(run)["metrics"] and _is_complete(run)]
-    return sorted(runs, key=lambda run: -caches.get_record(run)["metrics"].get("P@1", 0.0))
+    return list(_iterate_measured_runs(source))
+
+
+def _iterate_measured_runs(source: Source) -> Iterator[Run]:
+    """Yield the runs of `list_measured_runs`; the disk is asked only about those that are taken."""
+    found = [(scores, run) for run in selection.list_runs(source) if (scores := caches.get_record(run)["metrics"])]
+    found.sort(key=lambda each: -each[0].get("P@1", 0.0))
+    return (run for _, run in found if _is_complete(run))
 
 
 def list_incomplete_runs(source: Source) -> list[Run]:
@@ -73,7 +81,7 @@ def _is_complete(run: Run) -> bool:
 
 def list_usual_runs(source: Source) -> list[str]:
     """Return the ids of the runs that are compared unless somebody chooses others: the best ones."""
-    return [run.id for run in list_measured_runs(source)][:MAX_USUAL_RUNS]
+    return [run.id for run in islice(_iterate_measured_runs(source), MAX_USUAL_RUNS)]
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +30,8 @@ from xcwork.runs.identity import find_free_number
 if TYPE_CHECKING:
     from xcwork.advice.traits import DatasetTraits
     from xcwork.methods.base import Method
+
+MAX_ALIKE_RUNS = 20  # of one method on one dataset, that tell what another one costs
 
 
 @dataclass(frozen=True)
@@ -120,10 +123,17 @@ def _compute_highest(identity: str, folder: str, stamp: str, k: int) -> float:
 
 
 def list_measurements() -> list[Measurement]:
-    """Return what the finished runs of this home folder cost."""
-    over = [run for run in caches.list_runs() if caches.get_record(run)["state"] == "finished"]
-    found = (_read_measurement(str(run.folder), caches.glance(run).status.updated) for run in over)
-    return [each for each in found if each is not None]
+    """Return what finished runs of this home folder cost, oldest first; of many alike, what the newest did."""
+    found: list[Measurement] = []
+    counts: Counter[tuple[str, Source | None]] = Counter()
+    for run in reversed(caches.list_runs()):
+        seen = caches.glance(run)
+        kind = seen.record.get("method", ""), seen.source
+        if seen.status.state == "finished" and counts[kind] < MAX_ALIKE_RUNS:
+            measured = _read_measurement(str(run.folder), seen.status.updated)
+            found += [] if measured is None else [measured]
+            counts[kind] += 1
+    return found[::-1]
 
 
 def estimate_device_memory(cls: type[Method], params: Mapping[str, Any], traits: DatasetTraits) -> float | None:

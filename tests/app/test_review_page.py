@@ -102,8 +102,8 @@ def test_a_label_is_put_into_the_review_from_predict(
     assert (line["event"], line["document"], line["label"]) == ("request", first.document, label)
     opened = open_review(open_page, run=run.id, queue="requested")
     assert get_item(opened) == first.id
-    assert "Put here by " in read_html(opened)
-    assert "Put here 1" in str(opened.segmented_control(key="review.queue").options)
+    assert "Added by " in read_html(opened)
+    assert "Added by hand 1" in str(opened.segmented_control(key="review.queue").options)
     press(opened, "right")
     page = page.run()
     assert read_component(page, "predict_labels")["foot"].endswith("was answered in Review: right.")

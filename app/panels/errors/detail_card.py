@@ -17,6 +17,7 @@ from xcwork_app.views.run_findings import Findings
 
 from xcwork.core.topk import MISSING
 from xcwork.data.browse import get_document_text
+from xcwork.export.text import count_noun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,7 @@ def show_label(found: Findings, chosen: str) -> None:
     positions = np.flatnonzero(found.placement.truth.indices == label)
     ranks = found.placement.ranks[positions]
     n = page.train_documents
-    below = "no training document" if not n else f"{n:,} training document{'' if n == 1 else 's'}"
+    below = "no training document" if not n else count_noun(n, "training document")
     instead = page.confusable[page.confusable["instead"] > 0].head(MAX_LISTED)
     lines = [(parts.escape_name(row.label), _count_times(row.instead)) for row in instead.itertuples()]
     body = parts.render_title(page.name, below)

@@ -13,11 +13,11 @@ from xcwork_app.sources import Source
 from xcwork_app.views import run_progress, selection
 
 from xcwork.runs import Run
+from xcwork.runs.status import name_state
 
 REFRESH_SECONDS = 2  # between two looks at the run folders while something is under way
 IDLE_REFRESH_SECONDS = 10
 ALL_RUNS = "home.all_runs"  # key of the session
-STATE_WORDS = {"running": "training", "lost": "stopped unexpectedly"}
 
 
 def show() -> None:
@@ -46,13 +46,15 @@ def _show_card(before: tuple[str, ...]) -> None:
             height="stretch",
         )
         with st.container(horizontal=True, horizontal_alignment="distribute", key="home_runs_foot"):
-            other = f"Only {source.title}" if shows_all else f"All {len(runs):,} run{'' if len(runs) == 1 else 's'}"
+            other = (
+                f"Only {source.title}" if shows_all else "The only run" if len(runs) == 1 else f"All {len(runs):,} runs"
+            )
             st.button(other, key="home.all", type="tertiary", on_click=_turn, disabled=not runs)
             if st.button("Compare", key="home.compare", type="tertiary", disabled=not runs):
                 navigation.go_to("compare")
     row_menu.refresh_if_asked()
-    if chosen is not None:
-        run_list.make_current(next(run for run in runs if run.id == chosen))
+    if chosen is not None and (run := caches.find_run(chosen)) is not None:
+        run_list.make_current(run)
 
 
 def _turn() -> None:
@@ -108,15 +110,14 @@ def _describe(run: Run) -> LabelRow:
             run=seen.number,
             menu=actions,
         )
-    word = STATE_WORDS.get(seen.status.state, seen.status.state)
-    return LabelRow(run.id, record["name"], note=word, run=seen.number, menu=actions)
+    return LabelRow(run.id, record["name"], note=name_state(seen.status.state), run=seen.number, menu=actions)
 
 
 def _describe_active(run: Run, place: int) -> LabelRow:
     """Return the row of a run that is being trained or waits."""
     seen = caches.glance(run)
     status, share = seen.status, run_progress.get_share(seen.status)
-    word = STATE_WORDS.get(status.state, status.state)
+    word = "training" if status.state == "running" else name_state(status.state)
     actions = row_menu.list_run_actions(run)
     if status.state == "queued":
         waits = "next in line" if place <= 1 else f"number {place} in line"

@@ -36,13 +36,17 @@ def show_remarks(review: RunReview, verdicts: VerdictLog) -> None:
                 st.caption(f"and {count - MAX_PROBLEMS:,} more")
 
 
+def _say_all(total: int) -> str:
+    return "The only item is answered" if total == 1 else f"All {total:,} items are answered"
+
+
 def show_finished(desk: ReviewDesk, queue: ReviewQueue, verdicts: VerdictLog) -> None:
     """Say that all items are answered, how, and what that comes to."""
     counts = queue.count_answered(verdicts)
     effect = review_state.measure_effect(desk.review, queue, verdicts)
     with st.container(key="review_finished", border=True):
         st.html(
-            f'<div class="review-title">All {counts["total"]:,} are answered</div><div>{counts["right"]:,} right, '
+            f'<div class="review-title">{_say_all(counts["total"])}</div><div>{counts["right"]:,} right, '
             f"{counts['wrong']:,} wrong, {counts['unsure']:,} unsure. {phrase_change(effect)}</div>"
         )
         st.markdown("`Export answers` writes them as a file, or as a corrected copy of the dataset.")

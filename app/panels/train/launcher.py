@@ -63,7 +63,7 @@ def suggest_name(method: str, source: Source) -> str:
 
 def find_twin(method: str, params: dict[str, Any], source: Source) -> Run | None:
     """Return an unfinished run that would come to the same result."""
-    for run in caches.list_runs():
+    for run in caches.list_active_runs():
         seen = caches.glance(run)
         if seen.status.is_active and seen.source == source:
             facts = seen.record
