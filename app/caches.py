@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -142,6 +142,11 @@ def list_sources_of_runs() -> list[Source]:
     return [source for source in _sort_runs().by_source if source is not None]
 
 
+def list_unreadable_runs() -> list[Run]:
+    """Return the runs whose folders cannot be read, newest first."""
+    return [run for run in _sort_runs().by_source.get(None, []) if not glance(run).status.is_active]
+
+
 def list_active_runs() -> list[Run]:
     """Return the runs under way or waiting, oldest first."""
     return list(_sort_runs().active)
@@ -152,9 +157,11 @@ def _sort_runs() -> Look:
     look, runs = _get_look(), _find_runs()
     if look.run_of_script is None or look.runs is not runs:
         look.runs, look.by_source = runs, {}
-        for run in reversed(runs.values()):
-            look.by_source.setdefault(get_source(run), []).append(run)
-        look.active = [run for run in runs.values() if glance(run).status.is_active]
+        listed = list(runs.values())
+        seen = glance_at(listed)
+        for run, each in zip(reversed(listed), reversed(seen), strict=True):
+            look.by_source.setdefault(each.source, []).append(run)
+        look.active = [run for run, each in zip(listed, seen, strict=True) if each.status.is_active]
         _open_runs(str(find_home())).store(runs)
     return look
 
@@ -240,6 +247,12 @@ def glance(run: Run) -> Glance:
     if look.run_of_script is not None:
         look.glances[folder] = seen
     return seen
+
+
+def glance_at(runs: Iterable[Run]) -> list[Glance]:
+    """Return what `glance` does, for thousands of runs."""
+    seen = _get_look().glances
+    return [seen.get(str(run.folder)) or glance(run) for run in runs]
 
 
 def get_record(run: Run) -> dict[str, Any]:

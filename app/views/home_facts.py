@@ -61,7 +61,8 @@ def find_shown_run(source: Source) -> Run | None:
     on_dataset = selection.find_best_run(selection.list_runs(source))
     if on_dataset is not None:
         return on_dataset
-    return selection.find_best_run([run for run in caches.list_runs() if caches.get_source(run) is not None])
+    best = (selection.find_best_run(caches.list_runs_on(each)) for each in caches.list_sources_of_runs())
+    return selection.find_best_run([run for run in best if run is not None])
 
 
 def get_run_facts(run: Run, source: Source) -> RunFacts | None:

@@ -58,8 +58,9 @@ def list_next_steps(source: Source, run: Run | None) -> list[NextStep]:
 
 
 def _resume(source: Source) -> Iterator[NextStep]:
-    for run in selection.list_runs(source):
-        status = caches.glance(run).status
+    runs = selection.list_runs(source)
+    for run, seen in zip(runs, caches.glance_at(runs), strict=True):
+        status = seen.status
         if status.state in RESUMABLE_STATES:
             said = status.message or f"it {tell_state(status.state)}"
             reason = said[:1].upper() + said[1:]
@@ -131,10 +132,9 @@ def _decide(source: Source, run: Run) -> Iterator[NextStep]:
 def _try_method(source: Source) -> Iterator[NextStep]:
     from xcwork.methods.registry import find_method_class
 
-    runs = selection.list_runs(source)
-    tried = {caches.get_record(run).get("method") for run in runs}
-    measured = [caches.glance(run).measured for run in runs]
-    has_label_text = any(facts.get("label_text") for facts in measured) or not measured
+    seen = caches.glance_at(selection.list_runs(source))
+    tried = {each.record.get("method") for each in seen}
+    has_label_text = any(each.measured.get("label_text") for each in seen) or not seen
     for name in FIRST_METHODS:
         method = find_method_class(name)
         if name not in tried and (has_label_text or not method.capabilities.needs_label_text):

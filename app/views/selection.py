@@ -42,8 +42,9 @@ def get_run() -> Run | None:
 
 def find_best_run(runs: list[Run]) -> Run | None:
     """Return the finished run with the highest P@1."""
-    finished = [run for run in runs if caches.get_record(run)["state"] == "finished"]
-    return max(finished, key=lambda run: caches.get_record(run)["metrics"].get("P@1", 0.0), default=None)
+    seen = zip(runs, caches.glance_at(runs), strict=True)
+    finished = [(run, each.record["metrics"]) for run, each in seen if each.record["state"] == "finished"]
+    return max(finished, key=lambda pair: pair[1].get("P@1", 0.0), default=(None,))[0]
 
 
 def name_run(run: Run) -> str:
@@ -82,7 +83,7 @@ def resolve_run() -> None:
     source = get_source()
     wanted = state.view().run
     runs = list_runs(source)
-    if wanted and wanted not in {run.id for run in runs}:
+    if wanted and not any(run.id == wanted for run in runs):
         best = find_best_run(runs)
         instead = f"there is none on {source.title}" if best is None else f"{best.name} is shown instead"
         state.fall_back("run", "", f"There is no run {state.quote(wanted)}; {instead}.")

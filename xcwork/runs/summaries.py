@@ -1,7 +1,7 @@
 """What lists show of runs, kept in one file, so that a store of thousands of runs opens as fast as one of a few.
 
-A summary is made of the files in a run folder and holds as long as their times do not change: it is looked at with four
-calls of the system and read again after any change. `<home>/runs/.summaries.json` is a copy of the summaries of runs
+A summary is made of the files in a run folder and holds as long as their times do not change: three calls of the
+system tell, and after any change it is made again. `<home>/runs/.summaries.json` is a copy of the summaries of runs
 that are over; it may be missing, old or damaged, and may be deleted at any time.
 """
 
@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import xcwork
-from xcwork.runs.config import CONFIG_FILE
 from xcwork.runs.status import STATUS_FILE, Status, read_status
 from xcwork.runs.store import NOTES_FILE, Run
 from xcwork.storage.atomic import DAMAGE_ERRORS, write_bytes
 
 SUMMARIES_FILE = ".summaries.json"
 FORMAT = 1  # raised whenever a summary says other things
-# Entries whose times tell whether a run has changed; its folder ("") changes when anything in it is replaced.
-WATCHED = ("", f"/{STATUS_FILE}", f"/{NOTES_FILE}", f"/{CONFIG_FILE}")
+# Entries whose times tell whether a run has changed: its folder ("") changes when anything in it is replaced, as all
+# of it is but notes, which people may edit, and a status that somebody mends by hand.
+WATCHED = ("", f"/{STATUS_FILE}", f"/{NOTES_FILE}")
 MIN_AGE_NANOSECONDS = 2 * 10**9  # of a file whose time can be trusted: clocks of file systems tick slowly
 Stamps = tuple[int, ...]
 

@@ -57,7 +57,8 @@ def count_launched() -> int:
 
 def suggest_name(method: str, source: Source) -> str:
     """Return a name for people: the method, numbered over its runs on the dataset."""
-    earlier = sum(caches.get_record(run).get("method") == method for run in selection.list_runs(source))
+    seen = caches.glance_at(selection.list_runs(source))
+    earlier = sum(each.record.get("method") == method for each in seen)
     return f"{method} {earlier + 1}"
 
 
