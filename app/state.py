@@ -215,13 +215,14 @@ def update(**changes: Any) -> None:
     """Change some fields of the view. Another dataset means another run, another run its own thresholds, and so on."""
     if is_history_navigation() and not getattr(get_script_run_ctx(), "has_script_started", True):
         return  # the callback of a widget that lags behind Back: the browser leads
-    session, shown = _get_session(), view()
+    session, shown, asked = _get_session(), view(), changes.keys()
     changes = _add_resets(shown, changes)
     if changes.get("data", shown.data) != shown.data:
         session.named, session.defaults = {}, {}
     session.asked, session.notes = {}, {}
     session.changes |= changes
     _change(session, shown, changes)
+    session.leaves_open |= changes.keys() & {"document"} - asked
 
 
 def _add_resets(shown: View, changes: dict[str, Any]) -> dict[str, Any]:
@@ -313,7 +314,7 @@ def asks_for(field_name: str, value: object) -> bool:
 
 
 def leaves_open(field_name: str) -> bool:
-    """Return whether the browser has just opened an address that says nothing about a field."""
+    """Return whether neither the address that the browser opened nor anybody since has said anything about a field."""
     return field_name in _get_session().leaves_open
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 from xcwork_app import navigation, state, widgets
 from xcwork_app.navigation import OWN_TEXT_WORDS, TEST_DOCUMENT
 from xcwork_app.panels.predict import own_text
+from xcwork_app.views import document_prediction
 from xcwork_app.views.document_prediction import ChosenDocument
 
 from xcwork.decisions.choice import NEVER_ASSIGN, Decisions
@@ -164,7 +165,7 @@ def _describe_rest(decisions: Decisions) -> str | None:
     return None if decisions == Decisions() else describe_all(decisions)
 
 
-def take_test_document(dataset: Dataset) -> ChosenDocument | None:
+def take_test_document(run: Run, dataset: Dataset) -> ChosenDocument | None:
     """Return the test document of the session, with its annotated labels."""
     from xcwork.data.browse import get_document_text
 
@@ -172,7 +173,10 @@ def take_test_document(dataset: Dataset) -> ChosenDocument | None:
     if len(test) == 0:
         widgets.show_empty("This dataset has no test documents. Choose My text instead.")
         return None
+    if state.leaves_open("document"):
+        state.fall_back("document", document_prediction.find_usual_document(run, test))
     row = state.limit_number("document", len(test) - 1)
+    state.name_defaults("predict", document=str(row))  # 0 too, or the link would open on the usual one
     truth = frozenset(test.Y[[row]].indices.tolist())
     return ChosenDocument(test.take([row]), get_document_text(test, row), row=row, truth=truth)
 
