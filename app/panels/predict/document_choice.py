@@ -24,6 +24,7 @@ PLACES = {TEST_DOCUMENT: "Test documents", OWN_TEXT: OWN_TEXT_WORDS, FILE_OF_TEX
 PLACE = "predict.where"
 SEARCH = "predict.search"
 NUMBER = "predict.row"
+USUAL = "predict.usual"  # key of the session: by dataset, the document that is shown until somebody chooses one
 MAX_MATCHES = 50  # documents offered for a search
 MAX_CHARACTERS = 200_000  # of a text
 NO_TEXTS = "This dataset has no texts, so it cannot read yours."
@@ -173,12 +174,23 @@ def take_test_document(run: Run, dataset: Dataset) -> ChosenDocument | None:
     if len(test) == 0:
         widgets.show_empty("This dataset has no test documents. Choose My text instead.")
         return None
-    if state.leaves_open("document"):
-        state.fall_back("document", document_prediction.find_usual_document(run, test))
-    row = state.limit_number("document", len(test) - 1)
-    state.name_defaults("predict", document=str(row))  # 0 too, or the link would open on the usual one
+    row = _choose_row(run, dataset)
     truth = frozenset(test.Y[[row]].indices.tolist())
     return ChosenDocument(test.take([row]), get_document_text(test, row), row=row, truth=truth)
+
+
+def _choose_row(run: Run, dataset: Dataset) -> int:
+    """Return the document of the view; where nobody has chosen one, one that shows what the run can do."""
+    if not state.leaves_open("document"):
+        row = state.limit_number("document", len(dataset.test) - 1)
+        if row == 0:
+            state.name_defaults("predict", document="0")  # a link that says nothing opens on the usual one
+        return row
+    usual = document_prediction.find_usual_document(run, dataset.test)
+    row = st.session_state.setdefault(USUAL, {}).setdefault(dataset.fingerprint, usual)
+    if row != usual:  # another run was looked at before: its document stays
+        state.fall_back("document", row)
+    return row
 
 
 def take_own_text(dataset: Dataset) -> ChosenDocument | None:
