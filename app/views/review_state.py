@@ -159,9 +159,8 @@ def describe_item(run: Run, review: RunReview, item: ReviewItem) -> ItemView:
 
 @st.cache_resource(max_entries=300, show_spinner=False)
 def _describe_item(folder: str, stamp: int, name: str, _review: RunReview, _item: ReviewItem) -> ItemView:
-    from xcwork.analysis.explanation_view import find_explanation_spans
-    from xcwork.analysis.text_spans import cut_segments, sum_term_weights
-    from xcwork.core.explanation import ANY_DOCUMENT
+    from xcwork.analysis.explanation_words import make_term_splitter, read_words
+    from xcwork.analysis.text_spans import Span, cut_segments
     from xcwork.data.browse import get_document_text
     from xcwork.review.details import gather_details
     from xcwork.review.documents import get_split
@@ -170,12 +169,10 @@ def _describe_item(folder: str, stamp: int, name: str, _review: RunReview, _item
     split = get_split(_review.dataset, _item.split)
     text = get_document_text(split, _item.document)
     explanation = model.explain(split.take([_item.document]), _item.label)
-    weights = sum_term_weights(explanation)
-    words = sorted(
-        ((term, value) for term, value in weights.items() if term != ANY_DOCUMENT and value),
-        key=lambda pair: (-pair[1], pair[0]),
-    )
-    spans = [] if split.texts is None else find_explanation_spans(text, explanation, model.features_)
+    weights = explanation.group(make_term_splitter(text, model.features_)).sum_words()  # as Predict shows them
+    words = sorted(((word, value) for word, value in weights.items() if value), key=lambda pair: (-pair[1], pair[0]))
+    places = [] if split.texts is None else read_words(text, model.features_)
+    spans = [Span(*place, weight) for place in places if (weight := weights.get(place.form, 0.0))]
     details = gather_details(_review.dataset, _item.place)
     return ItemView(
         text,

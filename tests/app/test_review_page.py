@@ -262,7 +262,7 @@ def test_all_answered_gives_counts_and_the_corrected_metric(
     for _ in items:
         press(page, "right")
     shown = read_html(page)
-    assert f"All {len(items)} are answered" in shown
+    assert f"All {len(items)} items are answered" in shown
     assert f"{len(items)} right, 0 wrong, 0 unsure" in shown
     change = next(each for each in review.measure_changes(review.read_verdicts()) if each.metric == "P@1")
     assert f"from {change.original:.1f} to <b>{change.corrected:.1f}</b>" in shown
