@@ -204,13 +204,13 @@ class SeenRuns:
 
     def look_at(self, run: Run) -> Glance:
         """Return what a run shows; it is read again only when its files have changed."""
-        stamps = summaries.stamp_run(str(run.folder))
+        stamps = summaries.read_stamps(str(run.folder))
         known = self.glances.get(run.id)
         if known is not None and known[0] == stamps:
             return known[1]
         kept = self.summaries.get(run.id)
         if kept is None or kept[0] != stamps:
-            kept = self.summaries[run.id] = stamps, summaries.summarize_run(run)
+            kept = self.summaries[run.id] = stamps, summaries.summarise_run(run)
             self.n_read += kept[1].status.is_over
         summary = kept[1]
         options = summary.data_options

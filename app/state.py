@@ -313,7 +313,7 @@ def asks_for(field_name: str, value: object) -> bool:
     return _get_session().asked.get(field_name, [""])[-1] == _to_text(value)
 
 
-def leaves_open(field_name: str) -> bool:
+def is_open(field_name: str) -> bool:
     """Return whether neither the address that the browser opened nor anybody since has said anything about a field."""
     return field_name in _get_session().leaves_open
 

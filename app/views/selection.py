@@ -66,7 +66,7 @@ def resolve_dataset() -> None:
     run = caches.find_run(wanted)
     owner = None if run is None else caches.get_source(run)
     if run is None or owner is None:
-        if state.leaves_open("data"):
+        if state.is_open("data"):
             state.fall_back("data", find_usual_source().id)
             source = get_source()
         if _is_gone(source):

@@ -41,7 +41,7 @@ class RunSummary:
     measured: dict[str, Any]  # what its worker noted about the dataset; nothing before it has read it
 
 
-def stamp_run(folder: str) -> Stamps:
+def read_stamps(folder: str) -> Stamps:
     """Return numbers that change when the run does."""
     return tuple([_read_time(folder + entry) for entry in WATCHED])
 
@@ -53,7 +53,7 @@ def _read_time(path: str) -> int:
         return 0
 
 
-def summarize_run(run: Run) -> RunSummary:
+def summarise_run(run: Run) -> RunSummary:
     """Read the summary of a run from its folder."""
     record = run.to_dict()
     config = run.config if "data" in record else {}

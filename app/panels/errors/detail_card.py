@@ -131,11 +131,13 @@ def show_document(found: Findings, chosen: str) -> None:
     )
     listed = [label for label in found.topk.head(found.k).ids[document].tolist() if label != MISSING]
     wrong = [label for label in listed if label not in set(labels.tolist())][:MAX_LISTED]
-    missed = names[int(labels[at])]
-    lines = [(parts.escape_name(_name_label(found, each), missed), f"rank {listed.index(each) + 1}") for each in wrong]
+    missing_label = names[int(labels[at])]
+    lines = [
+        (parts.escape_name(_name_label(found, each), missing_label), f"rank {listed.index(each) + 1}") for each in wrong
+    ]
     st.html(parts.render_lines("Listed instead", lines) + parts.render_finders(found, np.array([start + at])))
     reason = st.container(key="errors_reason")
-    _show_ways_on(document, missed)
+    _show_ways_on(document, missing_label)
     with reason:
         _show_winner(found, document, int(labels[at]))
 

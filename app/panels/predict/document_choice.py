@@ -181,7 +181,7 @@ def take_test_document(run: Run, dataset: Dataset) -> ChosenDocument | None:
 
 def _choose_row(run: Run, dataset: Dataset) -> int:
     """Return the document of the view; where nobody has chosen one, one that shows what the run can do."""
-    if not state.leaves_open("document"):
+    if not state.is_open("document"):
         row = state.limit_number("document", len(dataset.test) - 1)
         if row == 0:
             state.name_defaults("predict", document="0")  # a link that says nothing opens on the usual one
