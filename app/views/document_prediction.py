@@ -11,7 +11,7 @@ import streamlit as st
 from xcwork_app import caches
 
 from xcwork.core.split import Split
-from xcwork.decisions.choice import ASSIGN, LEAVE, SUGGEST, Decisions
+from xcwork.decisions.choice import LEAVE, SUGGEST, Decisions
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ N_MORE = 20
 MAX_LOOKED_AT = 300  # test documents, until one shows what a run can do
 MIN_FOUND = 2  # labels among the first N_TELLING, and the first of all is one of them; else that alone
 N_TELLING = 5
-GROUPS = (ASSIGN, SUGGEST, LEAVE)
 
 
 @dataclass(frozen=True, eq=False)

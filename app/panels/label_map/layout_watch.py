@@ -11,7 +11,7 @@ from xcwork.runs.map_job import MapProgress, cancel_map, read_map_progress, star
 from xcwork.runs.status import name_state
 
 SECONDS_BETWEEN_LOOKS = 1.0
-INTERRUPTED = "stopped"  # its process is gone; it goes on where it was
+INTERRUPTED = "stopped"  # its process is gone; it resumes where it was
 
 
 def start_missing(run: Run) -> None:
