@@ -19,7 +19,7 @@ REFRESH_SECONDS = 2  # between two looks at the run folders while something is u
 IDLE_REFRESH_SECONDS = 10
 ALL_RUNS = "home.all_runs"  # keys of the session
 LIMIT = "home.limit"
-ROWS_AT_ONCE = 100  # drawn anew every few seconds
+ROWS_AT_ONCE = 100  # redrawn every few seconds
 
 
 def show() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -21,19 +22,27 @@ MAX_PROBLEMS = 20
 
 def show_remarks(review: RunReview, verdicts: VerdictLog) -> None:
     """Say on what percentages rest where the run is not calibrated, and which lines of the file do not count."""
-    if review.topk.probabilities is None:
-        st.caption(
-            "Not calibrated: percentages are shares of right predictions with such a score. Train again, or run "
-            f"`xcwork calibrate {review.run} DATA`."
-        )
-    if verdicts.problems:
-        count = len(verdicts.problems)
-        title = "1 line of the answers file was ignored" if count == 1 else f"{count:,} lines were ignored"
-        with st.popover(title, key="review.problems", icon=":material/warning:", type="tertiary"):
-            for problem in verdicts.problems[:MAX_PROBLEMS]:
-                st.markdown(f"- {widgets.escape_text(problem)}")
-            if count > MAX_PROBLEMS:
-                st.caption(f"and {count - MAX_PROBLEMS:,} more")
+    if review.topk.probabilities is not None and not verdicts.problems:
+        return
+    with st.container(key="review_remarks", horizontal=True, vertical_alignment="center"):
+        if review.topk.probabilities is None:
+            st.caption(
+                "Not calibrated: percentages are shares of right predictions with such a score.",
+                help=f"Train again, or run `xcwork calibrate {review.run} DATA`.",
+                width="content",
+            )
+        if verdicts.problems:
+            _show_problems(verdicts.problems)
+
+
+def _show_problems(problems: Sequence[str]) -> None:
+    count = len(problems)
+    title = "1 line of the answers file was ignored" if count == 1 else f"{count:,} lines were ignored"
+    with st.popover(title, key="review.problems", icon=":material/warning:", type="tertiary"):
+        for problem in problems[:MAX_PROBLEMS]:
+            st.markdown(f"- {widgets.escape_text(problem)}")
+        if count > MAX_PROBLEMS:
+            st.caption(f"and {count - MAX_PROBLEMS:,} more")
 
 
 def _say_all(total: int) -> str:
