@@ -213,7 +213,7 @@ def test_undo_restores_count_and_item(open_page: Open, items: list[str]) -> None
     assert get_item(page) == items[0]
     assert read_waiting(page) == str(len(items))
     page.button(key="review.undo").click().run()
-    assert any("no answer to take back" in text.value for text in page.caption)
+    assert any("no answer to undo" in text.value for text in page.caption)
 
 
 def test_skip_leaves_an_item_waiting_and_comes_back_to_it(open_page: Open, items: list[str]) -> None:
