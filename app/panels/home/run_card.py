@@ -50,7 +50,7 @@ def _show_card(before: tuple[str, ...]) -> None:
             on_more=_show_more,
         )
         with st.container(horizontal=True, horizontal_alignment="distribute", key="home_runs_foot"):
-            everything = "The only run" if n_runs == 1 else f"All {n_runs:,} runs"
+            everything = f"All {n_runs:,} runs" if n_runs > 1 else "The only run" if n_runs else "No runs"
             other = f"Only {source.title}" if shows_all else everything
             st.button(other, key="home.all", type="tertiary", on_click=_turn, disabled=not n_runs)
             if st.button("Compare", key="home.compare", type="tertiary", disabled=not n_runs):
