@@ -48,10 +48,10 @@ def draw_label_frequencies(card: Card, *, bands: str = "count", palette: Palette
             begin = min(math.log10(first), width - room)
             is_above = begin >= above_until  # else below the upper edge, where the curve has fallen
             figure.add_annotation(
-                x=begin,
+                x=width if begin < math.log10(first) else begin,
                 y=1,
                 yref="paper",
-                xanchor="left",
+                xanchor="right" if begin < math.log10(first) else "left",
                 yanchor="bottom" if is_above else "top",
                 showarrow=False,
                 text=text,
