@@ -263,7 +263,8 @@ def explain(
     asked = _read_document(opened, text, document)
     found = model.explain(asked, _find_label(model, asked, label))
     payload = {"run": opened.id} | found.to_dict()
-    rows = [(p.document_term, p.label_term, f"{p.value:+.4f}", p.family) for p in found.parts[:parts]]
+    # The same pair of words may be in several families, which add up: without their names it would seem to be repeated.
+    rows = [(p.document_term, p.label_term, str(p.family), f"{p.value:+.4f}") for p in found.parts[:parts]]
     hidden = len(found.parts) - len(rows)
     head = f"{payload['label']}: {found.score:.4f}, "
     head += f"{'the sum' if found.exact else 'approximately the sum'} of {len(found.parts)} parts"
@@ -273,7 +274,7 @@ def explain(
         head += "; a filter pair of the dataset keeps it out of the ranking of this document"
     grouped = found.group()
     families = ", ".join(f"{bar.family} {grouped.format(bar.units)}" for bar in grouped.families)
-    shown = render_table(("document", "label", "adds", "reason"), rows)
+    shown = render_table(("document", "label", "reason", "adds"), rows)
     print_result(
         as_json,
         payload,
