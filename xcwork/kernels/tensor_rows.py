@@ -52,6 +52,12 @@ class TensorRows:
         return self.values.device
 
     @cached_property
+    def ends(self) -> np.ndarray:
+        """Where the entries of each row end, on the host, (n_rows,)."""
+        assert self.lengths is not None
+        return np.cumsum(self.lengths)
+
+    @cached_property
     def row_numbers(self) -> torch.Tensor:
         """The row of each entry, (nnz,)."""
         return repeat_numbers(self.starts.diff(), len(self.values))
@@ -74,6 +80,13 @@ class TensorRows:
         columns, order = torch.sort(self.columns, stable=True)
         starts = torch.searchsorted(columns, torch.arange(self.n_columns + 1, device=self.device))
         return TensorRows(self.values[order], self.row_numbers[order], starts, self.n_rows)
+
+    def cut(self, some: slice) -> TensorRows:
+        """Return neighbouring rows."""
+        assert self.lengths is not None
+        first, last = (int(self.ends[at - 1]) if at else 0 for at in (some.start, some.stop))
+        starts = self.starts[some.start : some.stop + 1] - first
+        return TensorRows(self.values[first:last], self.columns[first:last], starts, self.n_columns, self.lengths[some])
 
     def take(self, rows: torch.Tensor, n_entries: int) -> TensorRows:
         """Return some rows, which have `n_entries` entries."""
