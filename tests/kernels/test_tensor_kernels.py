@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from scipy import sparse
 
+from tests.support.emulated_accelerator import emulate
 from xcwork.core.topk import TopK
 from xcwork.kernels import svm_batch, tree_training
 from xcwork.kernels.tensor_machines import (
     Documents,
     MachineSettings,
     SharedDocuments,
+    compute_gram,
     compute_objectives,
     solve_machines,
+)
+from xcwork.kernels.tensor_preconditioners import (
+    Preconditioner,
+    make_preconditioner,
 )
 from xcwork.kernels.tensor_rows import TensorRows, cut_by_size, multiply_sparse
 from xcwork.kernels.tensor_search import TensorVectors
@@ -93,16 +102,18 @@ def make_machines(seed: int):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("with_gram", [True, False])
+@pytest.mark.parametrize("is_preconditioned", [True, False])
 def test_machines_have_the_objective_of_the_compiled_kernel(
-    seed: int, C: float, with_gram: bool, monkeypatch: pytest.MonkeyPatch
+    seed: int, C: float, with_gram: bool, is_preconditioned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("xcwork.kernels.machine_sizes.MAX_GRAM_DOCUMENTS", 90 if with_gram else 89)
     monkeypatch.setattr("xcwork.kernels.tensor_machines.MAX_DENSE_NUMBERS", 61 * 40)  # K in three parts
     X, positive = make_machines(seed)
     rows = TensorRows.from_csr(append_ones(X), CPU)
     signs = torch.from_numpy(np.where(positive.T, 1, -1).astype(np.float32))
-    documents = Documents.from_rows(rows)
+    documents = Documents.from_rows(rows, 7 if is_preconditioned else 1, C)
     assert (documents.gram is not None) == with_gram
+    assert (documents.preconditioner is not None) == (with_gram and is_preconditioned)
     machines = SharedDocuments(documents, signs)
     settings = MachineSettings(C, 1e-3)
     coefficients, n_left = solve_machines(machines, torch.zeros((90, 7)), settings)
@@ -111,7 +122,7 @@ def test_machines_have_the_objective_of_the_compiled_kernel(
     expected = compute_objectives(machines, torch.from_numpy(np.vstack([w.T, b[None]])), settings)
     assert n_left == 0
     np.testing.assert_allclose(compute_objectives(machines, weights, settings), expected, rtol=1e-4)
-    np.testing.assert_allclose(weights[:60], w.T, atol=5e-3)
+    np.testing.assert_allclose(weights[:60], w.T, atol=1e-3)
     np.testing.assert_allclose(weights[:, 1], weights[:, 6], atol=1e-3)  # labels with the same documents
 
 
@@ -119,11 +130,53 @@ def test_a_label_that_is_solved_does_not_move() -> None:
     X, positive = make_machines(0)
     rows = TensorRows.from_csr(append_ones(X), CPU)
     signs = torch.from_numpy(np.where(positive.T, 1, -1).astype(np.float32))
-    machines = SharedDocuments(Documents.from_rows(rows), signs)
+    machines = SharedDocuments(Documents.from_rows(rows, 7, 1.0), signs)
     settings = MachineSettings(1.0, 1e-2)
     solved, _ = solve_machines(machines, torch.zeros((90, 7)), settings)
     again, _ = solve_machines(machines, solved, settings)
     assert torch.equal(again, solved)
+
+
+def test_a_preconditioner_saves_products_and_changes_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    topics = random.integers(0, 20, 300)  # documents of a topic share most of their words, as texts do
+    dense = (random.random((300, 400)) < 0.05) + 3.0 * (random.random((20, 400)) < 0.1)[topics]
+    rows = TensorRows.from_csr(append_ones(normalise_rows(sparse.csr_array(dense.astype(np.float32)))), CPU)
+    signs = torch.from_numpy(np.where((topics[:, None] == np.arange(20)) & (random.random((300, 20)) < 0.8), 1, -1))
+    n_products = 0
+
+    def count(call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*given: Any) -> Any:
+            nonlocal n_products
+            n_products += 1
+            return call(*given)
+
+        return counted
+
+    monkeypatch.setattr(Documents, "multiply", count(Documents.multiply))
+    monkeypatch.setattr(Preconditioner, "apply", count(Preconditioner.apply))
+    found = []
+    for n_labels in (1, 300):
+        n_products = 0
+        machines = SharedDocuments(Documents.from_rows(rows, n_labels, 1.0), signs.to(torch.float32))
+        coefficients, n_left = solve_machines(machines, torch.zeros((300, 20)), MachineSettings(1.0, 1e-2))
+        assert n_left == 0
+        weights = machines.collect(coefficients)
+        found.append((n_products, compute_objectives(machines, weights, MachineSettings(1.0, 1e-2))))
+    assert found[1][0] < 0.8 * found[0][0]
+    np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-4)
+
+
+def test_a_device_without_memory_for_a_preconditioner_does_without(caplog: pytest.LogCaptureFixture) -> None:
+    X, _ = make_machines(0)
+    caplog.set_level("INFO", "xcwork.kernels.tensor_preconditioners")
+    with emulate() as traffic:
+        compute_gram(TensorRows.from_csr(append_ones(X), torch.device("emu")))
+    with emulate(memory=traffic.peak_bytes):
+        rows = TensorRows.from_csr(append_ones(X), torch.device("emu"))
+        gram = compute_gram(rows)
+        assert make_preconditioner(gram, 90, 1.0) is None
+    assert "no memory for a preconditioner" in caplog.text
 
 
 def test_the_largest_weights_stay_and_equal_ones_by_column() -> None:

@@ -61,7 +61,8 @@ class TensorBlockTrainer:
         columns = np.unique(X.indices)
         used = np.searchsorted(columns, X.indices)
         compact = sparse.csr_array((X.data, used, X.indptr), shape=(X.shape[0], len(columns)))
-        documents = Documents.from_rows(TensorRows.from_csr(append_ones(compact), device))
+        n_labels = np.count_nonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+        documents = Documents.from_rows(TensorRows.from_csr(append_ones(compact), device), n_labels, settings.C)
         documents_of = TensorRows.from_csr(sparse.csr_array(Y.T), device)
         return cls(documents, documents_of, settings, prune, columns, X.shape[1])
 
@@ -124,7 +125,7 @@ class TensorNodeTrainer:
         rows = self.X.take(send_arrays(device, documents.astype(np.int64))[0], int(self.X.lengths[documents].sum()))
         features, columns = torch.unique(rows.columns, return_inverse=True)  # the bias is the last of them
         rows = TensorRows(rows.values, columns, rows.starts, len(features))
-        local = Documents.from_rows(rows)
+        local = Documents.from_rows(rows, len(positives), self.settings.C)
         start = torch.zeros((rows.n_rows, 1), device=device)
         if len(positives) >= MIN_LABELS_FOR_COMMON_START:
             start = solve_without_positives(local, self.settings)
