@@ -166,6 +166,7 @@ def test_a_step_of_siamesexml_copies_no_more_than_it_says(
     assert more.to_device - few.to_device <= copies * steps, more.places
     assert more.from_device - few.from_device <= 2, more.places
     assert more.synchronisations - few.synchronisations <= 2, more.places
+    assert more.to_device_asynchronous - few.to_device_asynchronous == more.to_device - few.to_device
 
 
 # Copies to the device and back in a training, besides what machines read while they are solved: the data, the weights.
@@ -198,6 +199,41 @@ def test_what_is_trained_at_once_copies_a_fixed_number_of_times(
     assert copied.to_device <= to_device, copied.places
     assert copied.from_device <= from_device + read, copied.places
     assert name == "landmarks" or solved["_search_line"] >= 4
+
+
+# Copies to the device and back in a prediction of a model that is there already, of documents that fit into one block.
+# A tree reads once per level, the others to tell ties from clear rankings; MHC goes to and fro between its heads.
+COPIES_PER_PREDICTION = {
+    "bm25": (2, 2),
+    "deep_miml": (2, 1),
+    "eagle": (2, 5),
+    "flat": (1, 1),
+    "label_tree": (2, 5),
+    "landmarks": (2, 2),
+    "mhc": (6, 2),
+    "mhp": (1, 1),
+    "mhs": (1, 1),
+    "nearest_documents": (4, 4),
+    "one_vs_all": (2, 2),
+    "sentence_match": (2, 2),
+    "siamesexml": (3, 4),
+    "tfidf": (2, 2),
+    "zestxml": (4, 5),
+}
+
+
+def test_a_prediction_sends_its_documents_and_fetches_their_labels(
+    method_name: str, checkerboard: Dataset, traffic: Traffic
+) -> None:
+    method = make(method_name).fit(checkerboard.train)
+    method.predict(checkerboard.test, k=K)
+    before = traffic.copy()
+    method.predict(checkerboard.test, k=K)
+    copied = traffic.subtract(before)
+    to_device, from_device = COPIES_PER_PREDICTION[method_name]
+    assert copied.to_device <= to_device, copied.places
+    assert copied.from_device <= from_device, copied.places
+    assert copied.to_device_asynchronous == copied.to_device, copied.places
 
 
 def test_a_round_of_admm_reads_once(checkerboard: Dataset, traffic: Traffic) -> None:

@@ -107,6 +107,7 @@ def test_machines_have_the_objective_of_the_compiled_kernel(
     seed: int, C: float, with_gram: bool, is_preconditioned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("xcwork.kernels.machine_sizes.MAX_GRAM_DOCUMENTS", 90 if with_gram else 89)
+    monkeypatch.setattr("xcwork.kernels.machine_sizes.MIN_DOCUMENTS_FOR_INVERSE", 90)
     monkeypatch.setattr("xcwork.kernels.tensor_machines.MAX_DENSE_NUMBERS", 61 * 40)  # K in three parts
     X, positive = make_machines(seed)
     rows = TensorRows.from_csr(append_ones(X), CPU)
@@ -167,7 +168,33 @@ def test_a_preconditioner_saves_products_and_changes_nothing_else(monkeypatch: p
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-4)
 
 
-def test_a_device_without_memory_for_a_preconditioner_does_without(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("float64", [True, False])
+def test_machines_with_a_preconditioner_are_the_same_on_a_device(
+    float64: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xcwork.kernels.machine_sizes.MIN_DOCUMENTS_FOR_INVERSE", 90)
+    X, positive = make_machines(0)
+    settings = MachineSettings(1.0, 1e-3)
+
+    def solve(place: torch.device) -> torch.Tensor:
+        documents = Documents.from_rows(TensorRows.from_csr(append_ones(X), place), 7, 1.0)
+        assert documents.preconditioner is not None
+        machines = SharedDocuments(
+            documents, torch.from_numpy(np.where(positive.T, 1, -1).astype(np.float32)).to(place)
+        )
+        coefficients, n_left = solve_machines(machines, torch.zeros((90, 7)).to(place), settings)
+        assert n_left == 0
+        return machines.collect(coefficients).cpu()
+
+    with emulate(float64=float64):
+        found = solve(torch.device("emu"))
+    np.testing.assert_allclose(found, solve(CPU), atol=1e-4)
+
+
+def test_a_device_without_memory_for_a_preconditioner_does_without(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xcwork.kernels.machine_sizes.MIN_DOCUMENTS_FOR_INVERSE", 90)
     X, _ = make_machines(0)
     caplog.set_level("INFO", "xcwork.kernels.tensor_preconditioners")
     with emulate() as traffic:

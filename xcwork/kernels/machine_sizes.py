@@ -8,6 +8,7 @@ from __future__ import annotations
 MAX_DOCUMENTS_PER_TERM = 25  # for each term of one: with more, two sparse products are shorter than one with K
 MAX_GRAM_DOCUMENTS = 8192  # whose K takes 256 MB
 MIN_LABELS_PER_DOCUMENT = 0.04  # from which on a preconditioner, which is the work of as many labels, pays
+MIN_DOCUMENTS_FOR_INVERSE = 256  # fewer are quickly solved in any case
 BYTES_PER_INVERSE_NUMBER = 28  # of the inverse and what it is made of, in double precision
 BLOCK_BYTES = 2**29  # of the tensors of a block of labels
 TENSORS_PER_BLOCK = 20  # of the size of the pairs, while a block is solved
@@ -25,7 +26,7 @@ def keeps_gram(n_documents: int, n_entries: int) -> bool:
 
 def pays_inverse(n_documents: int, n_labels: int) -> bool:
     """Return whether so many labels gain by a preconditioner, which is inverted once."""
-    return n_labels >= MIN_LABELS_PER_DOCUMENT * n_documents
+    return n_documents >= MIN_DOCUMENTS_FOR_INVERSE and n_labels >= MIN_LABELS_PER_DOCUMENT * n_documents
 
 
 def count_bytes_per_label(n_documents: int, n_features: int) -> int:
