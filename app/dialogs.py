@@ -1,6 +1,6 @@
 """Dialogs, and what happens to them when something behind them changes.
 
-Streamlit makes a dialog anew with every run of the whole page: what is being typed or uploaded in it is lost, and a
+Streamlit rebuilds a dialog with every run of the whole page: what is being typed or uploaded in it is lost, and a
 dialog that was opened by a click is closed. So what refreshes itself, because a training ended, waits until no dialog
 is open; a dialog that is closed runs the page anyway.
 """

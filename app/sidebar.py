@@ -26,7 +26,7 @@ WAITING_COUNTS: dict[str, Callable[[], int | None]] = {"review": review_state.co
 def finish_page(note: DeltaGenerator, menu: DeltaGenerator) -> Iterator[None]:
     """Say what the address asked for in vain when a page is complete, and bring address and links up to date.
 
-    Not so when the script begins anew: then the next run does it, and the browser's history gets one entry, not two.
+    Not so when the script restarts: then the next run does it, and the browser's history gets one entry, not two.
     """
     with suppress(widgets.PageEnd):
         yield
@@ -128,7 +128,7 @@ def prepare_box(name: str, shown: str | None) -> str:
 
 
 def _show_progress() -> None:
-    """Show the run under way with its share and the time left; when one has ended, the whole page is drawn anew."""
+    """Show the run under way with its share and the time left; when one has ended, the whole page is drawn again."""
     if training_end.has_ended():
         dialogs.refresh_page()
     active = run_progress.list_active()

@@ -118,6 +118,7 @@ class View:
 
 
 FIELDS = frozenset(each.name for each in fields(View))
+USUAL = vars(View())
 Address = dict[str, str | list[str]]
 
 
@@ -360,8 +361,7 @@ def list_notes() -> list[str]:
 
 def to_query(shown: View) -> dict[str, str]:
     """Return the fields that differ from their defaults, as an address carries them."""
-    default = asdict(View())
-    return {name: _to_text(value) for name, value in asdict(shown).items() if value != default[name]}
+    return {name: _to_text(value) for name, value in vars(shown).items() if value != USUAL[name]}
 
 
 def from_query(query: Mapping[str, str]) -> View:

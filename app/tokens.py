@@ -8,7 +8,6 @@ figures need to know which page they are on (`get_palette`).
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from urllib.parse import quote
 
 import streamlit as st
 
@@ -63,18 +62,6 @@ def get_scheme() -> str:
 def get_palette() -> Palette:
     """Return the colours of the page as it is shown now, for figures."""
     return DARK if get_scheme() == "dark" else LIGHT
-
-
-def make_mark_image(number: int) -> str:
-    """Return the mark of a run as an image in an address, for tables, which show no HTML."""
-    colour, mark = get_palette().pick_run(number), pick_mark(number)
-    shape = {
-        "disc": f'<circle cx="16" cy="16" r="7" fill="{colour}"/>',
-        "ring": f'<circle cx="16" cy="16" r="5" fill="none" stroke="{colour}" stroke-width="4"/>',
-        "square": f'<rect x="9" y="9" width="14" height="14" rx="3" fill="{colour}"/>',
-    }[mark]
-    drawn = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32">{shape}</svg>'
-    return f"data:image/svg+xml,{quote(drawn)}"
 
 
 def make_mark(number: int) -> str:

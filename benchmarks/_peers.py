@@ -5,7 +5,7 @@
 function that trains and returns its time, how to rank the rows of a matrix, and how to save and to load the model.
 
 Times are those of training and of prediction alone. Reading the data is left out for all, and so is the compilation of
-kernels, which xcwork does once a machine. omikuji has no call for many documents: its calls, one a document and without
+kernels, once per machine. omikuji has no call for many documents: its calls, one per document and without
 the overhead of its Python wrapper, come from as many threads as there are cores, on weights made dense for speed.
 PECOS wants an old numpy, so it lives in an environment of its own, in which there is neither xcwork nor this program's
 other needs; nothing outside of the functions may be imported here but numpy and scipy.
@@ -29,7 +29,7 @@ from scipy import sparse
 from benchmarks._common import Timing, folder_bytes, median_alone, peak_memory_mb, timed
 
 VECTORIZER = {"max_features": 50_000}  # words, and as many pairs
-K = 5  # labels a document
+K = 5  # labels per document
 WARM_UP = 1000  # documents on which kernels are compiled
 RANKED = "ranked.txt"  # labels to rank: more than K where some must not be counted, such as a document's own
 TEXT_FILE = "train.txt"  # the training split as omikuji reads it

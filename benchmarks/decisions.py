@@ -10,7 +10,7 @@ FILE has are not measured again, so a benchmark that was cut short goes on; ever
 *before* is what the score says when it is taken for a logit (logistic) or for one of the list (softmax over the first
 100), *after* what the calibration says; *by chance* is the error that true probabilities would have on as many
 predictions. Asked against achieved precision is for one threshold, chosen on held-out
-training documents; *automation* is the share of documents that get a label without a person. *cost* is the processor
+training documents; *automation* is the share of documents that get a label without a check. *cost* is the processor
 time of calibrating over that of training, and of adding probabilities over that of predicting 5 labels.
 """
 

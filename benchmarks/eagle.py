@@ -7,7 +7,7 @@
 R-g puts g training documents drawn at random into a group, C-d makes 2^d groups by hierarchical balanced 2-means; test
 documents are never grouped. The learner sees the true labels (oracle), all labels of the group (baseline), or those
 that EAGLE assigns, without steps (EAGLE-0) and with them (EAGLE), as in the paper; and with documents centred first,
-where a label goes to as many members as brought it in (`--assign one`: to one, as in the paper). *precision* is the
+where a label goes to as many members as have it (`--assign one`: to one, as in the paper). *precision* is the
 share of the pairs a learner was given that are true. `--idf` weighs ready-made features by their inverse document
 frequency. Every row is the mean over `--seeds` runs, ± the standard deviation of P@1 over them. Kernels are
 compiled before the clock starts; times are those of this machine at this load.

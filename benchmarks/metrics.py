@@ -39,7 +39,7 @@ from xcwork.metrics import (
 )
 from xcwork.metrics.ranking import compute_curves, evaluate_placement
 
-POSITIVES = 5  # true labels a document
+POSITIVES = 5  # true labels per document
 
 
 def make(n_documents: int, n_labels: int, k: int, seed: int = 0) -> tuple[Dataset, TopK]:

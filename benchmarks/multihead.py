@@ -102,7 +102,7 @@ def measure_powerset(method: str, options: argparse.Namespace) -> dict[str, Any]
         params = settings_for(method, options.set) | ({"bits": options.bits} if method == "mhp" else {})
         found = predict_sets(method, dataset.train, dataset.test, seed=seed, **params)
         rows.append(measure_sets(found, dataset.train, dataset.test))
-    names = {"mhp": f"mhp, {options.bits} bits a head", "mhc": "mhc, sets of train", "mhs": "mhs, sets of train"}
+    names = {"mhp": f"mhp, {options.bits} bits per head", "mhc": "mhc, sets of train", "mhs": "mhs, sets of train"}
     means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
     deviation = float(np.std([row["exact match %"] for row in rows], ddof=1)) if len(rows) > 1 else None
     each = [row["exact match %"] for row in rows]

@@ -152,7 +152,12 @@ def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
             seconds["plain torch"].append(_timed_steps(plain.step, ours.steps))
         medians = {side: sorted(values)[REPEATS // 2] for side, values in seconds.items()}
         rows += [
-            {"training": name, "side": side, "ms a step": 1000 * value, "times as fast": medians["plain torch"] / value}
+            {
+                "training": name,
+                "side": side,
+                "ms per step": 1000 * value,
+                "times as fast": medians["plain torch"] / value,
+            }
             for side, value in medians.items()
         ]
     return rows

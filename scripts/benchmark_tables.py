@@ -362,7 +362,7 @@ TABLES: dict[str, Callable[..., str]] = {
 
 
 def filled(text: str) -> str:
-    """`text` with all its tables written anew."""
+    """`text` with all its tables written again."""
 
     def written(place: re.Match[str]) -> str:
         name, *arguments = place[1].split()

@@ -21,63 +21,62 @@ PATHS = ROOT / "benchmarks" / "results" / "torch_paths.json"
 CONTRACT = "tests/contract/test_contract_devices.py"
 INTRODUCTION = """# Devices
 
-Written by `python scripts/devices_docs.py` from what methods declare and from `gpu.json` and `torch_paths.json` in
-`benchmarks/results`.
+<!-- Written by python scripts/devices_docs.py, from gpu.json and torch_paths.json in benchmarks/results. -->
 
-**No figure on this page was measured on a GPU: none was at hand.** Correctness is checked on an emulated accelerator
-(`tests/support/emulated_accelerator.py`): it computes on the CPU, refuses tensors of the CPU as a GPU does, cannot be
-read by numpy, and counts copies, waiting, kernels and memory.
+**No figure on this page was measured on a GPU, because none was available.** Correctness is checked on an emulated
+accelerator (`tests/support/emulated_accelerator.py`), which computes on the CPU, rejects CPU tensors as a GPU does,
+cannot be read by numpy, and counts copies, waits, kernels and memory.
 
 ## `device`
 
-`device` means the same in every method that has it: where training and prediction compute. `auto` takes CUDA if there
-is one, then Apple's MPS, then the CPU; `cpu`, `cuda` and `mps` take just that, and say so if it is missing. It can be
-changed in a trained model (`model.set_params(device="cpu")`). A model that was last used on a device that is not here
-is loaded with `auto`, and the log says so."""
-FURTHER = """What is not named runs on the CPU, with compiled kernels.
+`device` is where a method trains and predicts. `auto` takes CUDA if available, then Apple's MPS, then the CPU; `cpu`,
+`cuda` and `mps` take just that, or end with a clear error. It can be changed in a trained model
+(`model.set_params(device="cpu")`). A model that was last used on a device that this machine does not have is loaded
+with `auto`, and the log says so."""
+FURTHER = """Everything else runs on the CPU, with compiled kernels.
 
-**Apple's MPS** has neither double precision nor sparse products. What needs them (ADMM excepted, which then uses single
-precision) runs on the CPU, and the log says so: ridge regression and scores of `landmarks`, the counting of XHTP, label
-embeddings. Linear machines, trees and searches need neither, as the emulation without double precision shows, but were
-never tried on MPS: they run on the CPU, too. Neural methods use single precision there.
+**Apple's MPS** has neither double precision nor sparse products. What needs them runs on the CPU, and the log says so:
+ridge regression and scores of `landmarks`, the counting of XHTP, label embeddings. (ADMM uses single precision.) Linear
+classifiers, trees and searches would need neither, but were never tried on MPS and run on the CPU, too. Neural methods
+use single precision.
 
 **Several GPUs**: `--ranks n` starts one process per GPU, each with the device of its local rank, connected by NCCL
-([cluster.md](cluster.md)).
+([beyond one machine](cluster.md)).
 
 ## `precision`
 
-Neural methods have `precision`: that of the matrix products in training. `auto` is `bfloat16` where a training gains by
-it, and `float32` everywhere else; `float16` is for older GPUs and scales losses. Weights, moments, sums and losses
-always have 32 bits, and predictions are not affected. `torch.compile` is not used: without a GPU there is nothing to
-measure that would justify it.
+The parameter `precision` of neural methods is that of the matrix products in training. `auto` is `bfloat16` if training
+gains from it, and `float32` otherwise; `float16` is for older GPUs and scales losses. Weights, moments, sums and losses
+always have 32 bits, and predictions are not affected. `torch.compile` is not used, because nothing could be measured
+that would justify it.
 
-A training gains by `bfloat16` on a GPU that is made for it (NVIDIA's from Ampere on), if its largest product takes
-longer to compute than to move. Copies in 16 bits have to be made of both factors and turned back, half as many bytes
-again as in 32 bits. By the data sheet of an A100 that pays off from about 1 / (1/m + 1/k + 1/n) = 38 on, for m rows,
-k numbers each, and n outputs: for `flat` with 128 documents per step, a width of 256 and 100,000 labels, not with 32
-documents per step, and never for the few outputs of `mhc` and `mhp`. This is arithmetic, not a measurement.
+Training gains from `bfloat16` on GPUs made for it (NVIDIA's from Ampere on), if its largest product takes longer to
+compute than to move: both factors have to be converted, which moves half as many bytes again. By the data sheet of an
+A100 that pays off from about 1 / (1/m + 1/k + 1/n) = 38 on, for m rows of k numbers and n outputs. That is the case for
+`flat` with 128 documents per step, a width of 256 and 100,000 labels; not with 32 documents per step, and never for the
+few outputs of `mhc` and `mhp`. This is arithmetic, not a measurement.
 
 ## Memory
 
-Before training, the log says what a step will take and what the device has free. A batch that does not fit is halved
-until it does. If memory runs out all the same, the step is repeated in halves, the log says so, and training goes on
-with them. Each half is a step of its own, with the same step size: the result is that of a smaller `batch_size`, and is
-not the same to the last bit on another device. Ranks that share their labels do not halve.
+Before training, the log says how much memory a step will take and how much the device has free. A batch that does not
+fit is halved until it does. If memory still runs out, the step is repeated in halves, and training continues with this
+size; the log says so. Each half is a step of its own with the same step size, so the result is that of a smaller
+`batch_size`, and differs in the last bits between devices. Ranks that share their labels do not halve.
 
-Linear machines and predictions work in blocks that do not depend on each other: of labels, and of documents. A block
-that does not fit is halved, the log says so, and the result is the same. So do the parts of a training that compute
-with whole blocks of labels, features or nodes: affinities, ridge regression, label embeddings, the counting of XHTP,
-clusters of labels. What has to be there as a whole, such as the documents themselves, cannot be halved: a training that
-needs more than there is ends with a clear message.
+Linear classifiers and predictions work in independent blocks of labels or documents. A block that does not fit is
+halved, the log says so, and the result is the same. The same applies to the parts of training that compute with blocks
+of labels, features or nodes: affinities, ridge regression, label embeddings, the counting of XHTP, clusters of labels.
+What is needed as a whole, such as the documents themselves, cannot be halved; training that needs more memory than
+there is ends with a clear error.
 
-The Train page shows the device and about how much of it a training will take, from the sizes of the data
+The Train page shows the device and about how much of its memory a training run will take, from the sizes of the data
 (`Method.estimate_device_bytes`).
 
 ## Copies
 
-All arrays of a batch, and all parts of a matrix, travel together: one page-locked piece of memory, copied while the
-host goes on. Results come back by one copy, and losses once per epoch. The contract holds each method to a number of
-copies:
+All arrays of a batch, and all parts of a matrix, are copied together, as one page-locked piece of memory, while the
+host continues. Results come back in one copy, and losses once per epoch. The contract tests allow each method a number
+of copies:
 
 | method | to the device | back |
 | --- | --- | --- |
@@ -144,8 +143,10 @@ def _render_results(results: dict[str, Any]) -> list[str]:
         "defaults otherwise. **The last two columns are arithmetic**: what an A100 would need at the least, with "
         f"{peaks} and {sheet['bytes_per_second'] / 1e12:g} TB/s of its data sheet, without launching kernels, copies "
         "and the host's share.\n\n" + _render_rows(results["steps"]),
-        "What is trained at once has no steps. These are whole trainings of {documents:,} documents with {labels:,} "
-        "labels and {features:,} features, counted and computed in the same way.\n\n".format(**results["trained_on"])
+        "Methods that are trained in one piece have no steps. These are whole training runs of {documents:,} documents "
+        "with {labels:,} labels and {features:,} features, counted and computed in the same way.\n\n".format(
+            **results["trained_on"]
+        )
         + _render_rows(results["trainings"]),
     ]
 

@@ -2,7 +2,7 @@
 
     python scripts/notebook_pictures.py [NAME ...]
 
-draws every figure stored in notebooks/<name>.ipynb anew, puts the pictures beside the figures, and writes one of them
+draws every figure stored in notebooks/<name>.ipynb again, puts the pictures beside the figures, and writes one of them
 to docs/notebooks/<name>.png: that of the cell tagged `picture`, else the first. Nothing is run. Needs chromium;
 plotly.js comes with the plotly package.
 """

@@ -15,15 +15,17 @@ from xcwork.published.claims import PAPERS, SIGNS, VERDICTS, Claim, Paper, count
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "papers.md"
 INTRODUCTION = """# The five papers, claim by claim
 
-What the sources behind the methods claim, what was measured with xcwork, and a verdict. Written by
-`python scripts/papers_docs.py` from `xcwork/published/claims.csv`; the page Papers of the dashboard and `xcwork papers`
-show the same. Figures are percentages unless they say otherwise; ± is the standard deviation over seeds.
+<!-- Written by python scripts/papers_docs.py from xcwork/published/claims.csv. -->
 
-- ✓ **reproduced**: on the same data or its public equal, at least as good or within one point.
-- ↗ **in direction**: same sign, other size or other data.
+What the papers behind the methods claim, what was measured with xcwork, and a verdict. The page Papers of the dashboard
+and `xcwork papers` show the same. Figures are percentages unless marked otherwise; ± is the standard deviation over
+seeds.
+
+- ✓ **reproduced**: on the same data or a public equivalent, at least as good or within one point.
+- ↗ **in direction**: the same sign, but a different size or other data.
 - ✗ **contradicted**: the opposite, or false as printed.
 - − **not checkable**: the note says what is missing.
-- ○ **open**: it can be checked here, but nobody has measured it yet; the command would.
+- ○ **open**: can be checked here with the command, but has not been measured yet.
 
 Names in capitals (EURLEX57K, BIBTEX, …) are folders of datasets on your machine."""
 
@@ -46,12 +48,12 @@ def _render_paper(paper: Paper, claims: list[Claim]) -> str:
         for c in claims
     ]
     cells = [[_escape_cell(cell) for cell in row] for row in rows]
-    table = render_markdown(("where", "claim", "they report", "we measure", "verdict", "how, and why"), cells)
+    table = render_markdown(("where", "claim", "they report", "we measure", "verdict", "how and why"), cells)
     return f"{head}\n\n{table}"
 
 
 def _describe_check(claim: Claim) -> str:
-    """Return data, seeds, command and note of a claim in one cell; a check of a theorem has no seeds to speak of."""
+    """Return data, seeds, command and note of a claim in one cell; a check of a theorem has no seeds worth naming."""
     seeds = f", {claim.seeds} seeds" if claim.seeds not in ("", "1") else ""
     if claim.seeds == "1" and claim.command.startswith(("xcwork bench", "xcwork train")):
         seeds = ", one seed"
@@ -64,9 +66,9 @@ def _escape_cell(text: str) -> str:
     if "`" in text:
         before, code, after = text.split("`", 2)
         return f"{_escape_cell(before)}`{code.replace('|', chr(92) + '|')}`{_escape_cell(after)}"
-    for sign in ("|", "<", "*", "_"):
+    for sign in ("|", "*", "_"):
         text = text.replace(sign, f"\\{sign}")
-    return text
+    return text.replace("<", "&lt;")
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import pkgutil
 import posixpath
 import re
 import textwrap
@@ -35,7 +36,18 @@ COPIES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
+# Pages that need no menu beside them: those with wide tables, and those that are alone in their section.
+WIDE = ("index.md", "data.md", "papers.md", "results/index.md", "results/standing.md", "results/methods.md")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+# Texts that explain a method where its own module explains several.
+MANUALS = {
+    "bm25": "xcwork.methods.label_match.model:BM25Model",
+    "flat": "xcwork.methods.multihead.flat",
+    "mhc": "xcwork.methods.multihead.cascade",
+    "mhp": "xcwork.methods.multihead.product",
+    "mhs": "xcwork.methods.multihead.flat:SampledHeads",
+}
+FAMILIES = {"Flat and its relatives": "xcwork.methods.multihead.method"}  # on the page of all methods
 ABILITIES = {
     "zero_shot": "finds labels that no training document has",
     "exact_explanations": "gives reasons that add up exactly to the score",
@@ -83,26 +95,32 @@ def render_method(name: str, cls: type[Method]) -> str:
     able = [words for ability, words in ABILITIES.items() if getattr(cls.capabilities, ability, False)]
     blocks = [
         f"# {note.title}",
-        f"`{name}` · good for: {note.good_for}.",
+        f"`{name}` · {note.good_for}",
         " ".join(note.how),
         f'<p class="flow">{boxes}</p>',
-        "This method " + ", ".join(able) + ".",
         f"```sh\nxcwork train {name} --data pyseealso\n```",
+        "## When to use it",
+        note.when,
+        f"It {_join_words(able)}." if able else "",
         "## How it works",
-        _render_manual(cls),
+        _render_manual(MANUALS.get(name) or cls.__module__),
         "## Presets",
         *[_render_preset(cls, preset) for preset in list_preset_names(name)],
         "## Parameters",
         _render_parameters(cls),
     ]
     if cls.paper:
-        blocks.append(f"Source: {cls.paper}. [What the papers claim and what was measured](../papers.md).")
+        blocks.append(f"Source: {cls.paper}. [The claims of the papers, measured](../papers.md).")
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _render_manual(cls: type[Method]) -> str:
-    """Return the docstring of the method's module, which is Markdown but for its title line."""
-    text = inspect.getdoc(inspect.getmodule(cls)) or ""
+def _join_words(words: list[str]) -> str:
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def _render_manual(place: str) -> str:
+    """Return the docstring of a module or class, which is Markdown but for its title line."""
+    text = inspect.getdoc(pkgutil.resolve_name(place)) or ""
     title, _, rest = text.partition("\n\n")
     return f"*{' '.join(title.split())}*\n\n{_mark_blocks(rest)}"
 
@@ -132,9 +150,8 @@ def render_methods_index() -> str:
     """Return the list of all methods by group."""
     parts = [
         "# Methods",
-        "Every method declares its parameters once; the command line, the form on Train and these pages follow. All of "
-        "them report progress, can be cancelled, give the same result for the same seed, save without pickle and "
-        "explain every score.",
+        "All methods report progress, can be cancelled, give the same result for the same seed, are saved without "
+        "pickle and explain every score. `xcwork recommend DATA` suggests three for a dataset.",
     ]
     for group in GROUPS:
         rows = ["| method | good for | idea |", "| --- | --- | --- |"]
@@ -143,6 +160,8 @@ def render_methods_index() -> str:
             title = find_method_class(name).title or (inspect.getdoc(find_method_class(name)) or "").split("\n")[0]
             rows.append(f"| [{note.title}]({name}.md) | {note.good_for} | {title.rstrip('.')} |")
         parts += [f"## {group.title}", "\n".join(rows)]
+    for title, place in FAMILIES.items():
+        parts += [f"## {title}", _render_manual(place)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -151,9 +170,9 @@ def render_commands() -> str:
     commands: dict[str, Command] = typer.main.get_command(app).commands
     parts = [
         "# Command line",
-        "`DATA` is a built-in name or a path, `RUN` the id that `train` prints, or `last`. Every verb takes `--json` "
-        "(one JSON document on standard output, progress on standard error) and `--home FOLDER` (where `data/` and "
-        "`runs/` live; default here). An error of the user is one sentence and exit code 2.",
+        "`DATA` is a built-in name or a path, `RUN` the id that `train` prints, or `last`. Every command takes "
+        "`--json` (one JSON document on standard output, progress on standard error) and `--home FOLDER` (where "
+        "`data/` and `runs/` live; default: the current folder). A wrong argument, or bad data, ends with exit code 2.",
     ]
     for name, command in sorted(commands.items()):
         if not command.hidden:
@@ -187,5 +206,9 @@ for method_ in METHODS:
     write_page(f"methods/{method_}.md", render_method(method_, find_method_class(method_)))
 write_page("methods/index.md", render_methods_index())
 write_page("commands.md", render_commands())
+for page_ in WIDE:
+    with mkdocs_gen_files.open(page_) as file_:
+        text_ = file_.read()
+    write_page(page_, f"---\nhide: [navigation]\n---\n\n{text_}")
 with mkdocs_gen_files.open("assets/mark.svg", "wb") as mark:
     mark.write((ROOT / "app" / "static" / "mark.svg").read_bytes())

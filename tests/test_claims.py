@@ -142,7 +142,7 @@ def test_the_page_of_the_documents_is_up_to_date() -> None:
 
 
 def test_the_same_claim_does_not_stand_twice() -> None:
-    with pytest.raises(DataError, match="stands twice"):
+    with pytest.raises(DataError, match="is listed twice"):
         list(parse_claims(write(GOOD, GOOD)))
 
 

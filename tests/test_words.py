@@ -13,7 +13,11 @@ CALQUES = re.compile(
     r"\bms an? (document|label)\b|\bone row an? (label|document)\b|\bthe (training|test) part\b"
     r"|\bcarr(y|ies|ied) (a|the|no) labels?\b"
     r"|\bspeaks? (for|against) (a|the|it|this)\b|\bsuffices?\b|\bmade anew\b|\bgoes on from a\b|\bstrangers\b"
-    r"|\bre(fus|ject)ed (in|with) a sentence\b|\bhas no say\b|\bcannot be told from\b|\bunder the lens\b|\bby way of\b",
+    r"|\bre(fus|ject)ed (in|with) a sentence\b|\bhas no say\b|\bcannot be told from\b|\bunder the lens\b|\bby way of\b"
+    r"|\b(ms|MB|GB|kB|kilobytes|Gflop|Gflop/s) an? [a-z]|\bone an? (line|row|core|machine)\b|\bof today\b"
+    r"|\bquiet (machine|cores)\b|\banew\b|\bspeaks? of\b|\bdoes otherwise\b|\bin the place of\b"
+    r"|\bis no (answer|attribute|recommendation|sparse matrix)\b|\bwithout a person\b|\bneeds? no person\b"
+    r"|\bbrought (it|them) in\b",
     re.IGNORECASE,
 )
 SPOKEN_OF = {"CONTRIBUTING.md", "tests/test_words.py", "CHANGELOG.md"}  # they name the phrases, or quote the past

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 
 def find_home() -> Path:
     """Return the folder that holds `data/` and `runs/`: that of XCWORK_HOME, else the current one."""
-    return Path(os.environ.get("XCWORK_HOME") or Path.cwd()).expanduser().resolve()
+    named = Path(os.environ.get("XCWORK_HOME") or "").expanduser()
+    return _resolve_folder(named if named.is_absolute() else Path.cwd() / named)
+
+
+@lru_cache(maxsize=16)  # a page asks for it some sixty times, and each time every part of the path would be looked at
+def _resolve_folder(folder: Path) -> Path:
+    return folder.resolve()
 
 
 def find_named_file(name: str, folder: Path) -> Path | None:

@@ -26,17 +26,17 @@ class Callback:
     """Four hooks, all optional. Subclass it and override what you need."""
 
     def on_phase(self, phase: str, total: int | None) -> None:
-        """Hear that a phase of `total` steps begins (None: unknown)."""
+        """Called when a phase of `total` steps begins (None: unknown)."""
 
     def on_step(self, phase: str, step: int, total: int | None) -> bool:
-        """Hear that `step` steps of the phase are done; return True to stop the work."""
+        """Called when `step` steps of the phase are done; return True to stop the work."""
         return False
 
     def on_values(self, phase: str, values: dict[str, float]) -> None:
-        """Hear numbers of the phase that are worth a curve, such as a loss."""
+        """Called with numbers worth plotting, such as a loss."""
 
     def on_phase_end(self, phase: str) -> None:
-        """Hear that the phase is complete."""
+        """Called when the phase is complete."""
 
 
 _listeners: ContextVar[tuple[Callback, ...]] = ContextVar("xcwork_listeners", default=())

@@ -67,7 +67,7 @@ class LabelRow:
     cells: tuple[str | RowCell, ...] = ()  # after the name: texts with `columns`, one each with `sort_columns`
     is_off: bool = False  # cannot be used: shown lighter, and chosen all the same
     colour: str = ""  # of the bar; that of the list without it
-    run: int | None = None  # the number of a run, whose mark stands in the place of the sign
+    run: int | None = None  # the number of a run, whose mark replaces the sign
     is_done: bool = False  # answered: shown lighter
     hint: str = ""  # shown while the mouse is over the row
     details: tuple[tuple[str, str], ...] = ()  # (term, text) pairs below the row while it is selected

@@ -11,7 +11,7 @@ import streamlit as st
 from xcwork_app import caches
 
 from xcwork.core.split import Split
-from xcwork.decisions.choice import ASSIGN, LEAVE, SUGGEST, Decisions
+from xcwork.decisions.choice import LEAVE, SUGGEST, Decisions
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 DEPTH = 100  # labels ranked, so that a missed one can be given its rank
 N_UNDECIDED = 5  # labels listed where none is likely enough to be suggested
 N_MORE = 20
-GROUPS = (ASSIGN, SUGGEST, LEAVE)
 
 
 @dataclass(frozen=True, eq=False)

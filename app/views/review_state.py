@@ -213,7 +213,7 @@ def list_other_ranks(run: Run, source: Source, review: RunReview, item: ReviewIt
 
 
 def measure_effect(review: RunReview, queue: ReviewQueue, verdicts: VerdictLog) -> ReviewEffect:
-    """Return what the answers change, computed anew when there are others."""
+    """Return what the answers change, computed again when there are others."""
     return _measure_effect(review.run, queue.name.value, tuple(a.id for a in verdicts.answers), review, queue, verdicts)
 
 

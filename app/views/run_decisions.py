@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from xcwork.decisions.calibration import Calibration
     from xcwork.decisions.thresholds import Choice
 
-FIELDS = ("assign", "suggest")
 USUAL_K = 5  # labels per document for which goals are compared
 
 

@@ -78,7 +78,7 @@ def test_every_method_is_described_once_and_as_it_declares_itself() -> None:
         assert note.needs_label_text == cls.capabilities.needs_label_text, method
         assert set(note.main_settings) <= set(cls.parameters()), method
         assert len(note.main_settings) <= 3
-        assert all(sentence.endswith(".") for sentence in note.how)
+        assert all(sentence.endswith(".") for sentence in (*note.how, note.when))
 
 
 def test_a_method_that_nobody_described_is_listed_last() -> None:

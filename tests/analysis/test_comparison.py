@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from xcwork.analysis.agreement import find_better_and_worse, make_agreement_grid, tabulate_agreement
+from xcwork.analysis.agreement import find_better_and_worse
 from xcwork.analysis.comparison import Entry, compute_deltas, make_comparison_table
 from xcwork.core.topk import TopK
 from xcwork.data.synthetic import make_synthetic
@@ -98,7 +98,7 @@ def test_runs_on_other_data_keep_their_numbers_but_are_not_compared(dataset, ent
     assert (table.emphasis[3:] == "").all()
     assert table.notes == (
         "stranger was measured on other data, so it is not compared",
-        "blind has no predictions at hand, so it is not compared",
+        "blind has no stored predictions, so it is not compared",
     )
     with pytest.raises(ConfigError, match="cannot be the reference"):
         compute_deltas([*entries, stranger], 3, dataset)
@@ -156,17 +156,3 @@ def test_better_and_worse_documents(checkerboard):
     assert changes.sentence == "2 documents better, 2 mixed, 3 alike, 1 worse."
     assert sum(changes.counts.values()) == len(checkerboard.test)
     assert len(find_better_and_worse(before, before, checkerboard).documents) == 0
-
-
-def test_agreement_of_several_runs(checkerboard):
-    runs = {name: TopK(np.array([row], np.int32), np.float32([[2, 1]])) for name, row in (("a", [0, 1]), ("b", [2, 0]))}
-    table = tabulate_agreement(runs, checkerboard.labels, truth=[0, 2], k=2)
-    assert table[["run", "rank", "label", "state", "runs"]].to_numpy().tolist() == [
-        ["a", 1, "L0", "hit", 2],
-        ["a", 2, "L1", "false positive", 1],
-        ["b", 1, "L2", "hit", 1],
-        ["b", 2, "L0", "hit", 2],
-    ]
-    assert make_agreement_grid(table).to_numpy().tolist() == [["a", "✓ L0", "✗ L1"], ["b", "✓ L2", "✓ L0"]]
-    assert set(tabulate_agreement(runs, checkerboard.labels)["state"]) == {"unknown"}
-    assert len(make_agreement_grid(tabulate_agreement({"a": TopK.make_empty(1, 2)}, checkerboard.labels))) == 0

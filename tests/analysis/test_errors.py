@@ -116,7 +116,7 @@ def test_missed_labels_equal_a_plain_loop_and_triage_counts_them(seed):
 
 
 def planted(n: int = 200) -> tuple[TopK, np.ndarray]:
-    """One label a document, predicted first with a score above 0.5; four wrong ones below 0.5 follow."""
+    """One label per document, predicted first with a score above 0.5; four wrong ones below 0.5 follow."""
     rng = np.random.default_rng(0)
     n_labels = 10
     truth = np.zeros((n, n_labels))
@@ -204,3 +204,11 @@ def test_hints_follow_the_calibration_of_the_run():
     dataset = dataset_of(truth, truth)
     assert find_likely_missing(known, dataset, limit=2)["confidence"].round(1).tolist() == [70.0, 50.0]
     assert find_likely_missing(known, dataset, limit=2)["document"].tolist() == [2, 0]
+
+
+def test_misses_of_one_label_are_a_part_of_all(jumble: Dataset) -> None:
+    topk = TopK.make_empty(17, 5)
+    every = list_missed_labels(topk, jumble, k=5)
+    for label in range(11):
+        alone = list_missed_labels(topk, jumble, k=5, label=label)
+        assert alone["document"].tolist() == every[every["label_id"] == label]["document"].tolist()

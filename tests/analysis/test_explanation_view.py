@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.explanation_view import compare_explanations, find_explanation_spans, make_view
+from xcwork.analysis.explanation_view import find_explanation_spans, make_view
 from xcwork.core.explanation import Explanation, Part
 from xcwork.errors import ConfigError
 from xcwork.methods import registry
@@ -79,25 +79,6 @@ def test_small_parts_are_put_together_and_counted():
 def test_another_scale_is_said():
     explanation = Explanation.from_parts([Part("a", "x", -1.5)], exact=True, predicted=0.18, link="sigmoid")
     assert "shown as 0.1800 (sigmoid)" in make_view(explanation).sentence
-
-
-@given(parts, parts, st.integers(1, 4))
-def test_changes_sum_to_the_change_of_the_score(old, new, limit):
-    before, after = Explanation.from_parts(old, exact=True), Explanation.from_parts(new, exact=False, score=1.0)
-    changes = compare_explanations(before, after, limit=limit)
-    assert changes["change"].sum() == pytest.approx(1.0 - before.score, abs=1e-6)
-    assert len(changes) <= limit + 1
-
-
-def test_changes_are_named():
-    before = Explanation.from_parts([Part("a", "x", 1.0), Part("b", "x", 0.5), Part("c", "x", 0.1)], exact=True)
-    after = Explanation.from_parts([Part("b", "x", 0.2), Part("c", "x", 0.1), Part("d", "x", 2.0)], exact=True)
-    assert dict(compare_explanations(before, after)[["document_term", "state"]].itertuples(index=False)) == {
-        "a": "gone",
-        "b": "changed",
-        "c": "same",
-        "d": "new",
-    }
 
 
 def test_terms_of_a_real_model_are_found_in_the_text(checkerboard):

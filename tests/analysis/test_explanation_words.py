@@ -6,7 +6,6 @@ import pytest
 
 from xcwork.analysis.explanation_words import (
     compare_words,
-    join_phrases,
     make_term_splitter,
     read_words,
     write_sentence,
@@ -22,7 +21,8 @@ def make_features(texts: list[str], **settings: object) -> Features:
 
 
 def say(parts: list[Part], frequency: int | None = None) -> str:
-    return join_phrases(write_sentence(Explanation.from_parts(parts, has_words=True).group(), frequency))
+    phrases = write_sentence(Explanation.from_parts(parts, has_words=True).group(), frequency)
+    return "".join(phrase.text for phrase in phrases)
 
 
 @pytest.mark.parametrize(

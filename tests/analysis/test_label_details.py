@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.label_details import compute_label_recall, count_ranks, make_label_page
+from xcwork.analysis.label_details import count_ranks, make_label_page
 from xcwork.core.topk import TopK
-from xcwork.metrics import tabulate_labels
 from xcwork.metrics.ranking import ABSENT
 
 
@@ -50,13 +49,3 @@ def test_every_rank_falls_into_one_bar(ranks, depth):
     assert table["rank"].iloc[-1] == "not listed"
     assert table["documents"].iloc[-1] == ranks.count(ABSENT)
     assert table["documents"].iloc[0] == ranks.count(1)
-
-
-def test_recall_agrees_with_the_table_of_labels(jumble):
-    rng = np.random.default_rng(3)
-    topk = TopK(
-        np.array([rng.permutation(11)[:6] for _ in range(17)], np.int32),
-        np.tile(-np.arange(6, dtype=np.float32), (17, 1)),
-    )
-    expected = tabulate_labels(topk, jumble, k=3)["recall@3"].to_numpy()
-    assert np.array_equal(compute_label_recall(topk, jumble, k=3), expected, equal_nan=True)

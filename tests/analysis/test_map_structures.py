@@ -13,7 +13,6 @@ from scipy import sparse
 from tests.support.brief_training import BRIEF
 from xcwork.analysis import map_structures
 from xcwork.analysis.head_grid import place_in_grid
-from xcwork.analysis.map_colours import colour_by_frequency
 from xcwork.analysis.map_structures import (
     colour_by_structure,
     find_hull,
@@ -222,10 +221,3 @@ def test_heads_colour_rows_of_the_grid_and_few_have_a_colour(split, monkeypatch)
         row = np.flatnonzero(model.label_of_code == label)[0] // n_columns
         assert (colours.names[code] == f"row {row + 1}") or code == colours.background
     assert find_structure_layers(method, make_layout(ids, model.n_labels)).grid is not None
-
-
-def test_frequency_is_logarithmic():
-    shares = colour_by_frequency(np.array([0, 3, 15, 99]), np.array([0, 1, 2]))
-    assert shares.values.tolist() == pytest.approx([0, 0.5, 1])
-    assert (shares.low, shares.high) == ("0", "15")
-    assert colour_by_frequency(np.zeros(2, int), np.array([0, 1])).values.tolist() == [0, 0]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xcwork.analysis.text_spans import Span, cut_segments, find_spans, highlight_terms, sum_term_weights
+from xcwork.analysis.text_spans import Span, cut_segments, find_spans, sum_term_weights
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
 from xcwork.text.vectorizer import TextVectorizer
@@ -75,17 +75,6 @@ def test_segments_are_the_text_and_carry_the_weights_over_them(text, places):
         assert piece.weight == pytest.approx(sum(span.weight for span in over))
         assert set(piece.terms) == {span.term for span in over}
         at += len(piece.text)
-
-
-def test_highlighting_escapes_and_tells_for_from_against_without_colour():
-    text = "<b>state</b> art"
-    shown = highlight_terms(text, [Span(3, 8, "state", 0.5), Span(13, 16, 'a"rt', -0.25)])
-    assert "<b>" not in shown
-    assert shown.count("<mark") == 2
-    assert shown.index("solid") < shown.index("dashed")
-    assert 'a"rt' not in shown
-    assert highlight_terms("", []) == ""
-    assert highlight_terms("much little", [Span(0, 4, "much", 1.0), Span(5, 11, "little", 0.01)]).count("<mark") == 1
 
 
 def test_a_term_counts_over_all_label_terms():

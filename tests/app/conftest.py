@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import shutil
@@ -14,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.support.fruit import write_fruit
 from tests.support.gated_runs import end_workers, install_gated
-from tests.support.pages import FORMULA, HOSTILE, Open, Train, scan_packages_once
+from tests.support.pages import FORMULA, HOSTILE, Open, Train, prepare_pages_once
 from tests.support.paths import ROOT
 from xcwork.runs import Run, RunStore, worker
 
@@ -27,7 +28,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def known_packages() -> Iterator[None]:
-    with scan_packages_once():
+    with prepare_pages_once():
         yield
 
 
@@ -38,8 +39,10 @@ def home(monkeypatch: pytest.MonkeyPatch, workshop: Path) -> Iterator[Path]:
     (folder / "data").mkdir(parents=True)
     monkeypatch.setenv("XCWORK_HOME", str(folder))
     install_gated(monkeypatch)
-    st.cache_data.clear()
-    st.cache_resource.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(gc, "collect", lambda: 0)  # for a model that goes, which took as long as many a test
+        st.cache_data.clear()
+        st.cache_resource.clear()
     yield folder
     end_workers(folder)
     # Out of the way at once; a worker that is just starting may still write into it.

@@ -147,7 +147,7 @@ def test_few_held_out_documents_give_ranges(open_page: Open, run: Run, monkeypat
 def test_a_precision_becomes_a_threshold_that_can_be_stored(open_page: Open, run: Run) -> None:
     page = opened(open_page, run)
     page.number_input(key="decisions.precision").set_value(60).run()
-    assert "of the documents get a label without a person" in said(page)
+    assert "of the documents get a label without a check" in said(page)
     page.segmented_control(key="decisions.precision_by").set_value("By band").run()
     page.button(key="decisions.use_goal").click().run()
     assert not page.exception

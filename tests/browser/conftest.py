@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from tests.support.server import Server
 from xcwork.runs import Run, RunStore, worker
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # A page opened by its own address first asks for the server below that address, and then at the root.
@@ -27,13 +28,18 @@ ASKS_TWICE = re.compile(r"/\w+/_stcore/(health|host-config)$")
 # One process for all pages, so that the scripts of Streamlit, some megabytes, are compiled once and not for every page.
 OPTIONS = ["--no-sandbox", "--use-gl=swiftshader", "--process-per-site", "--renderer-process-limit=1"]
 TEST_SECONDS = 900  # a busy machine takes its time
+USUAL_SIZE: ViewportSize = {"width": 1360, "height": 900}
 
 
 @dataclass
 class Window:
-    """The browser window of all tests, and what its pages have said and asked for since the test began."""
+    """The browser window of all tests, and what its pages have said and asked for since the test began.
+
+    Most tests use the same page, one after the other: to open one more costs as much as what is shown in it.
+    """
 
     context: BrowserContext
+    page: Page
     complaints: list[str] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
 
@@ -52,6 +58,28 @@ class Window:
     def forget(self) -> None:
         self.complaints.clear()
         self.asked.clear()
+
+    def take_page(self) -> Page:
+        """Return the page, or another one if a test has closed it."""
+        if self.page.is_closed():
+            self.page = self.context.new_page()
+        return self.page
+
+    def clear_page(self) -> None:
+        """Let the page be as it was opened: empty, of the usual size, without a history or a pointer over something."""
+        from playwright.sync_api import Error
+
+        if self.page.is_closed():
+            return
+        with suppress(Error):  # what is no page of a server has none
+            self.page.evaluate("sessionStorage.clear()")
+        self.page.goto("about:blank")
+        self.page.set_viewport_size(USUAL_SIZE)
+        self.page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        self.page.mouse.move(0, 0)
+        tools = self.context.new_cdp_session(self.page)
+        tools.send("Page.resetNavigationHistory")
+        tools.detach()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -114,10 +142,10 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def window(browser: Browser) -> Window:
     """One window for all tests: a new one would load and compile every script again."""
-    made = browser.new_context(viewport={"width": 1360, "height": 900}, reduced_motion="reduce")
+    made = browser.new_context(viewport=USUAL_SIZE, reduced_motion="reduce")
     made.set_default_timeout(1000 * PATIENCE_SECONDS)
-    made.new_page()  # stays open, so that the process of the pages does
-    opened = Window(made)
+    opened = Window(made, made.new_page())
+    opened.listen(opened.page)
     made.on("page", opened.listen)
     return opened
 
@@ -125,7 +153,7 @@ def window(browser: Browser) -> Window:
 @pytest.fixture
 def context(window: Window) -> Iterator[BrowserContext]:
     """The window. At the end: nothing in the console, and nobody but this machine was asked for anything."""
-    shared, kept = window.context, list(window.context.pages)
+    shared, kept = window.context, [window.take_page()]
     window.forget()
     yield shared
     for opened in shared.pages:
@@ -138,8 +166,10 @@ def context(window: Window) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(context: BrowserContext) -> Page:
-    return context.new_page()
+def page(window: Window, context: BrowserContext) -> Iterator[Page]:
+    """The page of all tests, as it was opened."""
+    yield window.take_page()
+    window.clear_page()
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ def start_gated(page: Page, gate: Path, home: Path) -> Run:
     gate.mkdir()
     before = {run.id for run in RunStore(home).list()}
     set_settings(page, Gate=str(gate))
-    settle(page)  # a button that is drawn anew loses its click
+    settle(page)  # a button that is drawn again loses its click
     page.get_by_role("button", name="Train", exact=True).first.click()
     until(lambda: len({run.id for run in RunStore(home).list()} - before) == 1, "the new run")
     return next(run for run in RunStore(home).list() if run.id not in before)

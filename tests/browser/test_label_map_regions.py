@@ -48,7 +48,7 @@ class MappedRun:
 @pytest.fixture(scope="module")
 def mapped(home: Path, dashboard: str) -> MappedRun:
     file = write_seealso(home / "data" / "seealso.csv")
-    run = RunStore(home).create("label_tree", {"leaf_size": 20}, file, name="tree")
+    run = RunStore(home).create("label_tree", {"leaf_size": 20}, file, name="tree", calibration="none")
     assert worker.main(run.folder) == 0
     stored = read_map(run)
     assert stored is not None

@@ -29,13 +29,19 @@ from xcwork.viz.map_data import CategoryColours, MapData, MapRegion, MapState
 from xcwork.viz.map_layers import MapEdges, MapGrid, MapHull
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 WITHOUT_WEBGL = """
 const original = HTMLCanvasElement.prototype.getContext;
 HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
   return kind.startsWith('webgl') ? null : original.call(this, kind, ...rest);
 };"""
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    """A page of the test's own: a script that begins with a page stays with it."""
+    return context.new_page()
 
 
 def assert_points_are_in_place(page: Page, data: MapData, theme: str, ratio: float = 1) -> int:

@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Locator, Page
 
 
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    """A page of the test's own: a script that begins with a page stays with it."""
+    return context.new_page()
+
+
 def test_a_searched_label_is_centred_ringed_and_named(page: Page, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 

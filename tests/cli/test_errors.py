@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from xcwork.cli.arguments import Home, Json
-from xcwork.cli.errors import INTERRUPTED_CODE, USER_ERROR_CODE, Commands, Ended
+from xcwork.cli.errors import INTERRUPTED_CODE, USER_ERROR_CODE, Commands, Ended, word_options
 from xcwork.cli.output import print_result
 from xcwork.errors import ConfigError, DataError
 from xcwork.export.json_text import to_json
@@ -153,3 +153,13 @@ def test_output_may_be_closed_early(tmp_path: Path) -> None:
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_option_of_a_dataset_is_worded_for_a_shell() -> None:
+    said = word_options(
+        "say which one holds the text, such as text_column='my text', or label_prefix='#'; see name='x'"
+    )
+    assert said == (
+        "say which one holds the text, such as --option text_column='my text', or --option label_prefix='#'; "
+        "see name='x'"
+    )

@@ -120,7 +120,7 @@ def test_the_training_split_is_reviewed_with_out_of_fold_predictions(bench: Benc
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("--answer", "test:0:0", "maybe"), "is no answer"),
+        (("--answer", "test:0:0", "maybe"), "is not an answer"),
         (("--answer", "test:999:0", "right"), "no document 999"),
         (("--answer", "nonsense", "right"), "is not an item"),
         (("--answer", "train:0:0", "right"), "--split train"),

@@ -57,10 +57,10 @@ def test_unusual_names_are_guessed_by_content(tmp_path: Path) -> None:
     rows = [
         f"{i},how does one cook {'rice' if i % 2 else 'tea'} well?,{'food' if i % 2 else 'drink'}" for i in range(20)
     ]
-    path.write_text("\n".join(["number,question,topic", *rows]) + "\n")
+    path.write_text("\n".join(["number,inquiry,topic", *rows]) + "\n")
     found = preview_table(path)
-    assert (found.text_columns, found.labels_column, found.needs_options) == (["question"], "topic", True)
-    corrected = preview_table(path, text_columns=["topic"], labels_column="question", separator="")
+    assert (found.text_columns, found.labels_column, found.needs_options) == (["inquiry"], "topic", True)
+    corrected = preview_table(path, text_columns=["topic"], labels_column="inquiry", separator="")
     assert corrected.texts[0] == "drink"
     assert corrected.labels[0] == ["how does one cook tea well?"]
 

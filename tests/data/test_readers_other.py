@@ -188,7 +188,7 @@ def test_arff_whose_labels_nobody_names(tmp_path):
     assert "n_labels" in str(refusal(tmp_path))
     assert load(tmp_path, n_labels=1).labels.names == ["l2"]
     (tmp_path / "set.xml").write_text(XML.replace("l1", "l9"))
-    assert "'l9' is no attribute" in str(refusal(tmp_path))
+    assert "'l9' is not an attribute" in str(refusal(tmp_path))
     (tmp_path / "set.xml").write_text(XML[:-5])
     assert refusal(tmp_path).line == 1
     (tmp_path / "set.xml").write_text('<!DOCTYPE a [<!ENTITY b "c">]>' + XML)

@@ -145,12 +145,12 @@ def test_a_cell_can_be_one_label(tmp_path):
 
 def test_explicit_separator_and_columns(tmp_path):
     rows = [["a question", "x/y, z", "left"], ["another one", "y", "right"]]
-    table(tmp_path / "q.tsv", ["question", "areas", "side"], rows, delimiter="\t")
+    table(tmp_path / "q.tsv", ["inquiry", "areas", "side"], rows, delimiter="\t")
     with pytest.raises(DataError, match=r"no text column was found.*text_column"):
         load(tmp_path / "q.tsv")
     with pytest.raises(DataError, match=r"no labels column was found.*labels_column"):
-        load(tmp_path / "q.tsv", text_column="question")
-    dataset = load(tmp_path / "q.tsv", text_column="question,side", labels_column="areas", separator="/")
+        load(tmp_path / "q.tsv", text_column="inquiry")
+    dataset = load(tmp_path / "q.tsv", text_column="inquiry,side", labels_column="areas", separator="/")
     assert dataset.labels.names == ["x", "y", "y, z"]
     assert sorted(dataset.train.texts + dataset.test.texts) == ["a question\nleft", "another one\nright"]
     error = refusal(tmp_path / "q.tsv", text_column="answer", labels_column="areas")
@@ -312,3 +312,9 @@ def test_lf_json_with_wrong_targets(tmp_path, targets):
     error = refusal(lf_folder(tmp_path, targets))
     assert (error.file.name, error.line) == ("trn.json.gz", 1)
     assert "target_ind" in str(error)
+
+
+@pytest.mark.parametrize("name", ["question", "Message", "comment", "review", "post", "article"])
+def test_usual_names_of_texts_need_no_option(tmp_path, name):
+    table(tmp_path / "q.csv", [name, "topics"], [["how to bake bread", "baking"], ["how to cook soup", "soup"]])
+    assert f"text from '{name}'" in load(tmp_path / "q.csv").source

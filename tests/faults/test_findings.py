@@ -191,7 +191,7 @@ def test_the_same_output_is_not_written_twice_at_once(tmp_path):
             ContinuedFile(path, {"run": "a"})
         lines.write([{"document": 0}])
     assert path.read_text() == '{"document": 0}\n'
-    assert ContinuedFile(path, {"run": "a"}).done == 0  # finished, so the next one begins anew
+    assert ContinuedFile(path, {"run": "a"}).done == 0  # finished, so the next one starts again
 
 
 def test_demo_runs_are_queued_by_a_process_that_ends(tmp_path, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +15,8 @@ from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.layout import label_layout
 from xcwork.layout.label_layout import LabelLayout, compute_label_layout
 from xcwork.layout.label_vectors import LabelVectors
-from xcwork.layout.projection import find_neighbours, project_by_pca
+from xcwork.layout.projection import _import_umap, find_neighbours, project_by_pca
+from xcwork.layout.regions import find_dense_places
 from xcwork.layout.scaling import fit_into_square, turn_onto
 from xcwork.progress import Callback, listen
 from xcwork.sparse import normalise_rows
@@ -70,6 +73,12 @@ def test_umap_keeps_planted_groups_repeats_itself_and_approximates():
     )
 
 
+def test_what_umap_compiles_is_kept_for_the_next_process():
+    umap_ = _import_umap()
+    assert umap_.smooth_knn_dist.stats.cache_path
+    assert umap_.optimize_layout_euclidean.__globals__["_nb_optimize_layout_euclidean_single_epoch"].stats.cache_path
+
+
 def group_means(layout: LabelLayout) -> np.ndarray:
     return np.array([layout.positions[layout.ids % N_GROUPS == group].mean(axis=0) for group in range(N_GROUPS)])
 
@@ -79,6 +88,13 @@ def test_equal_vectors_do_not_coincide_when_they_are_placed():
     vectors.vectors[5::4] = vectors.vectors[5]
     layout = compute_label_layout(vectors, np.ones(120, int), max_umap_labels=60)
     assert len(np.unique(layout.positions, axis=0)) == len(layout.ids)
+
+
+def test_a_map_of_few_labels_does_not_pay_for_libraries_that_only_many_need(monkeypatch):
+    for name in ("sklearn.decomposition", "sklearn.cluster"):
+        monkeypatch.setitem(sys.modules, name, None)
+    layout = compute_label_layout(plant_vectors(12), np.ones(12, int))
+    assert set(find_dense_places(layout.positions, np.ones(11, int), 8).tolist()) == {-1}
 
 
 def test_a_far_outlier_does_not_shrink_the_rest():

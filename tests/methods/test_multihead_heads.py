@@ -129,7 +129,7 @@ def test_mhc_looks_into_the_best_groups_only():
         found = heads.rank(rows, 6, np.ones(12, bool), np.arange(12))
         groups = heads.groups(rows).topk(2).indices.numpy()
     assert [set(row // 3) for row in found.ids] == [set(row) for row in groups.tolist()]
-    allowed = np.arange(12) % 3 == 1  # one label a group
+    allowed = np.arange(12) % 3 == 1  # one label per group
     with torch.no_grad():
         restricted = heads.rank(rows, 2, allowed, np.arange(12))
     assert (restricted.ids % 3 == 1).all()

@@ -21,7 +21,14 @@ from xcwork.methods.common.one_vs_all_svm import SvmSettings
 SETTINGS = {
     "one_vs_all": {"tolerance": 1e-4, "max_passes": 1000},
     "label_tree": {"tolerance": 1e-4, "max_passes": 1000, "leaf_size": 6, "trees": 2},
-    "label_tree, bonsai": {"kind": "bonsai", "tolerance": 1e-4, "max_passes": 1000, "branching": 4, "leaf_size": 4},
+    "label_tree, bonsai": {
+        "kind": "bonsai",
+        "tolerance": 1e-4,
+        "max_passes": 1000,
+        "branching": 4,
+        "leaf_size": 4,
+        "trees": 1,
+    },
     "zestxml": {"shortlister": "exact", "tolerance": 1e-6, "max_passes": 1000, "shortlist": 10},
     "zestxml, logistic": {"shortlister": "exact", "loss": "logistic", "tolerance": 1e-6, "max_passes": 1000},
     "zestxml, xhtp": {"variant": "xhtp", "shortlister": "exact"},

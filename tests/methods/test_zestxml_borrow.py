@@ -54,7 +54,7 @@ def test_the_products_are_those_of_dense_matrices(seed: int, monkeypatch) -> Non
 
 @pytest.fixture(scope="module")
 def kitchen():
-    """Labels about cheese have documents that speak of milk; the unseen label "blue cheese" says nothing of milk."""
+    """Labels about cheese have documents that mention milk; the unseen label "blue cheese" says nothing of milk."""
     train = [f"cheddar cheese milk note{i}" if i % 2 else f"rye bread flour note{i}" for i in range(40)]
     names = ["cheddar cheese", "rye bread", "blue cheese", "white bread", "milk jug", "flour sack"]
     raw = RawDataset(

@@ -58,7 +58,7 @@ def test_answers_take_the_number_waiting_down_and_undo_restores_it(home: Path, t
     assert queue.count_answered(review.read_verdicts())["waiting"] == before["waiting"] - 1
     assert review.undo(by="bob") is None
     assert list(review.queue("threshold").list_places()) == places  # the order does not depend on the answers
-    # Somebody who opens the page anew sees the same.
+    # Somebody who opens the page again sees the same.
     again = RunReview.from_run(StoredRun("b", topics, predict_by_name(topics), home), topics)  # type: ignore[arg-type]
     assert [answer.item for answer in again.read_verdicts().answers] == places[:1]
     table = tabulate_answers(topics, again.read_verdicts())

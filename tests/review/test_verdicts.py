@@ -203,7 +203,7 @@ def test_an_undo_takes_back_one_answer_and_the_one_before_counts_again(home: Pat
         (("test", 30, 0), "right", "ann", "", "no document 30"),
         (("test", 0, 6), "right", "ann", "", "no label 6"),
         (("valid", 0, 0), "right", "ann", "", "no split 'valid'"),
-        (("test", 0, 0), "yes", "ann", "", "is no answer"),
+        (("test", 0, 0), "yes", "ann", "", "is not an answer"),
         (("test", 0, 0), "right", "  ", "", "say who"),
         (("test", 0, 0), "right", "ann", "x" * 10_001, "characters"),
     ],

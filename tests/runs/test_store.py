@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from xcwork.errors import ConfigError, DataError, RunError, XcworkError
 from xcwork.runs import Run, RunStore, events
 from xcwork.runs import store as store_module
+from xcwork.runs.status import write_status
 
 
 def test_a_new_run_is_complete_and_queued(store, corpus):
@@ -177,6 +179,13 @@ def test_results_that_do_not_exist_yet_are_announced(store, corpus):
         with pytest.raises(RunError, match=r"is queued and has no (trained model|evaluation) yet"):
             result()
     assert (run.read_events(), run.read_log(), run.read_log(5), run.read_notes(), run.name) == ([], "", "", "", run.id)
+
+
+def test_a_failed_run_says_how_to_try_again(store, corpus):
+    run = store.create("gated", {}, corpus)
+    write_status(run.folder, replace(run.status, state="failed"))
+    with pytest.raises(RunError, match=rf"run {run.id} failed and has no trained model; `xcwork resume {run.id}`"):
+        run.load_model()
 
 
 def test_log_gives_the_last_lines(store, corpus):

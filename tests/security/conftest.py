@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.pages import scan_packages_once
+from tests.support.pages import prepare_pages_once
 from tests.support.planted_code import Planted
 
 
 @pytest.fixture(scope="session", autouse=True)
 def known_packages() -> Iterator[None]:
-    with scan_packages_once():
+    with prepare_pages_once():
         yield
 
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
-from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from streamlit.testing.v1.element_tree import Selectbox
 
 from xcwork.runs import Run
@@ -25,12 +27,21 @@ Train = Callable[..., Run]
 
 
 @contextmanager
-def scan_packages_once() -> Iterator[None]:
-    """Let Streamlit look for components in the installed packages once, and not for every page that is opened."""
+def prepare_pages_once() -> Iterator[None]:
+    """Let Streamlit do once what it would do for every page that is opened, or as our server does it.
+
+    It looks for components in the installed packages and compiles scripts; it does not count what they call.
+    """
+    compiled = ScriptCache()
+    counts = config.get_option("browser.gatherUsageStats")
     with pytest.MonkeyPatch.context() as patch:
         found_once = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", found_once)
+        for module in (app_test, local_script_runner):
+            patch.setattr(module, "ScriptCache", lambda: compiled)
+        config.set_option("browser.gatherUsageStats", False)
         yield
+        config.set_option("browser.gatherUsageStats", counts)
 
 
 def table(page: AppTest, *columns: str) -> pd.DataFrame:

@@ -10,19 +10,19 @@ import pytest
 
 from xcwork.analysis.comparison import ComparisonTable
 from xcwork.analysis.errors import STATES
-from xcwork.analysis.explanation_view import compare_explanations, make_view
+from xcwork.analysis.explanation_view import make_view
 from xcwork.core.explanation import Explanation, Part
 from xcwork.data.card import describe
 from xcwork.errors import ConfigError
 from xcwork.methods.landmarks.graph import LandmarkGraph
 from xcwork.viz import attach_description, get_alt_text, join_phrases, read_table
 from xcwork.viz.bands import draw_band_contributions, draw_band_recall, draw_triage_bars
-from xcwork.viz.comparison import draw_delta_dots, draw_metric_dots
+from xcwork.viz.comparison import draw_delta_dots
 from xcwork.viz.curves import draw_ranking_curves, draw_training_curves
-from xcwork.viz.explanations import draw_explanation_difference, draw_explanation_waterfall
+from xcwork.viz.explanations import draw_explanation_waterfall
 from xcwork.viz.frequencies import draw_label_frequencies
 from xcwork.viz.ranks import draw_rank_histogram
-from xcwork.viz.structures import MAX_CELLS_PER_SIDE, draw_head_grid, draw_label_tree, draw_landmark_graph
+from xcwork.viz.structures import MAX_CELLS_PER_SIDE, draw_head_grid, draw_landmark_graph
 from xcwork.viz.studies import draw_growth_curves, draw_image_grid, draw_simulation_curves, fit_growth_exponent
 
 HOSTILE = '</script><script>alert(1)</script><b onclick="x">'
@@ -70,17 +70,6 @@ def graph() -> LandmarkGraph:
     return LandmarkGraph(nodes, edges, 10, 20)
 
 
-def tree() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "id": ["r", "a", "b", "aa"],
-            "parent": [None, "r", "r", "a"],
-            "name": ["all", HOSTILE, "B", "AA"],
-            "labels": [10, 6, 4, 3],
-        }
-    )
-
-
 def band_table() -> dict:
     row = {"test_positives": 4, "hits@5": 3, "recall@5": 75.0, "contribution@5": 15.0}
     return {HOSTILE: {"head": row, "tail": row}}
@@ -97,14 +86,8 @@ def lost() -> pd.DataFrame:
 
 FIGURES = {
     "waterfall": lambda: draw_explanation_waterfall(make_view(explained())),
-    "difference": lambda: draw_explanation_difference(
-        compare_explanations(explained(), Explanation.from_parts([], exact=True))
-    ),
-    "dots": lambda: draw_metric_dots(compared(), ["P@1", "P@5"]),
     "deltas": lambda: draw_delta_dots(differences(), reference=HOSTILE),
     "landmarks": lambda: draw_landmark_graph(graph()),
-    "icicle": lambda: draw_label_tree(tree()),
-    "treemap": lambda: draw_label_tree(tree().assign(value=[1.0, 2, 3, 4]), kind="treemap"),
     "grid": lambda: draw_head_grid(np.array([[1.0, 2.0], [np.nan, 4.0]]), title=HOSTILE, value=HOSTILE),
     "growth": lambda: draw_growth_curves({HOSTILE: ([1, 10, 100], [1, 100, 10_000])}),
     "simulation": lambda: draw_simulation_curves({HOSTILE: simulated(1.0), "b": simulated(3.0)}),
@@ -185,16 +168,12 @@ def test_parts_of_one_name_are_rows_of_their_own() -> None:
         Part(f"{long} 2", "x", 0.2),
     ]
     waterfall = draw_explanation_waterfall(make_view(Explanation.from_parts(parts, exact=True, label="l")))
-    changed = draw_explanation_difference(
-        compare_explanations(Explanation.from_parts([], exact=True), Explanation.from_parts(parts, exact=True))
-    )
-    for figure, n_rows in ((waterfall, 5), (changed, 4)):
-        places = [place for bars in figure.data for place in bars.y]
-        assert sorted(places) == list(range(n_rows)) == list(figure.layout.yaxis.tickvals)
-        names = figure.layout.yaxis.ticktext
-        assert names[:2] == ("matrix × matrix (pair)", "matrix × matrix (direct match)")
-        assert names[2] == names[3], "cut to the same name"
-        assert len({name for bars in figure.data for name in bars.customdata}) == n_rows, "in full under the pointer"
+    places = [place for bars in waterfall.data for place in bars.y]
+    assert sorted(places) == list(range(5)) == list(waterfall.layout.yaxis.tickvals)
+    names = waterfall.layout.yaxis.ticktext
+    assert names[:2] == ("matrix × matrix (pair)", "matrix × matrix (direct match)")
+    assert names[2] == names[3], "cut to the same name"
+    assert len({name for bars in waterfall.data for name in bars.customdata}) == 5, "in full under the pointer"
     assert waterfall.layout.waterfallgap > 0
 
 
@@ -211,8 +190,6 @@ def test_chance_and_published_rows_are_hollow():
         list(dots.marker.symbol) for dots in draw_delta_dots(differences(), reference="r", metrics=["P@1", "P@5"]).data
     ]
     assert symbols == [["circle"], ["square-open"]]
-    dots = draw_metric_dots(compared(), ["P@1"]).data[0]
-    assert list(dots.marker.symbol) == ["circle", "circle", "circle-open"]
     assert "may be chance" in get_alt_text(draw_delta_dots(differences(), reference="r", metrics=["P@5"]))
 
 
@@ -240,14 +217,6 @@ def test_a_large_grid_is_averaged_and_gaps_stay_gaps():
     assert "2,400 are used" in get_alt_text(draw_head_grid(grid))
 
 
-def test_a_tree_too_large_to_draw_keeps_its_largest_nodes():
-    figure = draw_label_tree(tree(), max_nodes=2)
-    assert list(figure.data[0].ids) == ["r", "a"]
-    assert "2 largest are drawn" in get_alt_text(figure)
-    with pytest.raises(ConfigError, match="icicle, treemap"):
-        draw_label_tree(tree(), kind="pie")
-
-
 def test_images_keep_their_pixels():
     drawn = np.asarray(FIGURES["images"]().data[0].z, float)
     assert np.isfinite(drawn).sum() == 48
@@ -260,8 +229,6 @@ def test_images_keep_their_pixels():
 def test_empty_data_gives_empty_figures_that_say_so():
     nothing = draw_triage_bars(pd.DataFrame({"band": BANDS, **dict.fromkeys(STATES, 0), "total": 0}))
     assert get_alt_text(nothing) == "No true label was missed."
-    same = draw_explanation_difference(compare_explanations(explained(), explained()))
-    assert get_alt_text(same) == "No part of the score changed."
 
 
 def test_tables_hold_what_json_can_hold():

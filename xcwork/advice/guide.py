@@ -17,6 +17,7 @@ class MethodNote:
     title: str
     good_for: str
     how: tuple[str, str, str]  # how it works, in three sentences
+    when: str = ""  # when to use it, and when not
     flow: tuple[str, str, str] = ("document", "model", "labels")  # the same as a picture: three boxes with arrows
     main_settings: Mapping[str, str] = field(default_factory=dict)  # at most three parameters, in plain words
     needs_label_text: bool = False
@@ -50,6 +51,8 @@ NOTES = {
             "Each label then gets a classifier of its own, which starts from the vector of its text.",
             "What both say is added up, and the nearest labels are found without visiting all of them.",
         ),
+        "Use it when labels have few documents and meaningful names: that is where it gains most. Training takes "
+        "longer than for the linear methods, and with fifty documents per label they are as precise.",
         ("words of document and label", "vectors, near if they belong together", "nearest labels"),
         {
             "epochs": "Passes over the labels, at most",
@@ -66,6 +69,8 @@ NOTES = {
             "A closed form gives the strongest pairs, and labels with training documents refine theirs.",
             "The score of a label is a sum over pairs of words, so a label without documents has one, too.",
         ),
+        "A good first choice when labels have texts. It is fast, finds labels without training documents, and takes "
+        "every score apart. It cannot be used without label texts.",
         ("words of the document", "learned pairs of words", "words of the label"),
         {
             "pairs": "Pairs kept per word",
@@ -82,6 +87,8 @@ NOTES = {
             "Small weights are dropped, so that the model stays small.",
             "A document gets the labels whose classifiers give the highest scores.",
         ),
+        "Use it for up to about 100,000 labels when precision matters more than training time. It cannot predict "
+        "labels without training documents.",
         ("words of the document", "one classifier per label", "highest scores"),
         {"C": "How closely to follow the training labels", "prune": "Weights below this are dropped"},
     ),
@@ -93,6 +100,8 @@ NOTES = {
             "Only these are predicted from the text.",
             "The others are put together from the landmarks with which they occur.",
         ),
+        "Use it when labels depend on each other, and to see how. Compare it with its own one-vs-rest row: with many "
+        "outliers the landmarks add little.",
         ("words of the document", "scores of a few landmarks", "all other labels"),
         {
             "landmarks": "Number of landmarks",
@@ -108,6 +117,8 @@ NOTES = {
             "At every branch a linear classifier says where to go on.",
             "Only the most promising branches are followed, so most labels are never looked at.",
         ),
+        "Use it when there are many labels, or little time or memory. One-vs-all is a little more precise; labels "
+        "without training documents are never predicted.",
         ("words of the document", "branch after branch", "labels of the last branches"),
         {
             "trees": "Number of trees",
@@ -123,6 +134,8 @@ NOTES = {
             "The next head chooses among the labels of these groups.",
             "So no layer has as many outputs as there are labels.",
         ),
+        "Use it for very many labels when documents have several each, and you want a neural model without an output "
+        "for every label. With a few thousand labels a linear method is faster.",
         ("document", "head after head", "labels"),
         {"epochs": "Passes over the documents, at most", "width": "Width of the network", "beam": "Groups followed"},
     ),
@@ -134,6 +147,8 @@ NOTES = {
             "Its last layer has one output per label.",
             "It is what the methods with short heads are compared with.",
         ),
+        "Use it as the yardstick for the methods with short heads, or for images and dense features. Beyond some "
+        "100,000 labels its output layer becomes too large.",
         ("document", "network", "one output per label"),
         {
             "epochs": "Passes over the documents, at most",
@@ -149,6 +164,8 @@ NOTES = {
             "One short head per digit says how likely each of its values is.",
             "The score of a label is the product over its digits.",
         ),
+        "Use it when documents have exactly one label and memory is short: a million labels need a few thousand "
+        "outputs. For label sets prefer the cascade.",
         ("document", "a few short heads", "products of their outputs"),
         {"epochs": "Passes over the documents, at most", "n_heads": "Number of heads", "width": "Width of the network"},
     ),
@@ -160,6 +177,8 @@ NOTES = {
             "Each step of training visits the true labels and a sample of the others.",
             "All labels are scored when it predicts.",
         ),
+        "Use it instead of the flat classifier when training steps are too slow. Model size and prediction stay as "
+        "they are.",
         ("document", "network, some labels per step", "one output per label"),
         {
             "epochs": "Passes over the documents, at most",
@@ -175,6 +194,8 @@ NOTES = {
             "It estimates which member of a group each label belongs to.",
             "Then it trains an ordinary method on these estimates.",
         ),
+        "Use it when labels are known for groups only, and groups are mixed. In tight groups, where all members are "
+        "alike, labels may as well stay with every member (`assign=all`).",
         ("labels of a group", "its likely members", "an ordinary method"),
         {
             "learner": "Method trained on the estimates",
@@ -190,6 +211,8 @@ NOTES = {
             "A network compares each part with several sub-concepts of each label.",
             "Attention decides which parts of the bag are evidence for a label.",
         ),
+        "Use it for up to about a thousand labels and documents that are bags: images of an album, sentences of a "
+        "text. It is too slow for extreme label spaces.",
         ("parts of a document", "sub-concepts of labels", "labels"),
         {
             "epochs": "Passes over the documents, at most",
@@ -205,6 +228,8 @@ NOTES = {
             "Rare words count more than frequent ones.",
             "Nothing is learned, so it finds unseen labels as well as others.",
         ),
+        "Use it as a yardstick: a trained method that is not better has learned nothing from the labels. It needs "
+        "label texts.",
         ("words of the document", "words in common", "labels"),
         {},
         needs_label_text=True,
@@ -217,6 +242,8 @@ NOTES = {
             "Rare words count more, and repeated words ever less.",
             "Nothing is learned, so it finds unseen labels as well as others.",
         ),
+        "Use it as a yardstick, as you would a search engine: it is usually level with TF-IDF match. It needs label "
+        "texts.",
         ("words of the document", "words in common", "labels"),
         {"k1": "How much repeated words count", "b": "How much long texts are penalised"},
         needs_label_text=True,
@@ -229,6 +256,8 @@ NOTES = {
             "A document gets the labels whose vectors point the same way, whether or not they share words.",
             "Nothing is learned here, so it finds unseen labels; its reasons are approximate.",
         ),
+        "Use it as the yardstick for unseen labels, if texts are in the language of the encoder. With training "
+        "documents, give SiameseXML the same encoder (`start=sentence`).",
         ("text of the document", "vectors of meaning", "nearest labels"),
         {"words": "Weight of words in common"},
         needs_label_text=True,
@@ -241,6 +270,8 @@ NOTES = {
             "Their labels are its suggestions.",
             "The more similar a document, the more its labels count.",
         ),
+        "Use it as a yardstick that needs no label texts. It suggests labels only from documents it has seen, and "
+        "prediction time grows with their number.",
         ("document", "most similar documents", "their labels"),
         {"neighbours": "Documents that vote"},
     ),
@@ -252,6 +283,7 @@ NOTES = {
             "They are the same for every document.",
             "Any method that learns should be above it.",
         ),
+        "Use it to see what a blind guess reaches on your data.",
         ("any document", "counts of labels", "most frequent labels"),
         {},
     ),

@@ -82,7 +82,7 @@ class Recommendation:
             kept = {name: content[name] for name in ("data", "fingerprint", "traits", "level", "seconds")}
             return cls(**kept, suggestions=suggestions, tried=tried)
         except (KeyError, TypeError, AttributeError) as damage:
-            raise DataError(f"this is no recommendation ({damage})", remedy="run `xcwork recommend` again") from None
+            raise DataError(f"this is not a recommendation ({damage})", remedy="run `xcwork recommend` again") from None
 
 
 def _pick_fields(kind: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,15 +59,15 @@ def recommend(
     Parameters
     ----------
     minutes : float
-        How long the methods are tried on a sample of the training split; 0 asks a rule instead.
+        How long to try the methods on a sample of the training split; 0 uses rules instead.
     methods : collection of str, optional
         Those to choose from; by default all that are installed.
     known : iterable of Measurement
-        Runs that tell what trainings cost on this machine.
+        Runs that show what training costs on this machine.
     traits : DatasetTraits, optional
         Traits of the dataset, where they are known already.
     clock : callable
-        Counts the minutes; `time.process_time` on a machine that does other things, too.
+        Measures the minutes; `time.process_time` on a busy machine.
     """
     began = time.monotonic()
     traits = read_traits(dataset) if traits is None else traits

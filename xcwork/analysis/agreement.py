@@ -1,4 +1,4 @@
-"""Two runs document by document, and several runs on one document.
+"""Two runs document by document.
 
 A document is *better* with a run when it has true labels among the first k that the reference lacks there and loses
 none; *worse* the other way round; *mixed* when it wins some and loses some; *alike* otherwise. Every document has one
@@ -7,13 +7,11 @@ of these states. Summed over bands and over labels this says what a difference i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xcwork.analysis.document_table import FALSE_POSITIVE, HIT, SEPARATOR, SIGNS, UNKNOWN
 from xcwork.analysis.paging import look_up_names
 from xcwork.core.bands import Bands, make_absolute_bands
 from xcwork.core.dataset import Dataset
@@ -28,6 +26,7 @@ BETTER = "better"
 MIXED = "mixed"
 ALIKE = "alike"
 WORSE = "worse"
+SEPARATOR = " | "  # between names of labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,37 +94,3 @@ def _join_names(
     """Return the names of the chosen true labels of each document."""
     rows = [labels[indptr[i] : indptr[i + 1]][chosen[indptr[i] : indptr[i + 1]]] for i in documents.tolist()]
     return [SEPARATOR.join(str(name) for name in look_up_names(space, row)) for row in rows]
-
-
-def tabulate_agreement(
-    predictions: Mapping[str, TopK],
-    labels: LabelSpace,
-    *,
-    document: int = 0,
-    truth: Collection[int] | None = None,
-    k: int = 5,
-) -> pd.DataFrame:
-    """Return the first k labels of several runs on one document, whether they are right and how many runs have them.
-
-    `truth` are the ids of the true labels; without it (a text that was typed) `state` is unknown. One row per
-    prediction, runs in the given order.
-    """
-    import pandas as pd
-
-    rows = []
-    true = None if truth is None else set(truth)
-    for name, topk in predictions.items():
-        for slot, (label, score) in enumerate(topk.get_row(document)[:k]):
-            state = UNKNOWN if true is None else HIT if label in true else FALSE_POSITIVE
-            rows.append((name, slot + 1, label, labels.names[label], score, state, SIGNS[state]))
-    columns = ["run", "rank", "label_id", "label", "score", "state", "sign"]
-    table = pd.DataFrame(rows, columns=columns)
-    table["runs"] = table.groupby("label_id")["run"].transform("nunique") if len(table) else 0
-    return table
-
-
-def make_agreement_grid(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as papers print it: one row per run, one column per rank, cells with sign and label."""
-    cells = table.assign(cell=table["sign"] + " " + table["label"].astype(str))
-    grid = cells.pivot(index="run", columns="rank", values="cell").reindex(table["run"].unique())
-    return grid.rename(columns=lambda rank: f"{rank}").rename_axis(columns=None).reset_index().fillna("")

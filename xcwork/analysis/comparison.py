@@ -190,7 +190,7 @@ def find_comparable(entries: Sequence[Entry], dataset: Dataset | None) -> tuple[
     usable, notes = [], []
     for position, entry in enumerate(entries):
         if entry.topk is None:
-            notes.append(f"{entry.name} has no predictions at hand, so it is not compared")
+            notes.append(f"{entry.name} has no stored predictions, so it is not compared")
         elif not dataset.recognises(entry.fingerprint) or len(entry.topk) != len(dataset.test):
             notes.append(f"{entry.name} was measured on other data, so it is not compared")
         else:

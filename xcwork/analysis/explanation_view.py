@@ -112,28 +112,6 @@ def find_explanation_spans(text: str, explanation: Explanation, features: Featur
     return find_spans(text, sum_term_weights(explanation), features)
 
 
-def compare_explanations(before: Explanation, after: Explanation, *, limit: int = 100) -> pd.DataFrame:
-    """Return what each part was and has become, largest change first; the changes sum to the change of the score.
-
-    `state` is new, gone, changed or same. Changes beyond `limit` are put together in one row.
-    """
-    import pandas as pd
-
-    old, new = _sum_by_pair(before), _sum_by_pair(after)
-    rows = []
-    for pair in old.keys() | new.keys():
-        a, b = old.get(pair, 0.0), new.get(pair, 0.0)
-        state = "new" if pair not in old else "gone" if pair not in new else "same" if a == b else "changed"
-        rows.append((*pair, a, b, b - a, state))
-    rows.sort(key=lambda row: (-abs(row[5]), row[:3]))
-    rest = rows[limit:]
-    if rest:
-        a, b = sum(row[3] for row in rest), sum(row[4] for row in rest)
-        rows = [*rows[:limit], (f"({len(rest):,} smaller changes)", "", OTHER, a, b, b - a, "changed")]
-    columns = ["document_term", "label_term", "kind", "before", "after", "change", "state"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def _make_row(part: Part) -> dict[str, Any]:
     details = part.details
     weight = _find_weight(details)
@@ -179,14 +157,3 @@ def _make_summary_row(name: str, kind: str, value: float) -> dict[str, Any]:
         "value": value,
         "share": 0.0,
     }
-
-
-def _sum_by_pair(explanation: Explanation) -> dict[tuple[str, str, str], float]:
-    values: dict[tuple[str, str, str], float] = {}
-    for part in explanation:
-        pair = (part.document_term, part.label_term, _classify_part(part))
-        values[pair] = values.get(pair, 0.0) + part.value
-    missing = explanation.score - sum(part.value for part in explanation)
-    if not explanation.exact:
-        values["(not explained)", "", UNEXPLAINED] = missing
-    return values

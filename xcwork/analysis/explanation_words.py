@@ -121,11 +121,6 @@ def _sum_constants(grouped: GroupedParts) -> float:
     return sum(bar.value for bar in grouped.families if bar.family in constant)
 
 
-def join_phrases(phrases: Sequence[Phrase]) -> str:
-    """Return a sentence as plain text."""
-    return "".join(phrase.text for phrase in phrases)
-
-
 def _name_words(words: Mapping[str, float]) -> list[Phrase]:
     largest = max(map(abs, words.values()), default=0.0)
     strong = [(word, value) for word, value in words.items() if value and abs(value) >= MIN_NAMED_SHARE * largest]

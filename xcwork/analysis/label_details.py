@@ -1,7 +1,7 @@
 """Label details: how often it occurs, how well it is found, where it ends up, what is taken for it.
 
-The table of all labels is `xcwork.metrics.tabulate_labels`, paged with `take_page`. A label's page costs one
-look-up of the predictions (`place_labels`) and whatever its own documents need.
+The table of all labels is `xcwork.metrics.tabulate_labels`. A label's page costs one look-up of the predictions
+(`place_labels`) and whatever its own documents need.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xcwork.analysis.document_table import add_texts
 from xcwork.analysis.errors import list_missed_labels
 from xcwork.analysis.neighbours import find_confusable_labels
+from xcwork.analysis.paging import shorten_text
 from xcwork.core.bands import Bands, make_absolute_bands
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
+from xcwork.data.browse import get_document_text
 from xcwork.metrics.ranking import place_labels
 
 if TYPE_CHECKING:
@@ -100,19 +101,11 @@ def count_ranks(ranks: np.ndarray, depth: int) -> pd.DataFrame:
     return pd.DataFrame({"rank": [*names, "not listed"], "documents": [*counts, int((ranks > depth).sum())]})
 
 
-def compute_label_recall(topk: TopK, dataset: Dataset, *, k: int = 5) -> np.ndarray:
-    """Return recall@k of every label in percent, (n_labels,); NaN where no test document has it."""
-    placement = place_labels(topk, dataset.test.Y)
-    labels, n_labels = placement.truth.indices, dataset.test.n_labels
-    hits = np.bincount(labels[placement.ranks <= k], minlength=n_labels)
-    in_test = np.bincount(labels, minlength=n_labels)
-    return np.divide(100.0 * hits, in_test, out=np.full(n_labels, np.nan), where=in_test > 0)
-
-
 def _list_misses(topk: TopK, dataset: Dataset, label: int, k: int, limit: int, bands: Bands) -> pd.DataFrame:
     """Return test documents that have the label but have it outside the first k, the nearest misses first."""
     missed = list_missed_labels(topk, dataset, k=k, bands=bands, label=label)
     missed = missed.sort_values(["rank", "document"], na_position="last", kind="stable").head(limit)
     columns = ["document", *(["uid"] if "uid" in missed else []), "state", "rank", "score", "top_label", "top_score"]
     chosen = missed[columns].reset_index(drop=True)
-    return add_texts(chosen, dataset.test)
+    texts = [shorten_text(get_document_text(dataset.test, each)) for each in chosen["document"].tolist()]
+    return chosen.assign(text=texts)

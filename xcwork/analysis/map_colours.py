@@ -62,14 +62,6 @@ def colour_by_band(bands: Bands, ids: np.ndarray) -> LabelClasses:
     return LabelClasses("Frequency", bands.of_label[ids].astype(np.uint16), bands.names)
 
 
-def colour_by_frequency(frequencies: np.ndarray, ids: np.ndarray) -> LabelShares:
-    """Return the training documents of each label on a logarithmic scale, from none to those of the most frequent."""
-    counts = frequencies[ids]
-    most = int(counts.max(initial=0))
-    values = np.log1p(counts) / np.log1p(max(most, 1))
-    return LabelShares("Training documents", values.astype(np.float32), "0", f"{most:,}", ShareKind.amount)
-
-
 def colour_by_precision(facts: MapFacts, ids: np.ndarray) -> LabelShares:
     """Return the share of each label's predictions that are right; unknown where it is never predicted."""
     return LabelShares("Right when listed", _divide(facts.hits[ids], facts.predicted[ids]))

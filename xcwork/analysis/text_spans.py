@@ -11,7 +11,6 @@ Cost: one pass over the text and a look-up for each word and each run of words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,10 +22,6 @@ from xcwork.text.word_rules import WordRules
 if TYPE_CHECKING:
     from xcwork.core.explanation import Explanation
     from xcwork.core.features import Features
-
-FOR_RGB = "0, 114, 178"  # blue, with a solid underline
-AGAINST_RGB = "213, 94, 0"  # vermilion, with a dashed one
-MIN_STRENGTH_SHARE = 0.05  # of the strongest term; weaker ones are left unmarked, or every word of a long text would be
 
 
 class Span(NamedTuple):
@@ -98,26 +93,6 @@ def cut_segments(text: str, spans: Sequence[Span]) -> list[Segment]:
         terms = tuple(dict.fromkeys(span.term for span in active))
         cut.append(Segment(text[start:end], sum(span.weight for span in active), terms))
     return cut
-
-
-def highlight_terms(text: str, spans: Sequence[Span]) -> str:
-    """Return the text as HTML with its terms marked by strength; a solid line counts for, a dashed one against."""
-    pieces = cut_segments(text, spans)
-    largest = max((abs(piece.weight) for piece in pieces), default=0.0) or 1.0
-    return "".join(_mark_segment(piece, abs(piece.weight) / largest) for piece in pieces).replace("\n", "<br>")
-
-
-def _mark_segment(piece: Segment, strength: float) -> str:
-    shown = escape(piece.text)
-    if not piece.terms or strength < MIN_STRENGTH_SHARE:
-        return shown
-    colour, line = (FOR_RGB, "solid") if piece.weight >= 0 else (AGAINST_RGB, "dashed")
-    title = escape(f"{', '.join(piece.terms)}: {piece.weight:+.4f}")
-    style = (
-        f"background: rgba({colour}, {0.08 + 0.42 * strength:.2f}); border-bottom: 2px {line} rgb({colour}); "
-        "color: inherit"
-    )
-    return f'<mark style="{style}" title="{title}">{shown}</mark>'
 
 
 def _split_words(text: str, rules: WordRules) -> Iterator[list[WrittenWord]]:

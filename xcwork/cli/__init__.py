@@ -41,7 +41,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
     help="A workbench for extreme multi-label classification: load, train, explain, compare.",
-    epilog="DATA is a built-in name (pyseealso, synthetic) or a path. RUN is the id that `train` prints.",
+    epilog="DATA is a built-in name (pyseealso, synthetic) or a path. RUN is the id that `train` prints, or `last`.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -27,11 +27,11 @@ Home = Annotated[
         "--home",
         metavar="FOLDER",
         callback=_use_home,
-        help="Where data/ and runs/ live. (Default: $XCWORK_HOME, else here.)",
+        help="Where data/ and runs/ live. (Default: $XCWORK_HOME, else the current folder.)",
     ),
 ]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A built-in dataset or a path.")]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, as `xcwork runs` lists it.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run, as `xcwork runs` lists it, or `last`.")]
 DataOptions = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="NAME=VALUE", help="How to read DATA, such as text_column=abstract. Repeatable."),

@@ -145,7 +145,7 @@ def report(
     as_json: Json = False,
     home: Home = None,
 ) -> None:
-    """Write a report about runs: one HTML file that needs nothing else."""
+    """Write a report about runs: a single HTML file that opens offline."""
     from xcwork.runs import RunStore
     from xcwork.viz.run_report import write_report
 

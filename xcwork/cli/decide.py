@@ -1,4 +1,4 @@
-"""`xcwork decide` and `xcwork calibrate`: from which probability on a label needs no person, and what that gives."""
+"""`xcwork decide` and `xcwork calibrate`: from which probability on a label needs no check, and what that gives."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def decide(
         raise ConfigError("--assign is the threshold itself; leave out --precision, --goal and --by")
     if goal == "precision" and precision is None and assign is None:
         raise ConfigError(
-            "say with --precision which share of the assigned labels should be right, such as 0.95, or with --assign "
-            "from which probability on they are assigned"
+            "give --precision, the share of assigned labels that should be right, such as 0.95, or --assign, "
+            "the probability from which labels are assigned"
         )
     opened = RunStore().open(run)
     calibration = require_calibration(opened)
@@ -138,7 +138,7 @@ def _judge(choice: Choice) -> dict[str, Any]:
         return {
             "promised": False,
             "note": f"{asked:g} % cannot be promised: no threshold reaches it on {choice.expected.n_documents:,} "
-            "held-out documents, so nothing is assigned without a person",
+            "held-out documents, so nothing is assigned without a check",
         }
     if not choice.is_promised:
         worst = max(used, key=lambda promise: promise.high - promise.low)
@@ -171,7 +171,7 @@ def _list_lines(payload: dict[str, Any], outcome: Outcome, choice: Choice | None
 
     lines: list[Any] = []
     if payload["threshold"] is None:
-        lines.append("nothing is assigned without a person")
+        lines.append("nothing is assigned without a check")
     else:
         limit = f", at most {payload['limit']} per document" if payload["limit"] else ""
         lines.append(f"assign from {payload['threshold']:.2f} %{limit}")
@@ -180,7 +180,7 @@ def _list_lines(payload: dict[str, Any], outcome: Outcome, choice: Choice | None
         ("95 % interval", "{} to {}".format(*payload["achieved_interval"])),
         ("of the true labels", payload["recall"]),
         ("documents that get a label", payload["automation_share"]),
-        ("shown labels that need no person", payload["assignment_share"]),
+        ("shown labels that need no check", payload["assignment_share"]),
         ("labels per document (number)", payload["labels_per_document"]),
     ]
     lines.append(render_table((f"on {outcome.n_documents:,} test documents, %", ""), rows))

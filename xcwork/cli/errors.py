@@ -7,6 +7,8 @@ Ctrl-C. Whatever else escapes is a defect of xcwork and keeps its traceback.
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from io import TextIOWrapper
@@ -19,6 +21,7 @@ from xcwork.errors import XcworkError
 
 USER_ERROR_CODE = 2
 INTERRUPTED_CODE = 130
+PYTHON_OPTION = re.compile(r"\b([a-z]+(?:_[a-z]+)*)='([^']*)'")
 
 
 class Ended(XcworkError):
@@ -79,10 +82,26 @@ def _exit_with(
     from xcwork.export.terminal import print_note
     from xcwork.export.text import clean_text
 
+    sentence = word_options(sentence)
     if "--json" in args:
         print_json({"error": clean_text(sentence)} | dict(facts or {}))
     print_note(f"xcwork: {sentence}")
     sys.exit(code)
+
+
+def word_options(sentence: str) -> str:
+    """Return an error with options of datasets as a shell takes them: --option text_column=request."""
+    if not PYTHON_OPTION.search(sentence):
+        return sentence
+    from xcwork.data.readers import list_formats
+
+    known = {name for declared in list_formats() for name in declared.options}
+
+    def reword(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        return f"--option {name}={shlex.quote(value)}" if name in known else found[0]
+
+    return PYTHON_OPTION.sub(reword, sentence)
 
 
 def _leave_closed_pipe() -> NoReturn:

@@ -34,12 +34,12 @@ def export(
         Format | None,
         typer.Option(
             "--format",
-            help="xc: repository text files; splits: trn_X_Xf.txt and its companions; annif: a corpus of texts and its "
-            "vocabulary; stored: xcwork's own. (Default: xc.)",
+            help="xc: text files of the Extreme Classification Repository; splits: trn_X_Xf.txt and its companions; "
+            "annif: a corpus of texts and its vocabulary; stored: xcwork's own. (Default: xc.)",
         ),
     ] = None,
     with_reviews: Annotated[
-        bool, typer.Option("--with-reviews", help="Labels as people corrected them; written as `stored`.")
+        bool, typer.Option("--with-reviews", help="Labels as corrected in reviews; implies `stored`.")
     ] = False,
     language: Annotated[
         str, typer.Option("--language", help="Language of the names in the vocabulary (annif).")

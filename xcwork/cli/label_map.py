@@ -22,7 +22,7 @@ def map_labels(
     as_json: Json = False,
     home: Home = None,
 ) -> None:
-    """Lay out the labels of a run and name the regions of its map; an interrupted one goes on."""
+    """Lay out the labels of a run and name the regions of its map; an interrupted layout resumes."""
     from xcwork.export.terminal import ProgressBar
     from xcwork.progress import listen
     from xcwork.runs import RunStore

@@ -71,6 +71,6 @@ def _list_notes(found: Recommendation) -> list[str]:
     lines = []
     best = next((each for each in found.suggestions if each.expected is not None), None)
     if best is not None and best.expected is not None:
-        lines.append(f"{best.method}: {best.expected.basis}. Found in {found.seconds:,.0f} s; --again tries anew.")
+        lines.append(f"{best.method}: {best.expected.basis}. Found in {found.seconds:,.0f} s; --again tries again.")
     lines += [f"{each.method}: {each.note}" for each in found.tried if each.note]
     return lines

@@ -57,14 +57,14 @@ def review(
         typer.Option("--answer", metavar="ITEM VERDICT", help="Answer an item: right, wrong or unsure."),
     ] = None,
     note: Annotated[str, typer.Option("--note", help="With --answer: a remark that is kept with it.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Take back your newest answer.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo your latest answer.")] = False,
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who answers. (Default: your user.)")] = None,
     summary: Annotated[bool, typer.Option("--summary", help="Progress, agreement, corrected metrics.")] = False,
     answers: Annotated[
         Path | None, typer.Option("--answers", metavar="FILE", help="Write all answers to a CSV file.")
     ] = None,
     folds: Annotated[
-        int | None, typer.Option("--folds", min=2, help="With --split train: predict it by that many trainings.")
+        int | None, typer.Option("--folds", min=2, help="With --split train: predict it with that many training runs.")
     ] = None,
     as_json: Json = False,
     home: Home = None,
@@ -174,7 +174,7 @@ def _answer(session: RunReview, name: str, verdict: str, *, by: str, note: str, 
 def _undo(session: RunReview, *, by: str, as_json: bool) -> None:
     answer = session.undo(by=by)
     if answer is None:
-        raise ConfigError(f"{by} has no answer to take back")
+        raise ConfigError(f"{by} has no answer to undo")
     name = ":".join(map(str, answer.item))
     print_result(
         as_json,

@@ -14,7 +14,7 @@ AVERAGING_SECONDS = 60.0  # over which the operating system averages the load
 def estimate_clock_seconds(cpu_seconds: float, other_load: float = 0.0, n_cores: int = 0) -> float:
     """Return how long a run with this much processor time takes, beside so many threads of others.
 
-    On a quiet machine the serial share of the work decides. On a busy one all threads share the cores alike: with n
+    On an idle machine the serial share of the work decides. On a busy one all threads share the cores alike: with n
     cores and as many threads of its own, a run gets n / (n + others) of them.
     """
     cores = n_cores or count_cores()

@@ -125,7 +125,7 @@ def explain_lack_of_memory(device: str) -> Iterator[None]:
         if not is_out_of_memory(failure):
             raise
         kind = resolve_device_kind(device).upper()
-        raise ConfigError(f"the memory of {kind} is too small for this training; use device=cpu") from None
+        raise ConfigError(f"the memory of {kind} is too small for this training run; use device=cpu") from None
 
 
 def is_out_of_memory(failure: BaseException) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from threading import Semaphore
 from typing import Any, TypeVar
@@ -75,6 +76,15 @@ def stream_map(work: Callable[[Item], Result], items: Iterable[Item], *, n_jobs:
         finally:
             for unwanted in pending:
                 unwanted.cancel()
+
+
+@contextmanager
+def multiply_on_one_thread() -> Iterator[None]:
+    """Let numpy multiply matrices on the thread that asks: results then do not depend on the number of cores."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def run_on_all_threads(kernel: Callable[..., Any], *arguments: Any, shards_per_core: int = 1) -> None:

@@ -1,1 +1,1 @@
-"""What everything speaks of: datasets, splits, labels, features, rankings, explanations, bands."""
+"""What everything is about: datasets, splits, labels, features, rankings, explanations, bands."""

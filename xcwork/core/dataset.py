@@ -30,7 +30,7 @@ MIN_MAPPED_BYTES = 2**31  # of arrays that stay on disk
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A training split, a test split, and the labels and features both are expressed in."""
+    """A training split and a test split with the same labels and features."""
 
     name: str
     train: Split
@@ -97,7 +97,7 @@ class Dataset:
         return html.render_heading(self.name) + "".join(parts) + html.render_paragraph(bands.definition)
 
     def save(self, folder: str | Path) -> None:
-        """Store everything below `folder`; `load` brings it back."""
+        """Store everything below `folder`; `load` reads it."""
         constants = {"A": self.propensity.A, "B": self.propensity.B, "source": self.propensity.source}
         write_state(
             folder,

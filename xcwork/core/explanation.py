@@ -34,7 +34,7 @@ __all__ = [
 class Explanation:
     """The parts whose sum is the score of one label for one document, largest first.
 
-    `exact` says whether they really add up to what was predicted. Where a method shows predictions on another scale
+    `exact` says whether they add up to the predicted score. Where a method shows predictions on another scale
     than the one on which its parts add up, `predicted` is the shown score and `link` says how it follows from `score`.
     `is_filtered` says that a filter pair of the dataset keeps the label out of every ranking of the document, whatever
     its score. `has_words` says that document terms are words of a text and runs of them. `approximate` says that some
@@ -70,7 +70,7 @@ class Explanation:
         return cls.from_parts(parts, exact=exact)
 
     def compare_with(self, predicted: float | None) -> Explanation:
-        """Return this explanation with `exact` found out: do its parts add up to the score that was predicted?
+        """Return this explanation with `exact` checked: do its parts add up to the predicted score?
 
         Where they do not, it shows the predicted score. A label that the method does not list (None) has only the score
         of the explanation to agree with.

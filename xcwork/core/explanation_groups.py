@@ -108,10 +108,6 @@ class FamilyBar:
         """The words as at most MAX_BARS bars."""
         return tuple(join_words(self.words))
 
-    def find_group(self, word: str) -> WordGroup | None:
-        """Return the bar of a word."""
-        return next((group for group in self.groups if any(each.word == word for each in group.words)), None)
-
     def measure_cover(self) -> float:
         """Return the share of the absolute sum of the family that is told by bars which name their words."""
         told = math.fsum(abs(group.value) for group in self.groups if not group.is_rest)

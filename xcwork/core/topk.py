@@ -26,7 +26,7 @@ MAX_SHOWN_LABELS = 10
 class TopK:
     """The best labels of every document: score descending, then label id ascending.
 
-    A slot that no label fills has id -1, score -inf and probability 0; such slots only stand at the end of a row.
+    A slot that no label fills has id -1, score -inf and probability 0; such slots are always at the end of a row.
     """
 
     ids: np.ndarray  # (n_documents, k) int32

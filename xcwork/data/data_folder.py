@@ -81,7 +81,7 @@ def choose_place(dataset: Path, name: str) -> Path:
         raise DataError(f"{name!r} cannot be the name of a dataset", remedy=f"use letters, digits and any of {SIGNS}")
     place = dataset.with_name(wanted)
     if os.path.lexists(place):
-        raise DataError(f"the data folder has something called {wanted!r} already", remedy="choose another name")
+        raise DataError(f"the data folder already has something called {wanted!r}", remedy="choose another name")
     if dataset.is_file() and ".arff" in suffix.lower() and any(dataset.parent.glob("*.xml")):
         raise DataError("it is read with the XML file beside it", file=dataset, remedy="put both into a folder first")
     return place

@@ -37,7 +37,7 @@ def from_lists(
     vectorizer: Mapping[str, Any] | None = None,
     language: str = AUTOMATIC,
 ) -> Dataset:
-    """Return the dataset of documents given as texts and lists of labels.
+    """Return the dataset of texts and their lists of labels.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def from_lists(
     test : (texts, labels), optional
         The test split; without it, `test_share` of the documents is held out.
     label_names : sequence of str, optional
-        All labels in the wanted order, also those that no document has.
+        All labels in order, including those that no document has.
     language : str
-        Of the texts, such as "de" or "de,en"; found out if not given.
+        Language of the texts, such as "de" or "de,en"; detected if not given.
 
     Examples
     --------

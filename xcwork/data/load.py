@@ -134,7 +134,7 @@ def load_dataset(source: str | Path, *, home: Path | None = None, **options: Any
     Raises
     ------
     DataError
-        One sentence with the file, the line and what to do.
+        Names the file, the line and what to do.
 
     Examples
     --------

@@ -22,8 +22,8 @@ class Outcome:
     expected_precision: float | None  # mean probability of the assigned
     recall: float  # of all true labels, those that are assigned
     micro_f1: float
-    automation_share: float  # documents that get at least one label without a person
-    assignment_share: float  # of the labels that are assigned or suggested, those that need no person
+    automation_share: float  # documents that get at least one label without a check
+    assignment_share: float  # of the labels that are assigned or suggested, those that need no check
     labels_per_document: float  # assigned, a number
 
 

@@ -14,7 +14,7 @@ v_i - o_i, where o is what their own group has contributed to v. And steps end e
 nearly the same ones several times in a row.
 
 Only products that can change a winner are computed: an old u gives v up to an error of ‖g - g'‖, so a group whose best
-member leads its second by twice the error keeps its winner. The winners are those of the algorithm as it is written.
+member leads its second by twice the error keeps its winner. The winners are exactly those of the algorithm.
 `docs/methods/grlr.md` derives both.
 
 Of equal members the first wins, and equal means up to rounding: the sum of two unit vectors is as close to one as to

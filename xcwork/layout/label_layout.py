@@ -6,7 +6,7 @@ layout of another run on the same labels can be the start, and the result is tur
 compared side by side.
 
 A layout depends on vectors, kind, reference and seed alone. With a folder the steps are kept there, so that a layout
-that was interrupted goes on where it stopped.
+that was interrupted resumes where it stopped.
 """
 
 from __future__ import annotations

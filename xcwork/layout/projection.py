@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -89,11 +91,7 @@ def project_by_umap(reduced: np.ndarray, start: np.ndarray, *, is_kept: bool = F
     require_package("umap", "the layout umap")
     if len(reduced) < MIN_UMAP_LABELS:
         raise DataError(f"UMAP needs at least {MIN_UMAP_LABELS} labels, got {len(reduced)}", remedy="use PCA")
-    with warnings.catch_warnings():
-        # Without widgets a notebook cannot draw the progress bars of a package that umap imports; nobody wants them.
-        warnings.filterwarnings("ignore", message="IProgress not found")
-        from umap import umap_
-
+    umap_ = _import_umap()
     neighbours = find_neighbours(reduced, seed=seed)
     random = np.random.RandomState(seed)
     k = neighbours.ids.shape[1]
@@ -126,6 +124,25 @@ def project_by_umap(reduced: np.ndarray, start: np.ndarray, *, is_kept: bool = F
     if not np.isfinite(positions).all():
         raise DataError("the layout of the labels did not converge", remedy="use PCA")
     return positions
+
+
+def _import_umap() -> ModuleType:
+    """Return UMAP; what it compiles is kept on disk, as our own kernels are.
+
+    Otherwise each process that lays out labels compiles it again, which takes five seconds.
+    """
+    with warnings.catch_warnings():
+        # Without widgets a notebook cannot draw the progress bars of a package that umap imports; nobody wants them.
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        from umap import layouts, umap_
+    from numba.core.dispatcher import Dispatcher
+
+    for module in (layouts, umap_):
+        for each in vars(module).values():
+            if isinstance(each, Dispatcher) and each.stats.cache_path is None:
+                with suppress(RuntimeError):  # there is no folder that may be written
+                    each.enable_caching()
+    return umap_
 
 
 def _widen(start: np.ndarray, random: np.random.RandomState) -> np.ndarray:

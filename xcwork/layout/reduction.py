@@ -48,11 +48,11 @@ def reduce_vectors(vectors: Any, ids: np.ndarray, sample: np.ndarray, *, seed: i
 
 def _find_directions(rows: Any, seed: int) -> np.ndarray | None:
     """Return the directions that hold most of the rows, (n_columns, 50); None where there are not more than that."""
-    from sklearn.decomposition import TruncatedSVD
-
     if min(rows.shape) <= REDUCED_DIMENSIONS:
         # Few labels may have many columns, but then all of them fit.
         return None
+    from sklearn.decomposition import TruncatedSVD  # half of the time that a worker takes for a small dataset
+
     used = np.unique(rows.indices) if sparse.issparse(rows) else np.arange(rows.shape[1])
     # Of a large vocabulary a sample uses a small part.
     found = TruncatedSVD(REDUCED_DIMENSIONS, random_state=seed).fit(

@@ -113,13 +113,13 @@ def find_regions(layout: LabelLayout, dataset: Dataset, *, seed: int = 0) -> Lab
 
 def find_dense_places(positions: np.ndarray, frequencies: np.ndarray, parts: int, *, seed: int = 0) -> np.ndarray:
     """Return the dense place of each label, numbered from the largest, or NO_REGION; (n,) int32."""
-    from sklearn.cluster import HDBSCAN
-
     sample = sample_labels(frequencies, MAX_CLUSTERED_LABELS, seed=seed)
     smallest = max(MIN_LABELS_PER_REGION, len(sample) // parts)
     places = np.full(len(positions), NO_REGION, np.int32)
     if len(sample) < 2 * smallest:
         return places
+    from sklearn.cluster import HDBSCAN  # not for a small dataset, which takes less than the import
+
     for selection in ("eom", "leaf"):
         clusters = HDBSCAN(min_cluster_size=smallest, min_samples=5, cluster_selection_method=selection, copy=True)
         found = clusters.fit_predict(positions[sample].astype(np.float64))

@@ -93,14 +93,14 @@ class Method(Parametrised, ABC):
     # ---- the verbs
 
     def fit(self, train: Split, *, callbacks: Iterable[Callback] = (), checkpoint: Checkpoint | None = None) -> Self:
-        """Train, forgetting any earlier training.
+        """Train on a split; what was learned before is replaced.
 
         Parameters
         ----------
         train : Split
             Documents with their labels, such as `dataset.train`.
         callbacks : iterable of Callback
-            Hear of progress; one that returns True from `on_step` stops the training.
+            Informed of progress; one that returns True from `on_step` stops the training.
         checkpoint : Checkpoint, optional
             Where a resumable method keeps its state, and what it resumes from.
         """
@@ -154,7 +154,7 @@ class Method(Parametrised, ABC):
         Returns
         -------
         TopK
-            Ids, scores and, where asked for, probabilities; by falling score, then rising id.
+            Ids, scores and, where asked for, probabilities, ordered by score, then by id.
         """
         model = self._get_current_model()
         if isinstance(k, bool) or not isinstance(k, int | np.integer):

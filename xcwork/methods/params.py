@@ -215,7 +215,7 @@ class Parametrised:
             if name in renamed:
                 raise ConfigError(f"{name} is given twice: {given} was its former name")
             if name != given:
-                log.warning("the parameter %s of %s is called %s now", given, cls.__name__, name)
+                log.warning("the parameter %s of %s is now called %s", given, cls.__name__, name)
             renamed[name] = value
         return renamed
 

@@ -138,7 +138,7 @@ def parse_claims(text: str) -> Iterator[Claim]:
             raise DataError(problem, file=FILE, line=reader.line_num)
         key = (claim.paper, claim.where, claim.claim)
         if key in seen:
-            raise DataError(f"{claim.claim!r} stands twice in {claim.where}", file=FILE, line=reader.line_num)
+            raise DataError(f"{claim.claim!r} is listed twice in {claim.where}", file=FILE, line=reader.line_num)
         seen.add(key)
         yield claim
 

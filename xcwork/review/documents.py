@@ -1,4 +1,4 @@
-"""Which document and which label a verdict is about, also after the dataset was sorted, split or extended anew.
+"""Which document and which label a verdict is about, also after the dataset was sorted, split or extended again.
 
 A document goes by its uid where there are uids, else by a hash of its text (of its features where there is no text). Of
 documents that share a key the second one is `key#2`, and so on. A label goes by its uid or its name in the same way.

@@ -146,7 +146,7 @@ def build_queue(
     `topk` are predictions for the documents of that split by a model that did not learn from them; `probabilities`
     (n_documents, k) belong to its slots, and are estimated from the shares of right predictions if not given.
     `threshold` is one probability or one for each slot, where bands or labels have their own.
-    `evidence`, where several queues are built, saves computing it anew. `requests` are what people put into the review.
+    `evidence` spares computing it again for several queues. `requests` are what people put into the review.
     """
     if name not in list(QueueName):
         raise ConfigError(f"there is no queue {str(name)!r}; it is one of {', '.join(QueueName)}")

@@ -92,7 +92,7 @@ class RunReview:
         return LabelEvidence.from_predictions(self.topk, get_split(self.dataset, self.split), probabilities)
 
     def queue(self, name: QueueName | str) -> ReviewQueue:
-        """Return one of the queues; that of requests is read anew, because people add to it."""
+        """Return one of the queues; that of requests is read each time, because people add to it."""
         if name == QueueName.requested:
             return self._build_queue(name, self.read_verdicts().requests)
         if name not in self._queues:

@@ -127,7 +127,7 @@ def store_answer(
     check_item(dataset, item)
     by, note = _check_person(by), note.strip()
     if verdict not in list(ReviewVerdict):
-        raise ConfigError(f"{str(verdict)!r} is no answer; it is one of {', '.join(ReviewVerdict)}")
+        raise ConfigError(f"{str(verdict)!r} is not an answer; give one of {', '.join(ReviewVerdict)}")
     if len(note) > MAX_NOTE_CHARACTERS:
         raise ConfigError(f"a note may have {MAX_NOTE_CHARACTERS:,} characters, this one has {len(note):,}")
     answer = Answer(
@@ -168,7 +168,7 @@ def store_request(
 
 
 def _describe_place(keys: DatasetKeys, item: tuple[str, int, int]) -> dict[str, Any]:
-    """Return what tells an item again after the dataset was sorted, split or extended anew."""
+    """Return what tells an item again after the dataset was sorted, split or extended again."""
     split, document, label = item
     dataset, documents = keys.dataset, keys.splits[split]
     return {
@@ -251,7 +251,7 @@ def _make_folder(folder: Path) -> None:
         return
     # The marker is looked for again after the listing: somebody else may be making the folder right now.
     if folder.is_dir() and any(folder.iterdir()) and not (folder / REVIEW_MARKER).exists():
-        raise DataError("a dataset is where reviews are kept", file=folder, remedy="rename the dataset")
+        raise DataError("a dataset has the name of the folder for reviews", file=folder, remedy="rename the dataset")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / REVIEW_MARKER).touch()
 

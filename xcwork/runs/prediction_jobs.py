@@ -179,7 +179,7 @@ def list_jobs(run: Run) -> list[PredictionJob]:
 
 
 def start(job: PredictionJob) -> PredictionJob:
-    """Hand a job to a worker process: a new one, or one that is lost, failed or cancelled, which goes on from there."""
+    """Hand a job to a worker process: a new one, or one that is lost, failed or cancelled, which resumes there."""
     refuse_links(job.run.folder)
     with job.open_lock() as lock:
         if not _take_lock(job, lock, "launcher"):

@@ -78,7 +78,7 @@ def answer_documents(job: PredictionJob, reporter: Reporter) -> None:
     asked = {"run": run.id, "attempt": run.status.attempt, "job": request.to_dict()}
     with ContinuedFile(job.answers_file, asked) as lines:
         reporter.update(phase=PHASE, step=lines.done, total=request.n_documents)
-        logger.info("%d of %d documents are answered already", lines.done, request.n_documents)
+        logger.info("%d of %d documents have been answered", lines.done, request.n_documents)
         for batch in read_batches(job.documents_file, lines.done, BATCH_DOCUMENTS):
             answers = answerer.answer([document.text for document in batch])
             lines.write(

@@ -220,6 +220,8 @@ class Run:
     def _require(self, part: str, what: str) -> None:
         refuse_links(self.folder)
         if not (self.folder / part).is_dir():
+            if self.state == "failed":
+                raise RunError(f"run {self.id} failed and has no {what}; `xcwork resume {self.id}` tries again")
             raise RunError(f"run {self.id} is {self.state} and has no {what} yet; resume it or wait for it to finish")
 
     def _read_text(self, file: str) -> str:

@@ -84,7 +84,7 @@ def put_back(entry: Discarded) -> None:
     """Return to its place what was deleted; a run whose colour was given away meanwhile gets another one."""
     folders = {place: folder for place in PLACES if (folder := _find_folder(entry, place)).is_dir()}
     if not folders:
-        raise DataError(f"{entry.title} is not in the trash any more", remedy="it was kept there for a day")
+        raise DataError(f"{entry.title} is no longer in the trash", remedy="it was kept there for a day")
     moves = [
         (inside, entry.home / place / inside.name) for place, folder in folders.items() for inside in folder.iterdir()
     ]

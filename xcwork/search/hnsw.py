@@ -132,7 +132,7 @@ def _read_settings(folder: Path) -> dict[str, Any]:
         raise DataError(f"the settings of the search graph lack {', '.join(sorted(missing))}", file=folder)
     numbers = [stored[name] for name in ("M", "ef_construction", "ef", "seed", "threads", "dimension")]
     if not all(type(number) is int and -1 <= number < 2**31 for number in numbers) or stored["dimension"] < 1:
-        raise DataError("the settings of the search graph hold something else than numbers", file=folder)
+        raise DataError("the settings of the search graph have something other than numbers", file=folder)
     return stored
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from xcwork.compute.device import find_tensor_device
 from xcwork.compute.device_memory import run_in_parts
+from xcwork.compute.parallel import multiply_on_one_thread, parallel_map
 from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError, DataError
@@ -103,9 +104,15 @@ class Index(ABC):
     def _query_exactly(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> TopK:
         ids = np.arange(len(self)) if among is None else among
         blocks = [queries[start : start + QUERIES_PER_BLOCK] for start in range(0, len(queries), QUERIES_PER_BLOCK)]
-        return TopK.concatenate(
-            [self._query_exact_block(block, min(k, len(ids)), ids) for block in track(blocks, "searching")]
-        )
+
+        def search(block: np.ndarray) -> TopK:
+            return self._query_exact_block(block, min(k, len(ids)), ids)
+
+        if len(blocks) == 1:
+            return search(queries)
+        # A block per thread: a product that is divided among threads has other last bits for another number of them.
+        with multiply_on_one_thread():
+            return TopK.concatenate(parallel_map(search, blocks, "searching"))
 
     def _query_exact_block(self, queries: np.ndarray, k: int, ids: np.ndarray) -> TopK:
         """Return the best of the vectors `ids`, a block of vectors at a time."""

@@ -7,7 +7,7 @@
 - `compare_variants` (table 2) and `measure_precision_loss` (figures 4, 7, 8 and 9): a dataset is grouped, and a
   learner sees the true labels (oracle), the labels of the group (baseline), or those assigned by EAGLE without and
   with steps as the paper does it; and as the workbench does it, with documents centred first and each label given to
-  as many members as brought it in.
+  as many members as have it.
 - `make_label_images` (figures 5 and 10): what the embeddings of the labels of images look like.
 
 All are small by default, take a seed, and give data frames or arrays that notebooks and the dashboard draw.

@@ -88,13 +88,6 @@ def compare_label_orders(
     return pd.DataFrame(rows)
 
 
-def tabulate_gap(frame: pd.DataFrame, metric: str = "P@1") -> pd.DataFrame:
-    """Return `metric` of `compare_label_orders` by width and order, and what clusters gain over a random order."""
-    table = frame.groupby(["width", "order"])[metric].agg(["mean", "std"]).unstack("order")
-    table[("gain", "cluster")] = table[("mean", "cluster")] - table[("mean", "random")]
-    return table
-
-
 def compare_head_lengths(
     train: Split, test: Split, heads: Sequence[str], *, methods: Sequence[str] = ("mhp", "mhc", "mhs"), **params: Any
 ) -> pd.DataFrame:

@@ -58,7 +58,7 @@ def draw_pairs(split: Split, n_pairs: int, seed: int = 0) -> tuple[np.ndarray, n
     counts = np.diff(Y.indptr)
     common = np.flatnonzero(counts > 1)
     if len(common) == 0:
-        raise DataError("no two documents share a label, so there is no true pair", remedy="take more documents")
+        raise DataError("no two documents share a label, so there is no true pair", remedy="use more documents")
     label = rng.choice(common, n_pairs // 2)
     first = rng.integers(counts[label])
     second = (first + 1 + rng.integers(counts[label] - 1)) % counts[label]

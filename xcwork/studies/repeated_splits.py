@@ -17,7 +17,7 @@ from xcwork.errors import DataError
 
 
 def draw_new_split(dataset: Dataset, seed: int) -> Dataset:
-    """Return the dataset with training and test documents drawn anew from all, as many of each as before.
+    """Return the dataset with training and test documents drawn at random from all, as many of each as before.
 
     Texts stay with their documents. Features are as they are: their weights were learned on the first training split.
     """

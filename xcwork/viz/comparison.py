@@ -11,55 +11,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from xcwork.analysis.comparison import ComparisonTable
 
 ROW_PIXELS = 30
-
-
-def draw_metric_dots(table: ComparisonTable, metrics: Sequence[str] = ("P@1", "P@5", "nDCG@5", "PSP@5")) -> go.Figure:
-    """Draw one line per run, one dot per metric; published results are hollow."""
-    import plotly.graph_objects as go
-
-    frame = table.frame
-    n_runs = len(frame) - table.n_published
-    names = [
-        clean_caption(row.run if at < n_runs else f"{row.method} (published)")
-        for at, row in enumerate(frame[["run", "method"]].itertuples())
-    ]
-    figure = go.Figure()
-    for position, metric in enumerate(metrics):
-        symbol = pick_marker(position)
-        figure.add_scatter(
-            x=frame[metric].tolist(),
-            y=list(range(len(frame))),
-            name=clean_caption(metric),
-            mode="markers",
-            customdata=names,
-            hovertemplate="%{customdata}: %{x:.2f}<extra>%{fullData.name}</extra>",
-            marker={
-                "size": 11,
-                "color": pick_colour(position),
-                "symbol": [symbol if at < n_runs else f"{symbol}-open" for at in range(len(frame))],
-            },
-        )
-    told = []
-    for metric in metrics:
-        values = frame[metric].iloc[:n_runs].astype(float)
-        if values.notna().any():
-            told.append(
-                f"{shorten(frame['run'].iloc[int(values.fillna(-1).argmax())])} in {metric} ({values.max():.1f})"
-            )
-    return apply_style(
-        figure,
-        title="Metrics of the runs",
-        x="percent",
-        y="",
-        showlegend=True,
-        alt=f"{n_runs} runs. The highest is {join_phrases(told)}.",
-        table=frame[["run", "method", *metrics]],
-        height=160 + ROW_PIXELS * len(frame),
-        yaxis={"autorange": "reversed", "tickvals": list(range(len(frame))), "ticktext": names, "automargin": True},
-    )
 
 
 def draw_delta_dots(

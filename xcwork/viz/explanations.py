@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xcwork.analysis.explanation_view import BIAS
-from xcwork.viz import COLOURS, apply_style, clean_caption, join_phrases, shorten
+from xcwork.viz import COLOURS, apply_style, clean_caption, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,43 +76,6 @@ def _find_axis_range(steps: pd.Series) -> list[float]:
     path = [0.0, *steps.cumsum().tolist()]
     room = ROOM_SHARE * (max(path) - min(path)) or 1.0
     return [min(path) - room, max(path) + room]
-
-
-def draw_explanation_difference(changes: pd.DataFrame, *, limit: int = 15) -> go.Figure:
-    """Draw bars of the largest changes of `xcwork.analysis.explanation_view.compare_explanations`."""
-    import plotly.graph_objects as go
-
-    shown = changes[changes["change"] != 0].head(limit)
-    names = _name_rows(shown)
-    places, figure = list(range(len(shown))), go.Figure()
-    for is_up, name, colour, hatch in ((True, "up", FOR_COLOUR, ""), (False, "down", AGAINST_COLOUR, "/")):
-        chosen = (shown["change"] > 0).to_numpy() == is_up
-        figure.add_bar(
-            orientation="h",
-            name=name,
-            y=[place for place, inside in zip(places, chosen, strict=True) if inside],
-            x=shown.loc[chosen, "change"].tolist(),
-            customdata=[f"{_name_in_full(row)}, {row.state}" for row in shown[chosen].itertuples()],
-            hovertemplate="%{customdata}: %{x:+.4f}<extra></extra>",
-            marker={"color": colour, "pattern": {"shape": hatch}},
-        )
-    told = [f"{row.document_term} {row.change:+.3f}" for row in shown.itertuples()]
-    total = changes["change"].sum()
-    return apply_style(
-        figure,
-        title="What changed",
-        x="change of the score",
-        y="",
-        showlegend=False,
-        table=shown,
-        alt=f"The score changed by {total:+.3f}: {join_phrases(told)}."
-        if len(shown)
-        else "No part of the score changed.",
-        height=120 + ROW_PIXELS * max(len(shown), 1),
-        margin={"l": 10},
-        barmode="relative",
-        yaxis={"autorange": "reversed", "tickvals": places, "ticktext": names, "automargin": True},
-    )
 
 
 def _name_rows(rows: pd.DataFrame) -> list[str]:

@@ -48,7 +48,7 @@ class LabelMapView:
         return self.data.caption or f"Map of {self.data.n_placed:,} labels"
 
     def write_html(self, path: str | Path) -> Path:
-        """Write the map as one HTML file that needs nothing else, and return its path."""
+        """Write the map as a single HTML file that opens offline, and return its path."""
         write_text(path, self.render_page())
         return Path(path)
 

@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xcwork.errors import ConfigError
 from xcwork.viz import COLOUR_SCALE, COLOURS, apply_style, clean_caption, join_phrases, pick_colour, pick_marker
 
 if TYPE_CHECKING:
-    import pandas as pd
     import plotly.graph_objects as go
 
     from xcwork.methods.landmarks.graph import LandmarkGraph
 
-TREE_KINDS = ("icicle", "treemap")
-MAX_NODES = 1000  # of a tree
 MAX_CELLS_PER_SIDE = 200  # of a grid
 MAX_NAMED_LANDMARKS = 15
 
@@ -75,49 +71,6 @@ def draw_landmark_graph(graph: LandmarkGraph) -> go.Figure:
         table=nodes.drop(columns=["x", "y"]),
         xaxis={"visible": False},
         yaxis={"visible": False},
-    )
-
-
-def draw_label_tree(nodes: pd.DataFrame, *, kind: str = "icicle", max_nodes: int = MAX_NODES) -> go.Figure:
-    """Draw a tree of labels as nested boxes, each as large as the number of labels below it.
-
-    `nodes` has id, parent (missing for the root), name, labels (how many labels lie below) and optionally value, which
-    colours the boxes. Only the largest `max_nodes` nodes are drawn, always with all their ancestors.
-    """
-    import plotly.graph_objects as go
-
-    if kind not in TREE_KINDS:
-        raise ConfigError(f"a tree is drawn as one of {', '.join(TREE_KINDS)}, got {kind!r}")
-    # A node has at least as many labels as its children, so the largest nodes bring their ancestors along; the order
-    # of the rows decides among equals, and parents come before their children.
-    drawn = nodes.sort_values("labels", ascending=False, kind="stable").head(max_nodes)
-    boxes = {
-        "ids": drawn["id"].astype(str).tolist(),
-        "labels": drawn["name"].map(clean_caption).tolist(),
-        "parents": [
-            "" if missing else str(parent)
-            for parent, missing in zip(drawn["parent"], drawn["parent"].isna(), strict=True)
-        ],
-        "values": drawn["labels"].tolist(),
-        "branchvalues": "total",
-        "hovertemplate": "%{label}: %{value:,} labels<extra></extra>",
-        "marker": {"colors": drawn["value"].tolist(), "colorscale": COLOUR_SCALE, "showscale": True}
-        if "value" in drawn
-        else {"colors": [pick_colour(i) for i in range(len(drawn))]},
-    }
-    figure = go.Figure(go.Icicle(**boxes) if kind == "icicle" else go.Treemap(**boxes))
-    n_labels = int(nodes["labels"].max()) if len(nodes) else 0
-    n_leaves = int((~nodes["id"].isin(nodes["parent"].dropna())).sum())
-    shown = "" if len(drawn) == len(nodes) else f", of which the {len(drawn):,} largest are drawn"
-    return apply_style(
-        figure,
-        title=f"Tree of {n_labels:,} labels",
-        x="",
-        y="",
-        height=560,
-        table=drawn,
-        alt=f"A tree with {n_labels:,} labels in {n_leaves:,} leaves and {len(nodes):,} nodes{shown}.",
-        margin={"l": 10, "r": 10, "t": 60, "b": 10},
     )
 
 

@@ -109,7 +109,7 @@ def _show_documents(chosen: ComparedRuns, changes: Changes, reference: str, othe
 
 
 def _make_row(row: pd.Series, dataset: Dataset, names: dict[str, str]) -> LabelRow:
-    from xcwork.analysis.document_table import SEPARATOR
+    from xcwork.analysis.agreement import SEPARATOR
     from xcwork.analysis.paging import shorten_text
     from xcwork.data.browse import get_document_text
 

@@ -40,7 +40,7 @@ def show_goal_popover(run: Run, source: Source) -> None:
             st.markdown(
                 f"On the test split **{outcome.precision:.1f} %** of {outcome.n_assignments:,} labels are right "
                 f"({outcome.precision_low:.1f} to {outcome.precision_high:.1f}), "
-                f"**{outcome.automation_share:.0f} %** of the documents get a label without a person, and "
+                f"**{outcome.automation_share:.0f} %** of the documents get a label without a check, and "
                 f"{outcome.recall:.0f} % of the true labels are assigned."
             )
         if choice is not None and not choice.overall.is_certain:

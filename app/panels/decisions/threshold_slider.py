@@ -113,7 +113,7 @@ def describe_thresholds(decisions: Decisions) -> str:
     if decisions.goal in ("macro-f1", "coverage"):
         return f"Assign **{decisions.limit} labels** to every document, chosen together for {decisions.goal}."
     if decisions.assign == NEVER_ASSIGN:
-        return f"{suggest}, assign **nothing** without a person."
+        return f"{suggest}, assign **nothing** without a check."
     text = f"{suggest}, assign from **{100 * decisions.assign:.3g} %**"
     text += {"one": "", "band": ", other thresholds by band", "label": ", other thresholds by band and label"}[
         decisions.by

@@ -10,7 +10,7 @@ from xcwork.runs import Run
 from xcwork.runs.map_job import MapProgress, cancel_map, read_map_progress, start_map
 
 SECONDS_BETWEEN_LOOKS = 1.0
-INTERRUPTED = "stopped"  # its process is gone; it goes on where it was
+INTERRUPTED = "stopped"  # its process is gone; it resumes where it was
 
 
 def start_missing(run: Run) -> None:

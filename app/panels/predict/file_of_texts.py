@@ -140,7 +140,7 @@ def _do(action: Any, job: PredictionJob) -> None:
 
 
 def _show_progress(job: PredictionJob) -> None:
-    """Show how far it is; when it is over the page is drawn anew."""
+    """Show how far it is; when it is over the page is drawn again."""
     status = job.status
     if not status.is_active:
         dialogs.refresh_page()

@@ -67,7 +67,7 @@ class ReviewDesk:
             st.session_state[FAILURE] = FailedAnswer("", "", problem)
             return
         if answer is None:
-            st.session_state[UNDONE] = f"{self.person} has no answer to take back."
+            st.session_state[UNDONE] = f"{self.person} has no answer to undo."
             return
         name = ":".join(map(str, answer.item))
         if answer.note:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xcwork.review.session import RunReview
     from xcwork.review.verdicts import VerdictLog
 
-ROWS_AT_ONCE = 100  # drawn anew with every answer
+ROWS_AT_ONCE = 100  # drawn again with every answer
 ORDERS = {
     "missing": "Strongest evidence first",
     "wrong": "Most doubtful first",

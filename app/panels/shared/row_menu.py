@@ -69,11 +69,6 @@ def is_own(source: Source) -> bool:
     return source.path is not None and len(Path(source.data).parts) == 1
 
 
-def show_run_menu(run: Run, *, key: str) -> None:
-    """Show the menu of a run as a button."""
-    _show_menu(list_run_actions(run), key, lambda action: ask_about_run(run.id, action))
-
-
 def show_dataset_menu(source: Source, *, key: str) -> None:
     """Show the menu of a dataset as a button; a built-in one has none."""
     _show_menu(list_dataset_actions(source), key, lambda action: ask_about_dataset(source.id, action))

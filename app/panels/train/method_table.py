@@ -14,7 +14,6 @@ COLUMNS = (
     ListColumn("Time here", "5rem"),
     ListColumn("Best P@1 here", "6.6rem"),
 )
-UNKNOWN_TIME = "not yet measured here"
 
 
 def show_methods(chosen: str, facts: dict[str, MethodFacts]) -> None:
@@ -36,7 +35,7 @@ def show_methods(chosen: str, facts: dict[str, MethodFacts]) -> None:
 
 
 def make_row(facts: MethodFacts) -> LabelRow:
-    """Return a method as a row; one that cannot work here says why in the place of what it is good for."""
+    """Return a method as a row; one that cannot work here says why instead of what it is good for."""
     note = get_note(facts.method)
     time = "" if facts.obstacle else "–" if facts.cost is None else widgets.shorten_seconds(facts.cost.seconds)
     best = None if facts.best is None else caches.glance(facts.best)

@@ -104,7 +104,7 @@ def _show_drawer(method: str, preset: str, start: dict[str, Any]) -> None:
             st.rerun()
         if st.button(f"Back to “{preset}”", key="train.settings_reset", disabled=not changes):
             st.session_state[CHANGES].pop((method, preset))
-            st.session_state[VERSION] = st.session_state.get(VERSION, 0) + 1  # fields with new keys start anew
+            st.session_state[VERSION] = st.session_state.get(VERSION, 0) + 1  # fields with new keys start fresh
             st.rerun()
 
 

@@ -1,4 +1,4 @@
-"""The preloaded library `shim.c` from Python: built once, loaded by starting the process anew, armed in a worker."""
+"""The preloaded library `shim.c` from Python: built once, loaded by restarting the process, armed in a worker."""
 
 from __future__ import annotations
 

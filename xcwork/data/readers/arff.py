@@ -132,7 +132,7 @@ class ArffFile:
                 )
             if int(index) >= len(self.attributes):
                 raise DataError(
-                    f"the row speaks of attribute {index}, but only {len(self.attributes)} are declared (0 to "
+                    f"the row refers to attribute {index}, but only {len(self.attributes)} are declared (0 to "
                     f"{len(self.attributes) - 1})",
                     file=self.path,
                     line=number,

@@ -274,7 +274,7 @@ def finish_splits(
         other = "zero" if fills else "fill"
         notes.append(
             f"{n_missing:,} values of {len(features):,} attributes are missing ('?') and filled in ({done}); "
-            f"missing_features={other!r} does otherwise"
+            f"missing_features={other!r} changes this"
         )
     return made, notes
 

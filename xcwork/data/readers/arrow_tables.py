@@ -42,7 +42,7 @@ def read_arrow_file(path: Path, max_records: int | None = None) -> pa.Table:
     if path.stat().st_size == 0:
         raise DataError("the file is empty", file=path, remedy="download or write it again")
     if path.suffix.lower() not in (PARQUET_SUFFIX, *ARROW_SUFFIXES):
-        raise DataError("a packed table of Arrow is not read", file=path, remedy="unpack it first")
+        raise DataError("compressed Arrow tables cannot be read", file=path, remedy="unpack it first")
     is_parquet = path.suffix.lower() == PARQUET_SUFFIX
     with _raise_damage(path, "Parquet" if is_parquet else "Arrow"):
         return (_read_parquet if is_parquet else _read_ipc)(path, max_records)

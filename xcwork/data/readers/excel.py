@@ -33,7 +33,7 @@ def read_excel_rows(path: Path, other_sheets: list[str] | None = None) -> Iterat
     if path.suffix.lower() in OTHER_SPREADSHEETS:
         raise DataError(f"{path.suffix} spreadsheets are not read", file=path, remedy="save it as .xlsx or as .csv")
     if path.suffix.lower() not in EXCEL_SUFFIXES:
-        raise DataError("a packed workbook is not read", file=path, remedy="unpack it first")
+        raise DataError("compressed workbooks cannot be read", file=path, remedy="unpack it first")
     require_package("openpyxl", "an Excel file")
     _check_archive(path)
     import openpyxl

@@ -138,7 +138,7 @@ def _find_labels_of_xml(arff: ArffFile, xml: Path) -> LabelColumns:
         )
     if missing := [name for name in broader if name not in number]:
         raise DataError(
-            f"the label {missing[0]!r} is no attribute of {arff.path.name}",
+            f"the label {missing[0]!r} is not an attribute of {arff.path.name}",
             file=xml,
             remedy="use files that belong together",
         )

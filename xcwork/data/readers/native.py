@@ -17,7 +17,7 @@ FORMAT = FormatDeclaration(
     name="stored",
     title="what xcwork itself writes: state.json and arrays.safetensors",
     files=(STATE_FILE, ARRAYS_FILE),
-    options=describe_options(mapped="`true` leaves the matrices on disk, `false` reads them, in place of the size"),
+    options=describe_options(mapped="`true` leaves the matrices on disk, `false` reads them, whatever their size"),
     example_code='import xcwork\n\nxcwork.load_dataset("synthetic:n_labels=500").save("small")\n',
 )
 

@@ -28,7 +28,7 @@ def describe_error(error: int, line: bytes, at: int, what: str, columns: int, la
         case codes.NOT_FINITE:
             return f"the value {token} is not a finite number", "remove the entry or give it a number"
         case codes.NEGATIVE_VALUE:
-            return f"the value {token} is negative", "correct it, or give allow_negative=True if it is meant"
+            return f"the value {token} is negative", "correct it, or give allow_negative=True if this is intended"
         case codes.DUPLICATE:
             return f"the {what} id {_find_repeated(line)} occurs twice", "keep one of the two entries"
         case codes.NEGATIVE_ID:

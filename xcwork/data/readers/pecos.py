@@ -211,14 +211,14 @@ def read_npz(path: Path, allow_negative: bool = False) -> sparse.csr_array:
         TokenError,
     ) as damage:
         raise DataError(
-            f"the file is damaged or no sparse matrix ({str(damage)[:100] or type(damage).__name__})",
+            f"the file is damaged or not a sparse matrix ({str(damage)[:100] or type(damage).__name__})",
             file=path,
             remedy="store it with scipy.sparse.save_npz",
         ) from damage
     if not np.isfinite(matrix.data).all():
         raise DataError("a value is not a finite number", file=path, remedy="remove or replace it")
     if not allow_negative and matrix.nnz and matrix.data.min() < 0:
-        raise DataError("a value is negative", file=path, remedy="give allow_negative=True if it is meant")
+        raise DataError("a value is negative", file=path, remedy="give allow_negative=True if this is intended")
     return matrix
 
 

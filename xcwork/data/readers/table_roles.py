@@ -29,6 +29,12 @@ BODY_COLUMNS = (
     "overview",
     "comment_text",
     "sentence",
+    "question",
+    "message",
+    "comment",
+    "review",
+    "post",
+    "article",
 )
 LABEL_COLUMNS = (
     "labels",
@@ -73,7 +79,7 @@ def find_text_columns(table: RecordTable, option: str | list[str] | None, choice
             f"no {what} column was found; the columns are {table.list_columns()}",
             file=table.path,
             line=1,
-            remedy="say which one holds the text, such as text_column='question'",
+            remedy="say which one holds the text, such as text_column='request'",
         )
     return found
 

@@ -45,11 +45,6 @@ def list_label_texts(labels: LabelSpace, features: Features, start: int = 0) -> 
     return labels.names[start:]
 
 
-def list_split_texts(split: Split) -> list[str]:
-    """Return the texts of the documents of a split."""
-    return write_texts(split.X, split.features) if split.texts is None else split.texts
-
-
 def join_embeddings(X: sparse.csr_array, embeddings: np.ndarray) -> sparse.csr_array:
     """Return rows of features followed by embeddings."""
     return sparse.csr_array(sparse.hstack([X, sparse.csr_array(embeddings)], format="csr", dtype=np.float32))

@@ -26,10 +26,3 @@ def collect_training_pairs(
     if not add_missed:
         both = keep_entries(both, both.data != 3)
     return replace_values(both, np.where(both.data == 1, -1, 1).astype(np.int8))
-
-
-def find_pairs_without(pairs: sparse.csr_array, labels: np.ndarray) -> np.ndarray:
-    """Tell which entries of `pairs` are not about `labels`, (nnz,) bool."""
-    dropped = np.zeros(pairs.shape[1], bool)
-    dropped[labels] = True
-    return ~dropped[pairs.indices]

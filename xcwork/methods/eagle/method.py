@@ -7,14 +7,14 @@ member of every group that has it,
 
 which GRLR approximates by T steps that alternate between picking the nearest member of each group and moving the
 embedding towards those picked. Then each group gives each of its labels to the member nearest to the label's
-embedding, or to the c nearest where c members brought it in, and any method of the workbench learns from the result as
+embedding, or to the c nearest where c members have it, and any method of the workbench learns from the result as
 if it were ordinary data. Without steps (T = 0) this is EAGLE-0; `assign="all"` gives every label to every member, the
 baseline; `assign="truth"` takes the documents' own labels, where they are known, as the oracle. On ordinary data every
 document is its own group and nothing changes.
 
 A rule of thumb from the paper's theorem 1 and table 2: mixed groups gain from assignment, in tight groups (all members
 nearly alike) the labels of the group may as well stay with all of them. That is so where each label goes to one member;
-given to as many as brought it in, assignment has been better in clusters too. Where nobody counted them (`merge="set"`,
+given to as many as have it, assignment has been better in clusters too. Where nobody counted them (`merge="set"`,
 most real groups), `assign="outstanding"` estimates their number (see `xcwork.methods.common.grlr`).
 
 Training looks at the labels of groups alone. Where the documents have labels of their own, these serve to report how
@@ -80,8 +80,7 @@ class Eagle(Method):
     assign: str = param(
         "top_c",
         "members that get a label of a group: one, the nearest, as in the paper; the c nearest where c members "
-        "brought it in; the nearest and all that stand out, where counts are not known; all; or those that truly "
-        "have it",
+        "have it; the nearest and all that stand out, where counts are not known; all; or those that truly have it",
         choices=(*ASSIGNMENTS, "all", "truth"),
     )
     centre: bool = param(
@@ -106,7 +105,7 @@ class Eagle(Method):
         Preset(
             "paper",
             {"careful": False, "assign": "one", "centre": False},
-            ours_adds="centred documents, careful steps, as many members per label as brought it in",
+            ours_adds="centred documents, careful steps, as many members per label as have it",
         ),
     )
 

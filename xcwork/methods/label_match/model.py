@@ -82,7 +82,27 @@ class TfidfModel(LabelMatchModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BM25Model(LabelMatchModel):
-    """Weights are those of Okapi BM25."""
+    """BM25: the label text is the document that is searched for, and the document is a long query.
+
+    With n(l, t) and n(x, t) the counts of a term t, |l| the number of terms of l, N and N_t the number of training
+    documents and of those that contain t, the score and its weights are
+
+        s(x, l) = sum over t of d(x, t) * r(l, t)
+        r(l, t) = idf(t) * (k1 + 1) n(l, t) / (n(l, t) + k1 (1 - b + b |l| / mean |l|))
+        d(x, t) = (k3 + 1) n(x, t) / (n(x, t) + k3)
+        idf(t)  = ln(1 + (N - N_t + ½) / (N_t + ½))
+
+    The terms of the sum are the explanation. Searching the documents for the label text instead, or idf over the label
+    texts, did worse on the training split of pyseealso (P@1 54.0 and 52.2 against 56.2).
+
+    A split stores unit rows, so counts are recovered from them: divided by idf, the values of a row are proportional to
+    its counts, and the smallest is taken to be a single occurrence. Features without a vectoriser count as if idf were
+    one.
+
+    Cost: nothing to train beyond counting; O(terms of x * labels that contain such a term) per document.
+
+    Reference: Robertson et al., Okapi at TREC-3, 1994.
+    """
 
     idf: np.ndarray  # (n_features,)
     mean_length: float  # of the label texts, in terms

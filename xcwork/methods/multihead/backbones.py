@@ -160,7 +160,7 @@ def read_image_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
         return 1, *shape
     if len(shape) == 3:
         return (shape[2], shape[0], shape[1]) if shape[-1] <= 4 else shape
-    raise DataError(f"images of shape {shape} are not understood", remedy="give (height, width) or three dimensions")
+    raise DataError(f"images of shape {shape} cannot be read", remedy="give (height, width) or three dimensions")
 
 
 def make_backbone(

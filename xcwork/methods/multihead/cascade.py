@@ -1,4 +1,4 @@
-"""MHC: heads in a cascade, each choosing among the continuations of what the one before has kept.
+"""MHC: heads in a cascade, each choosing among the continuations of what the previous one kept.
 
     stage 1     z¹ = W¹F + b¹                                     over the h_1 first digits, the groups
     stage t     zᵗ_c = ⟨Wᵗ F + bᵗ, E^t_c⟩ + β^t_c                 over prefixes c of t digits that continue a kept one
@@ -18,12 +18,12 @@ Where documents have one label each, the loss of a stage is the cross-entropy ov
 
 so that the scores of all labels add up to one and do not depend on which prefixes were kept.
 
-Prediction: the `beam` best prefixes of each stage by the product so far, more where these could have less than k
-labels below them, and the k best labels at the end. Codes without a label are never candidates. A restricted search
+Prediction: the `beam` best prefixes of each stage by the product so far (more if these could have fewer than k labels
+below them), and the k best labels at the end. Codes without a label are never candidates. A restricted search
 (`allowed`) drops prefixes without an allowed label first.
 
-The label embeddings remain one row per label, so parameters shrink by the bottleneck only, not geometrically; the time
-does. With one group the cascade is a flat classifier with a bottleneck.
+There is still one label embedding per label, so parameters shrink only by the bottleneck; time shrinks geometrically.
+With one group the cascade is a flat classifier with a bottleneck.
 
 Differences from the paper and its code: any number of heads; a batch whose documents have more true prefixes than are
 kept keeps all of them, instead of overwriting candidates; a bias for every prefix; padding is masked rather than filled

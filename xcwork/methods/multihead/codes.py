@@ -45,7 +45,7 @@ def parse_heads(text: str) -> Lengths:
         raise ConfigError(f"heads needs at least two lengths, got {text!r}; for one head use the method flat")
     short = next((length for length in lengths if length < 2), None)
     if short is not None:
-        raise ConfigError(f"a head of length {short} tells nothing apart; leave it out, heads start at length 2")
+        raise ConfigError(f"a head of length {short} cannot tell labels apart; leave it out, lengths start at 2")
     return lengths
 
 

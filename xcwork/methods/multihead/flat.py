@@ -1,29 +1,15 @@
-"""The flat classifier, one weight vector per label, and MHS, which trains it on a few heads of labels at a time.
+"""Flat: one weight vector per label over a neural backbone (one-hot encoding, OHE).
 
     z_l = w_l·F + b_l,      score = σ(z_l)  with binary cross-entropy,  softmax(z)_l  with cross-entropy
 
-Flat (one-hot encoding, OHE) computes every logit in every step. MHS cuts W into G heads of e labels and computes only
-some of them. At test time both use all of W.
-
-- batch      (FastSampling) the heads U that the labels of a batch fall into, and S - 1 random ones: one product with
-             W[U] for the whole batch. The column of a label is place_in_U · e + local.
-- document   the head of each label, and S - 1 other heads drawn for it alone: a softmax over S · e logits.
-
-With S = 1 a document meets the labels of its own head only, so scores of different heads are never compared in training
-and are not comparable at test time; S ≥ 2 or `batch` repairs that.
-
-ArcFace: z_l = s cos θ_l, with cos(θ_l + m) for the right label, which pulls the labels apart.
+Every step computes the logits of all labels, so nothing is approximated: this is what short heads are compared with.
 
 Bottleneck (equation 17 and figure 5c): z = W₂ W₁ F + b with W₁ of r rows, so that the weights of all labels together
 have rank r.
 
-Differences from the paper: the index of FastSampling multiplies by the length of a head (algorithm 4 multiplies by the
-number of the head); the head of a label is prepended to the drawn ones instead of overwriting one, so S may be G; a
-document with several labels is several rows in `document`, and binary cross-entropy replaces the softmax there.
+Cost of a step with batch size B: O(B·L·d) and 3 L d numbers for the optimiser; O(L·d) per document in prediction.
 
-Cost of a step with batch B: flat O(B·L·d); MHS O(B·min(B, G)·e·d), and only those rows of W are touched.
-
-Reference: Liang et al., TPAMI 2025, section 4.3; Deng et al., ArcFace, CVPR 2019.
+Reference: Liang et al., TPAMI 2025.
 """
 
 from __future__ import annotations
@@ -126,7 +112,30 @@ class FlatHeads(Heads):
 
 
 class SampledHeads(FlatHeads):
-    """The flat classifier, trained on some heads per step."""
+    """MHS: the flat classifier, trained on a few heads of labels per step.
+
+        z_l = w_l·F + b_l  for the labels l of the heads in use,      score as for the flat classifier
+
+    MHS cuts W into G heads of e labels and computes only S of them for a label. Prediction uses all of W.
+
+    - `sampling=batch` (FastSampling): the heads U of the labels in the batch, and S - 1 random ones; one product with
+      W[U] for the whole batch. The column of a label is place_in_U · e + local.
+    - `sampling=document`: the head of each label, and S - 1 others drawn for it alone; a softmax over S · e logits.
+
+    With S = 1 a document meets the labels of its own head only, so scores of different heads are never compared in
+    training and are not comparable in prediction; S ≥ 2 or `batch` repairs that.
+
+    ArcFace (`margin`): z_l = s cos θ_l, with cos(θ_l + m) for the right label, which pulls the labels apart.
+
+    Cost of a step with batch size B: O(B·min(B, G)·e·d), and only those rows of W are touched. Model size and
+    prediction are those of the flat classifier.
+
+    Differences from the paper: the index of FastSampling multiplies by the length of a head (algorithm 4 multiplies by
+    the number of the head); the head of a label is prepended to the drawn ones instead of overwriting one, so S may be
+    G; a document with several labels is several rows in `document`, with binary cross-entropy instead of the softmax.
+
+    Reference: Liang et al., TPAMI 2025, section 4.3; Deng et al., ArcFace, CVPR 2019.
+    """
 
     def __init__(
         self, width: int, n_labels: int, loss: str, *, lengths: Lengths, sampled: int, sampling: str, margin: float

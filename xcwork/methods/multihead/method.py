@@ -8,12 +8,11 @@
 | `mhs` | `flat` | cheap training on very many labels | d L | L; in training S heads |
 
 L labels, d features, heads of length h, label embeddings of size c. All four share backbones, label order, training and
-explanations, so they differ in nothing but the classifier: a comparison of two of them compares their classifiers, with
-the same backbone, the same batches and the same seed.
+explanations, and differ only in the classifier. So a comparison of two of them compares their classifiers, with the
+same backbone, batches and seed.
 
-What the paper claims and what holds: random label order does cost accuracy when the network underfits (its figure 9
-says so, theorem 3 does not); the studies in `xcwork.studies.multihead` measure it. MHC does not shrink parameters
-geometrically, because every label keeps an embedding. The theorems about products need non-negative outputs.
+A random label order costs accuracy when the network underfits, as figure 9 of the paper shows and theorem 3 denies; the
+studies in `xcwork.studies.multihead` measure it.
 
 Reference: Liang, Zhang, Yuan, Zhang, Multi-head encoding for extreme label classification, TPAMI 2025.
 """
@@ -250,7 +249,7 @@ class MHC(MultiHeadMethod):
 
 @dataclass(kw_only=True, eq=False)
 class MHS(MultiHeadMethod):
-    """Multi-head sampling: the flat classifier, of which a step trains a few heads of labels only."""
+    """Multi-head sampling: the flat classifier, trained on a few heads of labels per step."""
 
     heads: str | None = param(None, "number of heads and labels per head, such as 1994,43; empty: chosen")
     sampled: int = param(2, "number of heads a label is trained with: its own and random others", low=1)

@@ -1,15 +1,16 @@
-"""MHP: a label is the product of one short code per head, and the heads know nothing of each other.
+"""MHP: a label is a code with one digit per head, and the heads are independent of each other.
 
     log p(y) = Σ_h log p_h(y_h),      p_h ∝ exp(z_h)  with cross-entropy,  p_h ∝ σ(z_h)  with binary cross-entropy
 
-One linear layer of Σ h outputs stands for Π h labels. The best label is the best digit of every head; the best k are
-found best first over the grid (`xcwork.kernels.best_sums`), exactly, and codes without a label are skipped. Taking the
-product of probabilities matters: with raw outputs theorem 1 of the paper is false, O¹ = O² = (-3, 1) has its largest
-product at (0, 0).
+One linear layer of Σ h outputs encodes Π h labels. The best label has the best digit of every head; the best k are
+found exactly by a best-first search over the grid (`xcwork.kernels.best_sums`), and codes without a label are skipped.
 
-`PowersetHeads` codes the whole label set of a document instead, b labels per head: a head is a distribution over the
-2^b subsets of its b labels (disjoint RAkEL). It can answer with combinations that never occurred. The probability of
-one label is the sum over the subsets that contain it, which ranks labels as every other method does.
+The product is one of probabilities, unlike in the paper: with raw outputs theorem 1 is false, because O¹ = O² = (-3, 1)
+has its largest product at (0, 0).
+
+`coding=powerset` encodes the whole label set of a document, b labels per head: a head is a distribution over the 2^b
+subsets of its b labels (disjoint RAkEL), so combinations that never occurred are possible. The probability of a label
+is the sum over the subsets that contain it.
 
 Cost: O(d Σ h) per document for the logits, O(Σ h log h + k H log k) for the ranking; no term in the number of labels.
 

@@ -77,14 +77,15 @@ class ResidualBlock:
     def compute_branch(self, v: torch.Tensor, parameters: Mapping[str, torch.Tensor] | None = None) -> torch.Tensor:
         """Return R̂ v + b, before the activation."""
         p = parameters or {name: value.to(v.dtype) for name, value in self.parameters().items()}
-        return v @ (p["R"] / self.estimate_norm(p["R"])).T + p["bias"]
+        norms = self.estimate_norm(p["R"]).expand(len(p["R"]), 1)
+        return v @ (p["R"] / norms).T + p["bias"]
 
     def __call__(
         self, v: torch.Tensor, parameters: Mapping[str, torch.Tensor] | None = None, keep: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Return the final embeddings; `keep` is the mask of dropout on the branch, scaled."""
         radius = self.radius.to(v.dtype) if parameters is None else parameters["radius"]
-        added = radius * ACTIVATIONS[self.activation](self.compute_branch(v, parameters))
+        added = radius.expand(len(v), 1) * ACTIVATIONS[self.activation](self.compute_branch(v, parameters))
         return normalise(v + (added if keep is None else added * keep), self.nu)
 
     def copy_to_cpu(self) -> ResidualBlock:

@@ -139,7 +139,9 @@ class EncoderTraining:
         bags, sums = self.encoder.sum_bags(sparse.csr_array(sparse.vstack([self.Z[labels], self.X[rows]])))
         all_places = np.concatenate([label_places, len(labels) + row_places])
         places, *masks = send_arrays(sums.device, all_places, batch.targets, batch.ignored)
-        z, first, second, *others = self.encoder.activate(sums)[places].split(len(batch.labels))
+        # The derivative of `embedding` adds up in the order of places; that of an index, in whichever threads come.
+        embedded = F.embedding(places, self.encoder.activate(sums))
+        z, first, second, *others = embedded.split(len(batch.labels))
         with self.precision.lower():
             loss = self._compute_loss(z, first, second, *masks)
         if others:

@@ -20,6 +20,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.device import use_one_thread
+from xcwork.compute.parallel import multiply_on_one_thread
 from xcwork.errors import ConfigError, DataError
 from xcwork.sparse import fill_with_ones, normalise_rows
 
@@ -41,12 +43,16 @@ def make_initial_table(texts: sparse.csr_array, source: str, dimension: int, see
 
 
 def decompose(matrix: sparse.csr_array, dimension: int, seed: int, root: bool) -> np.ndarray:
-    """Return the right singular vectors as columns, times √σ where `root` is set; (n_columns, ≤ dimension)."""
+    """Return the right singular vectors as columns, times √σ where `root` is set; (n_columns, ≤ dimension).
+
+    On one thread: several would add up in another order, and training goes on from the last bit.
+    """
     rank = min(dimension, *matrix.shape)
-    if min(matrix.shape) <= 2 * dimension and max(matrix.shape) <= 20 * dimension:
-        _, values, right = np.linalg.svd(matrix.toarray().astype(np.float64), full_matrices=False)
-    else:
-        values, right = iterate_subspace(matrix, rank, seed)
+    with use_one_thread(), multiply_on_one_thread():
+        if min(matrix.shape) <= 2 * dimension and max(matrix.shape) <= 20 * dimension:
+            _, values, right = np.linalg.svd(matrix.toarray().astype(np.float64), full_matrices=False)
+        else:
+            values, right = iterate_subspace(matrix, rank, seed)
     right, values = right[:rank], values[:rank]
     right = right[values > 1e-6 * values.max(initial=0)]
     columns = right.T * (np.sqrt(values[: len(right)]) if root else 1)

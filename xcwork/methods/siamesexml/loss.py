@@ -106,10 +106,10 @@ def compute_encoder_loss(
     best, place = rivals.topk(min(hardest, v.shape[1]), dim=1)
     negative_losses = likelihood.compute_negative_loss(v.gather(1, place))
     # Weights instead of a choice by a mask: a device would have to be waited for to know how many are chosen.
-    negative_loss = torch.where(torch.isfinite(best), negative_losses, 0).sum()  # a row may have positives only
+    negative_loss = torch.where(torch.isfinite(best), negative_losses, 0).sum(1)  # a row may have positives only
     shares = is_positive.to(v.dtype) / is_positive.sum(1, keepdim=True).clamp_min(1)
-    positive_loss = (likelihood.compute_positive_loss(v) * shares).sum()
-    return (positive_loss + negative_loss) / len(v)
+    positive_loss = (likelihood.compute_positive_loss(v) * shares).sum(1)
+    return (positive_loss + negative_loss).mean()  # row by row: the same sum for any number of threads
 
 
 def compute_classifier_loss(
@@ -129,5 +129,6 @@ def compute_classifier_loss(
         rivals = v.detach().masked_fill(~counts, -torch.inf)
         place = rivals.argsort(dim=1, descending=True, stable=True).argsort(dim=1)  # 0 for the largest
         counts = counts & (place < hardest * is_positive.sum(dim=1, keepdim=True))
-    positive_loss = torch.where(is_positive, likelihood.compute_positive_loss(v), 0).sum()
-    return (positive_loss + torch.where(counts, negative, 0).sum()) / (len(v) * likelihood.unit)
+    positive_loss = torch.where(is_positive, likelihood.compute_positive_loss(v), 0).sum(1)
+    negative_loss = torch.where(counts, negative, 0).sum(1)  # row by row: the same sum for any number of threads
+    return (positive_loss + negative_loss).mean() / likelihood.unit

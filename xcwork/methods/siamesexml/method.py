@@ -47,6 +47,7 @@ from typing import TYPE_CHECKING, Any
 
 from scipy import sparse
 
+from xcwork.compute.parallel import multiply_on_one_thread
 from xcwork.core.data_sizes import DataSizes
 from xcwork.core.explanation import Explanation
 from xcwork.core.split import Split
@@ -251,7 +252,8 @@ class SiameseXML(Method):
         tokens = TokenMap.from_features(train.features, train.labels.features, label_rows.shape[1])
         texts = read_training_texts(train, tokens, facts["params"])
         progress = TrainingProgress(checkpoint, train, self.get_params())
-        trained = train_members(facts["params"], tokens, train, texts, progress)
+        with multiply_on_one_thread():  # blocks of a search have threads of their own
+            trained = train_members(facts["params"], tokens, train, texts, progress)
         return SiameseXMLModel(
             **facts,
             Z=split_columns(texts.Z, tokens.size)[0],

@@ -21,7 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from xcwork.methods.zestxml.scorer import UNSEEN_ROW
 
@@ -91,6 +90,8 @@ def fit_borrowing_share(unseen: CalibrationSample) -> float:
 
 def fit_logistic(sample: CalibrationSample) -> tuple[np.ndarray, float]:
     """Return the slopes, none of them negative, and the intercept of a logistic regression."""
+    from sklearn.linear_model import LogisticRegression
+
     scale = np.sqrt(np.average(sample.features**2, axis=0, weights=sample.weights)) + 1e-12  # (n,)
     active = scale > 1e-6
     while active.any():
