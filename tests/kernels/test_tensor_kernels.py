@@ -13,9 +13,11 @@ from scipy import sparse
 from tests.support.emulated_accelerator import emulate
 from xcwork.core.topk import TopK
 from xcwork.kernels import svm_batch, tree_training
+from xcwork.kernels.bilinear_training import LabelledPairs
 from xcwork.kernels.tensor_machines import (
     Documents,
     MachineSettings,
+    OwnDocuments,
     SharedDocuments,
     compute_gram,
     compute_objectives,
@@ -29,7 +31,7 @@ from xcwork.kernels.tensor_rows import TensorRows, cut_by_size, multiply_sparse
 from xcwork.kernels.tensor_search import TensorVectors
 from xcwork.kernels.tensor_topk import find_top_k
 from xcwork.kernels.tensor_trees import cluster_sets
-from xcwork.methods.common.linear_machines import append_ones, keep_largest_weights
+from xcwork.methods.common.linear_machines import TensorPairSolver, append_ones, keep_largest_weights
 from xcwork.search import ExactIndex, TermSearch, top_k_product, top_k_rows
 from xcwork.sparse import fill_with_ones, normalise_rows, to_rows
 
@@ -275,3 +277,27 @@ def test_equal_vectors_are_found_by_id() -> None:
 def assert_same(found: TopK, expected: TopK) -> None:
     np.testing.assert_array_equal(found.ids, expected.ids)
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-6)
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+def test_labels_with_documents_of_their_own_are_left_out_once_they_are_done(
+    logistic: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = normalise_rows(make_matrix(60, 40, 1))
+    random = np.random.default_rng(0)
+    has = random.random((12, 60)) < np.linspace(0.05, 1, 12)[:, None]
+    signs = sparse.csr_array(np.where(has, np.where(random.random((12, 60)) < 0.2, 1, -1), 0))
+    offsets = random.normal(size=signs.nnz).astype(np.float32) * np.repeat(np.linspace(0, 3, 12), np.diff(signs.indptr))
+    pairs = LabelledPairs(to_rows(signs.astype(np.float32), None), offsets.astype(np.float32))
+    settings = MachineSettings(5.0, 1e-3, logistic)
+    found = []
+    sizes: list[int] = []
+    narrow = OwnDocuments.narrow
+    monkeypatch.setattr(OwnDocuments, "narrow", lambda self, labels: sizes.append(len(labels)) or narrow(self, labels))
+    for share in (0.0, 0.9):
+        monkeypatch.setattr(OwnDocuments, "max_narrowed_share", share)
+        solver = TensorPairSolver.from_pairs(X, pairs, settings, CPU, prune=0.0, max_weights=100)
+        weights, bias = solver.solve(np.arange(12))
+        found.append(np.column_stack([weights.toarray(), bias]))
+    assert sizes
+    np.testing.assert_allclose(found[1], found[0], atol=1e-4)

@@ -35,7 +35,6 @@ from xcwork.kernels.tensor_preconditioners import Preconditioner, make_precondit
 from xcwork.kernels.tensor_rows import MAX_DENSE_NUMBERS, TensorRows
 
 OBJECTIVE_SHARE = 5e-5  # of the objective that a label may be above its minimum at most
-MAX_NARROWED_SHARE = 0.9  # of the labels of a block that are left, up to which the others leave it
 RESIDUAL_SHARE = 0.1  # of the gradient that conjugate gradients may leave
 MAX_STEPS = 60
 MAX_CG_ROUNDS = 100
@@ -87,11 +86,12 @@ class Machines(Protocol):
     def preconditioner(self) -> Preconditioner | None:
         """What resembles the inverse of all Hessians."""
 
-    def narrow(self, labels: torch.Tensor) -> Machines | None:
-        """Return the machines of some labels; None where that is not worth it."""
+    @property
+    def max_narrowed_share(self) -> float:
+        """The share of labels that are left, up to which it is worth to go on without the others."""
 
-    def pick(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return what is said of the pairs of some labels."""
+    def narrow(self, labels: torch.Tensor) -> tuple[Machines, torch.Tensor]:
+        """Return the machines of some labels, and the places of their pairs in the last axis of all pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,11 +160,10 @@ class SharedDocuments:
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         return values[None]
 
-    def narrow(self, labels: torch.Tensor) -> SharedDocuments:
-        return replace(self, signs=self.pick(self.signs, labels))
+    max_narrowed_share = 0.9
 
-    def pick(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return values[:, labels].contiguous()
+    def narrow(self, labels: torch.Tensor) -> tuple[SharedDocuments, torch.Tensor]:
+        return replace(self, signs=_pick(self.signs, labels)), labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,11 +200,29 @@ class OwnDocuments:
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         return values[self.label_of_pair]
 
-    def narrow(self, labels: torch.Tensor) -> None:
-        return None
+    max_narrowed_share = 0.5  # all entries are looked at for it
 
-    def pick(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return values[torch.isin(self.label_of_pair, labels)]
+    def narrow(self, labels: torch.Tensor) -> tuple[OwnDocuments, torch.Tensor]:
+        is_left = torch.zeros(self.n_labels, dtype=torch.bool, device=labels.device)
+        is_left[labels] = True
+        number = torch.cumsum(is_left, 0) - 1
+        has_pair, has_weight = is_left[self.label_of_pair], is_left[self.label_of_weight]
+        pairs, weights = (torch.nonzero(marks)[:, 0] for marks in (has_pair, has_weight))
+        narrower = OwnDocuments(
+            self.X.keep(has_pair, has_weight, len(weights)),
+            self.X_by_weight.keep(has_weight, has_pair, len(pairs)),
+            self.signs[pairs],
+            None if self.offsets is None else self.offsets[pairs],
+            number[self.label_of_weight[weights]],
+            number[self.label_of_pair[pairs]],
+            len(labels),
+        )
+        return narrower, pairs
+
+
+def _pick(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Return some places of the last axis."""
+    return values[..., places].contiguous()
 
 
 def compute_losses(margins: torch.Tensor, settings: MachineSettings) -> torch.Tensor:
@@ -233,7 +250,7 @@ def solve_machines(machines: Machines, start: torch.Tensor, settings: MachineSet
     """
     coefficients = start
     solution = start
-    places = None  # of the labels of the block in `solution`; None: all
+    places = None  # of the pairs that are left in `solution`; None: all
     scores = machines.multiply(coefficients)
     is_stuck = torch.zeros_like(machines.sum_pairs(scores), dtype=torch.bool)  # by rounding: no step lowers it
     share = min(OBJECTIVE_SHARE, settings.tolerance / 1000)
@@ -248,18 +265,15 @@ def solve_machines(machines: Machines, start: torch.Tensor, settings: MachineSet
         n_live = int(live.sum())
         if n_live == 0:
             break
-        if n_live <= MAX_NARROWED_SHARE * len(live):
+        if n_live <= machines.max_narrowed_share * len(live):
             labels = torch.nonzero(live)[:, 0]
-            narrower = machines.narrow(labels)
-            if narrower is not None:
-                solution = coefficients if places is None else solution.index_copy(1, places, coefficients)
-                places = labels if places is None else places[labels]
-                coefficients, gradient, gradient_scores, scores, margins, curvatures = (
-                    machines.pick(part, labels)
-                    for part in (coefficients, gradient, gradient_scores, scores, margins, curvatures)
-                )
-                live, is_stuck = live[labels], is_stuck[labels]
-                machines = narrower
+            solution = coefficients if places is None else solution.index_copy(-1, places, coefficients)
+            machines, kept = machines.narrow(labels)
+            places = kept if places is None else places[kept]
+            coefficients, gradient, gradient_scores, scores, margins, curvatures = (
+                _pick(part, kept) for part in (coefficients, gradient, gradient_scores, scores, margins, curvatures)
+            )
+            live, is_stuck = live[labels], is_stuck[labels]
         step, step_scores = _solve_newton_system(machines, gradient, gradient_scores, curvatures, live)
         length = _search_line(machines, coefficients, gradient, margins, step, step_scores, settings)
         is_stuck |= live & (length == 0)
@@ -267,7 +281,7 @@ def solve_machines(machines: Machines, start: torch.Tensor, settings: MachineSet
         scores = scores + machines.spread(length) * step_scores
     else:
         n_live = int(live.sum())
-    return (coefficients if places is None else solution.index_copy(1, places, coefficients)), n_live
+    return (coefficients if places is None else solution.index_copy(-1, places, coefficients)), n_live
 
 
 def _differentiate(

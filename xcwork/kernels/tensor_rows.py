@@ -93,6 +93,13 @@ class TensorRows:
         _, places = self.list_entries(rows, n_entries)
         return TensorRows(self.values[places], self.columns[places], find_starts(self._measure(rows)), self.n_columns)
 
+    def keep(self, has_row: torch.Tensor, has_column: torch.Tensor, n_columns: int) -> TensorRows:
+        """Return the rows that are marked, with the `n_columns` columns that are; no other column may have an entry."""
+        entries = torch.nonzero(has_row[self.row_numbers])[:, 0]
+        number = torch.cumsum(has_column, 0) - 1
+        starts = find_starts(self.starts.diff()[has_row])
+        return TensorRows(self.values[entries], number[self.columns[entries]], starts, n_columns)
+
     def list_entries(self, rows: torch.Tensor, n_entries: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return (which of `rows` it is of, its place in `values`) of all `n_entries` entries of `rows` (n,)."""
         sizes = self._measure(rows)

@@ -233,12 +233,11 @@ class TensorPairSolver:
         documents = self.signs.columns[pair]
         pair_of_entry, entry = self.X.list_entries(documents, n_entries)
         keys = label_of_pair[pair_of_entry] * self.X.n_columns + self.X.columns[entry]
-        keys, columns = torch.unique(keys, return_inverse=True)
         lengths = self.X.starts[documents + 1] - self.X.starts[documents]
-        rows = TensorRows(self.X.values[entry], columns, find_starts(lengths), len(keys))
+        rows, by_weight, keys = index_columns(keys, self.X.values[entry], pair_of_entry, find_starts(lengths))
         machines = OwnDocuments(
             rows,
-            rows.transpose(),
+            by_weight,
             self.signs.values[pair],
             self.offsets[pair],
             keys // self.X.n_columns,
@@ -246,6 +245,24 @@ class TensorPairSolver:
             len(labels),
         )
         return machines, keys
+
+
+def index_columns(
+    keys: torch.Tensor, values: torch.Tensor, row_of: torch.Tensor, starts: torch.Tensor
+) -> tuple[TensorRows, TensorRows, torch.Tensor]:
+    """Return rows whose columns are the different `keys` (n_entries,), their transpose, and these keys, ascending.
+
+    One sort serves both, where a search for the different keys and a transpose would sort twice.
+    """
+    ascending, order = torch.sort(keys, stable=True)
+    is_new = torch.ones_like(ascending, dtype=torch.bool)
+    is_new[1:] = ascending[1:] != ascending[:-1]
+    first = torch.nonzero(is_new)[:, 0]
+    column = torch.cumsum(is_new, 0) - 1
+    columns = torch.empty_like(keys).scatter_(0, order, column)
+    ends = torch.cat([first, first.new_full((1,), len(keys))])
+    by_column = TensorRows(values[order], row_of[order], ends, len(starts) - 1)
+    return TensorRows(values, columns, starts, len(first)), by_column, ascending[first]
 
 
 def join_blocks(blocks: Sequence[tuple[sparse.csr_array, np.ndarray]]) -> tuple[sparse.csr_array, np.ndarray]:
