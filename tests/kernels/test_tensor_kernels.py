@@ -114,7 +114,7 @@ def test_machines_have_the_objective_of_the_compiled_kernel(
     X, positive = make_machines(seed)
     rows = TensorRows.from_csr(append_ones(X), CPU)
     signs = torch.from_numpy(np.where(positive.T, 1, -1).astype(np.float32))
-    documents = Documents.from_rows(rows, 7 if is_preconditioned else 1, C)
+    documents = Documents.from_rows(rows, 7 if is_preconditioned else 3, C)
     assert (documents.gram is not None) == with_gram
     assert (documents.preconditioner is not None) == (with_gram and is_preconditioned)
     machines = SharedDocuments(documents, signs)
@@ -159,7 +159,7 @@ def test_a_preconditioner_saves_products_and_changes_nothing_else(monkeypatch: p
     monkeypatch.setattr(Documents, "multiply", count(Documents.multiply))
     monkeypatch.setattr(Preconditioner, "apply", count(Preconditioner.apply))
     found = []
-    for n_labels in (1, 300):
+    for n_labels in (10, 300):
         n_products = 0
         machines = SharedDocuments(Documents.from_rows(rows, n_labels, 1.0), signs.to(torch.float32))
         coefficients, n_left = solve_machines(machines, torch.zeros((300, 20)), MachineSettings(1.0, 1e-2))

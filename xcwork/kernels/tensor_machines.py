@@ -106,7 +106,7 @@ class Documents:
     @classmethod
     def from_rows(cls, X: TensorRows, n_labels: int, C: float) -> Documents:
         """Prepare documents for so many labels, on their device; for few of them K is computed."""
-        gram = compute_gram(X) if keeps_gram(X.n_rows, len(X.values)) else None
+        gram = compute_gram(X) if keeps_gram(X.n_rows, len(X.values), n_labels) else None
         return cls(X, X.transpose(), gram, make_preconditioner(gram, n_labels, C))
 
     def multiply(self, coefficients: torch.Tensor) -> torch.Tensor:
