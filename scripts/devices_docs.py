@@ -164,11 +164,16 @@ def _render_paths(rows: list[dict[str, Any]]) -> str:
         "Linear methods computed by the tensors that an accelerator would get, and by the compiled kernels, both on "
         "one core of a CPU and in one run (`python -m benchmarks.torch_paths`). Labels that the same training "
         "documents have share their ranks. A tolerance that is not named is the default, at which kernels stop earlier "
-        "than tensors.",
+        "than tensors. Objectives are of the machines of some labels, solved well and without pruning. Rows with * are "
+        "of the code before this.",
     ]
     names = ("documents", "labels", "path", "P@1", "P@3", "P@5", "objective", "train, CPU s", "predict, CPU s")
     cells = [
-        [row["data"], row["method"], *(_format_measured(name, row.get(name)) for name in names)]
+        [
+            row["data"] + "*" * row.get("earlier", False),
+            row["method"],
+            *(_format_measured(name, row.get(name)) for name in names),
+        ]
         for row in rows
         if row["path"] in ("kernels", "torch")
     ]

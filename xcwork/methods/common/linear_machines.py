@@ -233,8 +233,22 @@ class TensorPairSolver:
         documents = self.signs.columns[pair]
         pair_of_entry, entry = self.X.list_entries(documents, n_entries)
         keys = label_of_pair[pair_of_entry] * self.X.n_columns + self.X.columns[entry]
+        values = self.X.values[entry]
+        del entry  # each is as long as the entries of all documents, so none stays longer than it has to
+        # One sort finds the different keys and transposes.
+        keys, order = torch.sort(keys, stable=True)
+        is_new = torch.ones_like(keys, dtype=torch.bool)
+        is_new[1:] = keys[1:] != keys[:-1]
+        first = torch.nonzero(is_new)[:, 0]
+        column = torch.cumsum(is_new, 0) - 1
+        keys = keys[first]
+        columns = torch.empty_like(order).scatter_(0, order, column)
+        del column, is_new
+        ends = torch.cat([first, first.new_full((1,), n_entries)])
+        by_weight = TensorRows(values[order], pair_of_entry[order], ends, n_pairs)
+        del order, pair_of_entry
         lengths = self.X.starts[documents + 1] - self.X.starts[documents]
-        rows, by_weight, keys = index_columns(keys, self.X.values[entry], pair_of_entry, find_starts(lengths))
+        rows = TensorRows(values, columns, find_starts(lengths), len(keys))
         machines = OwnDocuments(
             rows,
             by_weight,
@@ -245,24 +259,6 @@ class TensorPairSolver:
             len(labels),
         )
         return machines, keys
-
-
-def index_columns(
-    keys: torch.Tensor, values: torch.Tensor, row_of: torch.Tensor, starts: torch.Tensor
-) -> tuple[TensorRows, TensorRows, torch.Tensor]:
-    """Return rows whose columns are the different `keys` (n_entries,), their transpose, and these keys, ascending.
-
-    One sort serves both, where a search for the different keys and a transpose would sort twice.
-    """
-    ascending, order = torch.sort(keys, stable=True)
-    is_new = torch.ones_like(ascending, dtype=torch.bool)
-    is_new[1:] = ascending[1:] != ascending[:-1]
-    first = torch.nonzero(is_new)[:, 0]
-    column = torch.cumsum(is_new, 0) - 1
-    columns = torch.empty_like(keys).scatter_(0, order, column)
-    ends = torch.cat([first, first.new_full((1,), len(keys))])
-    by_column = TensorRows(values[order], row_of[order], ends, len(starts) - 1)
-    return TensorRows(values, columns, starts, len(first)), by_column, ascending[first]
 
 
 def join_blocks(blocks: Sequence[tuple[sparse.csr_array, np.ndarray]]) -> tuple[sparse.csr_array, np.ndarray]:
