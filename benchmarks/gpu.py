@@ -98,6 +98,45 @@ def read_contract(report: Path) -> list[dict[str, Any]]:
     ]
 
 
+def count_copies() -> list[dict[str, Any]]:
+    """Return one row per method: copies per epoch, or in a training that has none, and in a prediction."""
+    import pytest
+
+    from tests.conftest import make_checkerboard
+    from tests.contract.test_contract_devices import COPIES_PER_TRAINING, ON_DEVICE, make
+    from tests.support.device_traffic import Traffic
+    from tests.support.emulated_accelerator import emulate
+    from tests.support.stub_encoder import HashedWords, use_encoder
+
+    dataset = make_checkerboard()
+
+    def train(name: str, **params: Any) -> tuple[Traffic, Traffic]:
+        with emulate() as traffic:
+            method = make(name, **params).fit(dataset.train)
+            trained = traffic.copy()
+            method.predict(dataset.test, k=5)
+            before = traffic.copy()
+            method.predict(dataset.test, k=5)
+        return trained, traffic.subtract(before)
+
+    rows: list[dict[str, Any]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        use_encoder(patch, HashedWords())
+        for name in ON_DEVICE:
+            trained, predicted = train(name)
+            row: dict[str, Any] = {"method": name, "counted": "–", "to": 0, "back": 0}
+            if name in COPIES_PER_TRAINING:
+                row |= {"counted": "training", "to": trained.to_device, "back": trained.from_device}
+            elif trained.to_device:
+                names = ("epochs", "classifier_epochs") if name == "siamesexml" else ("epochs",)
+                few, more = (train(name, **dict.fromkeys(names, n), patience=100)[0] for n in (2, 4))
+                back = (more.from_device - few.from_device) / 2
+                row |= {"counted": "epoch", "to": (more.to_device - few.to_device) / 2, "back": back}
+            rows.append(row | {"prediction to": predicted.to_device, "prediction back": predicted.from_device})
+            print(rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
 def make_split(n_documents: int, n_labels: int, n_features: int = N_FEATURES) -> Any:
     """Return documents of random words with random labels, whose texts are random words too."""
     from xcwork.core.features import Features
@@ -220,7 +259,8 @@ def main() -> None:
         report = options.contract or Path(place) / "report.xml"
         if not options.contract:
             run_contract(report)
-        contract = read_contract(report)
+        copies = {row["method"]: row for row in count_copies()}
+        contract = [row | copies.get(row["method"], {}) for row in read_contract(report)]
     print(f"Contract on the emulated accelerator\n\n{markdown_table(contract)}\n")
     if options.contract_only:
         write_json(options.out, json.loads(options.out.read_text("utf-8")) | {"contract": contract})

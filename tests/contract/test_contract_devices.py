@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -40,7 +41,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "eagle": {"learner_params": "tolerance=1e-4, max_passes=1000"},
     "flat": NETWORK,
     "label_tree": {"tolerance": 1e-4, "max_passes": 1000},
-    "landmarks": {"solver": "admm", "score_weight": 1.0},  # otherwise chosen by trainings of its own
+    "landmarks": {"solver": "admm"},
     "mhc": NETWORK | {"label_dimension": 8},
     "mhp": NETWORK,
     "mhs": NETWORK,
@@ -109,7 +110,7 @@ def assert_close(found: TopK, expected: TopK, tolerance: float = 1e-4) -> None:
     """The same scores, and the same labels above every gap in the scores that rounding cannot close."""
     np.testing.assert_allclose(found.scores, expected.scores, atol=tolerance, rtol=tolerance)
     scores = np.where(np.isfinite(expected.scores), expected.scores, -1e9)
-    gaps = np.argwhere(np.abs(np.diff(scores, axis=1)) > 10 * tolerance)
+    gaps = np.argwhere(np.abs(np.diff(scores, axis=1)) > 2 * tolerance * (1 + np.abs(scores[:, :-1])))
     assert len(gaps), "no label stands out"
     for row, last in gaps.tolist():
         assert set(found.ids[row, : last + 1].tolist()) == set(expected.ids[row, : last + 1].tolist())
@@ -153,18 +154,19 @@ def test_a_step_of_training_copies_no_more_than_it_says(name: str, checkerboard:
     assert more.to_device_asynchronous - few.to_device_asynchronous == more.to_device - few.to_device
 
 
-# Losses are read once per epoch. Before its third epoch module IV chooses negatives: it sends documents and their
-# embeddings, and reads classifiers and both embeddings.
-@pytest.mark.parametrize(("stage", "copies", "sent", "read"), [("epochs", 3, 0, 0), ("classifier_epochs", 4, 2, 3)])
+# Module IV chooses negatives before its third epoch: what is found comes back together with the losses of the second.
+@pytest.mark.parametrize(("stage", "copies"), [("epochs", 3), ("classifier_epochs", 4)])
+@pytest.mark.parametrize("plus", [True, False])
 def test_a_step_of_siamesexml_copies_no_more_than_it_says(
-    stage: str, copies: int, sent: int, read: int, checkerboard: Dataset, traffic: Traffic
+    stage: str, copies: int, plus: bool, checkerboard: Dataset, traffic: Traffic
 ) -> None:
-    params = {"validation": 0.0, "patience": 100}
+    params = {"validation": 0.0, "patience": 100, "plus": plus}
     few, more = (count_training(traffic, make("siamesexml", **params | {stage: n}), checkerboard) for n in (2, 4))
     steps = 2 * 3  # 24 documents have words and labels
-    assert more.to_device - few.to_device <= copies * steps + sent, more.places
-    assert more.from_device - few.from_device <= 2 + read, more.places
-    assert more.synchronisations - few.synchronisations <= 2 + read, more.places
+    assert more.to_device - few.to_device <= copies * steps, more.places
+    assert more.from_device - few.from_device <= 2, more.places
+    assert more.synchronisations - few.synchronisations <= 2, more.places
+    assert more.to_device_asynchronous - few.to_device_asynchronous == more.to_device - few.to_device
 
 
 # Copies to the device and back in a training, besides what machines read while they are solved: the data, the weights.
@@ -197,6 +199,41 @@ def test_what_is_trained_at_once_copies_a_fixed_number_of_times(
     assert copied.to_device <= to_device, copied.places
     assert copied.from_device <= from_device + read, copied.places
     assert name == "landmarks" or solved["_search_line"] >= 4
+
+
+# Copies to the device and back in a prediction of a model that is there already, of documents that fit into one block.
+# A tree reads once per level, the others to tell ties from clear rankings; MHC goes to and fro between its heads.
+COPIES_PER_PREDICTION = {
+    "bm25": (2, 2),
+    "deep_miml": (2, 1),
+    "eagle": (2, 5),
+    "flat": (1, 1),
+    "label_tree": (2, 5),
+    "landmarks": (2, 2),
+    "mhc": (6, 2),
+    "mhp": (1, 1),
+    "mhs": (1, 1),
+    "nearest_documents": (4, 4),
+    "one_vs_all": (2, 2),
+    "sentence_match": (2, 2),
+    "siamesexml": (3, 4),
+    "tfidf": (2, 2),
+    "zestxml": (4, 5),
+}
+
+
+def test_a_prediction_sends_its_documents_and_fetches_their_labels(
+    method_name: str, checkerboard: Dataset, traffic: Traffic
+) -> None:
+    method = make(method_name).fit(checkerboard.train)
+    method.predict(checkerboard.test, k=K)
+    before = traffic.copy()
+    method.predict(checkerboard.test, k=K)
+    copied = traffic.subtract(before)
+    to_device, from_device = COPIES_PER_PREDICTION[method_name]
+    assert copied.to_device <= to_device, copied.places
+    assert copied.from_device <= from_device, copied.places
+    assert copied.to_device_asynchronous == copied.to_device, copied.places
 
 
 def test_a_round_of_admm_reads_once(checkerboard: Dataset, traffic: Traffic) -> None:
@@ -281,20 +318,25 @@ def test_a_batch_that_does_not_fit_is_halved_and_said(
     from xcwork.compute import device_memory
 
     big: dict[str, Any] = {"batch_size": 64}
-    if name == "siamesexml":  # without classifiers over words, which take more than a batch and halve blocks of labels
-        big |= {"classifier_batch_size": 64, "terms": False}
+    steps_alone: dict[str, Any] = {}
+    if name == "siamesexml":  # its classifiers over words take more than a batch, and have to do with as little
+        big["classifier_batch_size"] = 64
+        steps_alone["terms"] = False
     with emulate() as traffic:
-        make(name, **big).fit(jumble.train)
+        make(name, **big, **steps_alone).fit(jumble.train)
         needed = traffic.peak_bytes
     with emulate(memory=int(0.75 * needed)) as traffic:
         make(name, **big).fit(jumble.train)
         assert traffic.peak_bytes <= 0.75 * needed
-    assert "does not fit on the device; steps have" in caplog.text
+    assert re.search(r"a batch of \d+ documents does not fit on the device; steps have", caplog.text)
+    assert name != "siamesexml" or "words of documents does not fit on the device" in caplog.text
     caplog.clear()
     monkeypatch.setattr(device_memory, "choose_batch_size", lambda wanted, *_: wanted)  # a wrong estimate
+    monkeypatch.setattr(linear_machines, "choose_batch_size", lambda wanted, *_: wanted)
     with emulate(memory=int(0.75 * needed)):
         make(name, **big).fit(jumble.train)
     assert "EMU ran out of memory: the batch is halved" in caplog.text
+    assert name != "siamesexml" or re.search(r"blocks are halved, from \d+ to \d+ labels", caplog.text)
 
 
 def measure_peak_of_prediction(folder: Any, X: Any) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+import torch
 
 import xcwork
 from tests.support.emulated_accelerator import emulate
@@ -19,6 +20,7 @@ from xcwork.methods.label_tree.training import TreeTrainer, make_clustering
 from xcwork.methods.landmarks.admm import relate_labels_by_admm
 from xcwork.methods.landmarks.predictors import RidgeSettings, train_ridge
 from xcwork.methods.model import Params
+from xcwork.methods.siamesexml.near_negatives import StoredNegatives
 from xcwork.methods.zestxml.xhtp import find_pairs
 
 pytestmark = pytest.mark.slow
@@ -76,3 +78,22 @@ def test_blocks_that_do_not_fit_are_halved_and_said(
 def test_a_training_that_never_fits_is_refused_with_what_to_do(name: str, corpus: Dataset) -> None:
     with emulate(memory=10_000), pytest.raises(ConfigError, match=r"memory of EMU is too small.*use device=cpu"):
         xcwork.create(name, device="emu").fit(corpus.train)
+
+
+def test_negatives_for_which_there_is_no_room_are_chosen_on_the_cpu(
+    corpus: Dataset, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train() -> xcwork.TopK:
+        params = {"epochs": 1, "classifier_epochs": 3, "dimension": 8, "terms": False, "validation": 0.0}
+        with emulate():
+            return xcwork.create("siamesexml", device="emu", **params).fit(corpus.train).predict(corpus.test, k=5)
+
+    def refuse(*_: object) -> StoredNegatives:
+        raise torch.OutOfMemoryError("full")
+
+    expected = train()
+    monkeypatch.setattr(StoredNegatives, "from_documents", refuse)
+    with caplog.at_level(logging.INFO, "xcwork.methods.siamesexml"):
+        found = train()
+    assert "the device has no room for all negatives; they are chosen on the CPU" in caplog.text
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-5)

@@ -168,7 +168,7 @@ def test_the_supplements_schedule_can_be_asked_for(families):
 def test_torch_scores_are_the_same(jumble):
     model = Landmarks(landmarks=4, outlier_threshold=0.9).fit(jumble.train)
     X = append_bias(jumble.test.X)
-    by_torch = model.model_.scorer.score_with_torch(X, torch.device("cpu"))
+    by_torch = model.model_.scorer.score_with_torch(X, torch.device("cpu")).numpy()
     np.testing.assert_allclose(by_torch, model.model_.scorer.score(X), atol=1e-5)
 
 

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from xcwork.methods.siamesexml import near_negatives
 from xcwork.methods.siamesexml.classifier_training import ClassifierTraining, LabelClassifiers
 from xcwork.methods.siamesexml.encoder import Encoder
 from xcwork.methods.siamesexml.loss import CLASSIFIER_LIKELIHOOD, LogisticLikelihood, compute_classifier_loss
+from xcwork.methods.siamesexml.near_negatives import StoredNegatives, unpack_negatives
 from xcwork.methods.siamesexml.neighbourhood import (
     GRAPHS,
     Neighbourhood,
@@ -239,6 +241,17 @@ def test_negatives_are_chosen_again_when_classifiers_have_moved(encoder, around,
     resumed.set_momentum(trainer.get_momentum())
     resumed.begin(3)  # an epoch between two choices goes by the last one
     np.testing.assert_array_equal(resumed.compared, trainer.compared)
+
+
+@pytest.mark.parametrize("plus", [False, True])
+def test_a_device_chooses_the_negatives_that_the_cpu_chooses(encoder, around, Y, plus, monkeypatch):
+    monkeypatch.setattr(near_negatives, "MAX_DENSE_NUMBERS", 500)  # in several blocks
+    trainer = classifier_training(encoder, around, Y, slack=0.05, plus=plus)
+    trainer.begin(0)
+    stored = StoredNegatives.from_documents(encoder, trainer.X, trainer.f, trainer.negatives)
+    packed = stored.find_near(trainer.classifiers.compute_on_device(), trainer.lowest)
+    assert 0 < (trainer.compared >= 0).sum() < (trainer.negatives >= 0).sum()
+    np.testing.assert_array_equal(unpack_negatives(packed.numpy(), trainer.negatives), trainer.compared)
 
 
 @pytest.mark.parametrize("likelihood", [CLASSIFIER_LIKELIHOOD, LogisticLikelihood()], ids=["exponential", "logistic"])

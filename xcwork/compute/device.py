@@ -196,6 +196,11 @@ def find_tensor_device(name: str = "auto") -> torch.device | None:
     return resolve_device(kind)
 
 
+def is_torch_wanted_on_cpu() -> bool:
+    """Return whether `compute_with_torch` is in force."""
+    return _torch_on_cpu.is_wanted
+
+
 @contextmanager
 def compute_with_torch() -> Iterator[None]:
     """Let linear methods compute with torch on the CPU too meanwhile, to compare it with the compiled kernels."""

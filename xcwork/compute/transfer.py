@@ -73,6 +73,20 @@ def _find_type(array: np.ndarray) -> torch.dtype:
     return torch.from_numpy(np.empty(0, array.dtype)).dtype
 
 
+def read_together(
+    values: Sequence[float | torch.Tensor], tensors: Sequence[torch.Tensor]
+) -> tuple[list[float], list[np.ndarray]]:
+    """Return what `read_numbers` does, and tensors as arrays, all by a single copy."""
+    on_device = [value.detach().float() for value in values if not isinstance(value, float)]
+    if not tensors or not on_device:
+        return read_numbers(values), fetch_arrays(*tensors) if tensors else []
+    import torch
+
+    numbers, *arrays = fetch_arrays(torch.stack(on_device), *tensors)
+    read = iter(numbers.tolist())
+    return [value if isinstance(value, float) else next(read) for value in values], arrays
+
+
 def read_numbers(values: Sequence[float | torch.Tensor]) -> list[float]:
     """Return numbers as Python has them; those on a device are read together."""
     on_device = [value for value in values if not isinstance(value, float)]

@@ -6,7 +6,11 @@
 from __future__ import annotations
 
 MAX_DOCUMENTS_PER_TERM = 25  # for each term of one: with more, two sparse products are shorter than one with K
+MAX_DOCUMENTS_PER_LABEL = 64  # of them as well: K is the work of half as many labels as documents, for one round
 MAX_GRAM_DOCUMENTS = 8192  # whose K takes 256 MB
+MIN_LABELS_PER_DOCUMENT = 0.04  # from which on a preconditioner, which is the work of as many labels, pays
+MIN_DOCUMENTS_FOR_INVERSE = 256  # fewer are quickly solved in any case
+BYTES_PER_INVERSE_NUMBER = 28  # of the inverse and what it is made of, in double precision
 BLOCK_BYTES = 2**29  # of the tensors of a block of labels
 TENSORS_PER_BLOCK = 20  # of the size of the pairs, while a block is solved
 TENSORS_OF_WEIGHTS_PER_BLOCK = 3  # of the size of the weights
@@ -16,9 +20,16 @@ BYTES_PER_ENTRY = 80  # of these: keys, values and places, by document and by we
 BYTES_PER_STORED_ENTRY = 40  # of documents: value, column and row, by document and by feature
 
 
-def keeps_gram(n_documents: int, n_entries: int) -> bool:
+def keeps_gram(n_documents: int, n_entries: int, n_labels: int) -> bool:
     """Return whether the inner products of all pairs of documents are kept."""
-    return n_documents <= MAX_GRAM_DOCUMENTS and n_documents**2 <= MAX_DOCUMENTS_PER_TERM * n_entries
+    if n_documents > min(MAX_GRAM_DOCUMENTS, MAX_DOCUMENTS_PER_LABEL * n_labels):
+        return False
+    return n_documents**2 <= MAX_DOCUMENTS_PER_TERM * n_entries
+
+
+def pays_inverse(n_documents: int, n_labels: int) -> bool:
+    """Return whether so many labels gain by a preconditioner, which is inverted once."""
+    return n_documents >= MIN_DOCUMENTS_FOR_INVERSE and n_labels >= MIN_LABELS_PER_DOCUMENT * n_documents
 
 
 def count_bytes_per_label(n_documents: int, n_features: int) -> int:
@@ -35,9 +46,13 @@ def count_block_labels(n_documents: int, n_features: int, n_labels: int) -> int:
 def estimate_shared_bytes(n_documents: int, n_features: int, n_entries: int, n_labels: int) -> int:
     """Return about what machines take whose labels all have the same documents."""
     stored = BYTES_PER_STORED_ENTRY * (n_entries + n_documents)
-    gram = 4 * n_documents**2 if keeps_gram(n_documents, n_entries) else 0
     block = count_block_labels(n_documents, n_features, n_labels) * count_bytes_per_label(n_documents, n_features)
-    return stored + gram + block
+    if not keeps_gram(n_documents, n_entries, n_labels):
+        return stored + block
+    square = n_documents**2
+    if not pays_inverse(n_documents, n_labels):
+        return stored + 4 * square + block
+    return stored + max(8 * square + block, BYTES_PER_INVERSE_NUMBER * square)
 
 
 def estimate_own_bytes(n_entries: int, n_own_entries: int) -> int:

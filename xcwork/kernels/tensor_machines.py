@@ -7,17 +7,20 @@ The problem is the one that `xcwork.kernels.svm` and `xcwork.kernels.bilinear_tr
 with a one behind every x, so that the last weight is the bias. Its gradient is w + Xᵀ l', with l' the slopes of
 C loss by the score, and its (generalised) Hessian I + Xᵀ D X. A step solves H s = -g by conjugate gradients, to a tenth
 of the gradient, and goes as far along s as the objective falls; X s is known by then, so trying a length costs no
-product. All labels of a block move together; those that are done stand still, and leave the block once they are half of
-it.
+product. All labels of a block move together.
 
 Every w is a sum of documents, w = Xᵀ a with one coefficient per document, and so are gradients and steps. Only the
 coefficients are computed, with K = X Xᵀ: scores are K a, ‖w‖² is a·Ka. So a round is one product with K and a few sums
 over documents; tensors over all features, of which there are often many more, are never combined. For few documents K
 itself is kept, for more it is the two sparse products. The weights are computed once, at the end.
 
+Labels that share their documents have Hessians that differ only in which documents count. For few documents there is a
+matrix that resembles all of them and can be inverted (`tensor_preconditioners`): conjugate gradients then take half as
+many rounds.
+
 A label is done when ‖g‖ is within the tolerance, which no margin of a document of length one can then violate by much
-more, and when f is within a small share of its minimum: f is strongly convex, so f(w) - min f ≤ ½‖g‖². The host asks
-whether all are done once per step, and once in some rounds of what a step consists of.
+more, and when f is within a small share of its minimum: f is strongly convex, so f(w) - min f ≤ ½‖g‖². Labels that are
+done leave the block. The host asks who is done once per step, and once in some rounds of what a step consists of.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from typing import Protocol
 import torch
 
 from xcwork.kernels.machine_sizes import keeps_gram
+from xcwork.kernels.tensor_preconditioners import Preconditioner, make_preconditioner
 from xcwork.kernels.tensor_rows import MAX_DENSE_NUMBERS, TensorRows
 
 OBJECTIVE_SHARE = 5e-5  # of the objective that a label may be above its minimum at most
@@ -78,11 +82,16 @@ class Machines(Protocol):
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         """Return the number of each label at all its pairs."""
 
-    def narrow(self, labels: torch.Tensor) -> Machines | None:
-        """Return the machines of some labels; None where that is not worth it."""
+    @property
+    def preconditioner(self) -> Preconditioner | None:
+        """What resembles the inverse of all Hessians."""
 
-    def pick(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return what is said of the pairs of some labels."""
+    @property
+    def max_narrowed_share(self) -> float:
+        """The share of labels that are left, up to which it is worth to go on without the others."""
+
+    def narrow(self, labels: torch.Tensor) -> tuple[Machines, torch.Tensor]:
+        """Return the machines of some labels, and the places of their pairs in the last axis of all pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +101,13 @@ class Documents:
     X: TensorRows  # (n_documents, n_features + 1)
     X_by_feature: TensorRows
     gram: torch.Tensor | None = None  # K (n_documents, n_documents), if there are few
+    preconditioner: Preconditioner | None = None
 
     @classmethod
-    def from_rows(cls, X: TensorRows) -> Documents:
-        """Prepare documents on their device; for few of them K is computed."""
-        return cls(X, X.transpose(), compute_gram(X) if keeps_gram(X.n_rows, len(X.values)) else None)
+    def from_rows(cls, X: TensorRows, n_labels: int, C: float) -> Documents:
+        """Prepare documents for so many labels, on their device; for few of them K is computed."""
+        gram = compute_gram(X) if keeps_gram(X.n_rows, len(X.values), n_labels) else None
+        return cls(X, X.transpose(), gram, make_preconditioner(gram, n_labels, C))
 
     def multiply(self, coefficients: torch.Tensor) -> torch.Tensor:
         """Return K a, (n_documents, n_labels)."""
@@ -127,6 +138,10 @@ class SharedDocuments:
     signs: torch.Tensor  # (n_documents, n_labels)
     offsets: torch.Tensor | None = None
 
+    @property
+    def preconditioner(self) -> Preconditioner | None:
+        return self.documents.preconditioner
+
     def multiply(self, coefficients: torch.Tensor) -> torch.Tensor:
         return self.documents.multiply(coefficients)
 
@@ -145,11 +160,10 @@ class SharedDocuments:
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         return values[None]
 
-    def narrow(self, labels: torch.Tensor) -> SharedDocuments:
-        return replace(self, signs=self.pick(self.signs, labels))
+    max_narrowed_share = 0.9
 
-    def pick(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return values[:, labels].contiguous()
+    def narrow(self, labels: torch.Tensor) -> tuple[SharedDocuments, torch.Tensor]:
+        return replace(self, signs=_pick(self.signs, labels)), labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +180,7 @@ class OwnDocuments:
     label_of_weight: torch.Tensor  # (n_weights,)
     label_of_pair: torch.Tensor  # (n_pairs,)
     n_labels: int
+    preconditioner: Preconditioner | None = None
 
     def multiply(self, coefficients: torch.Tensor) -> torch.Tensor:
         return self.score(self.collect(coefficients))
@@ -185,11 +200,29 @@ class OwnDocuments:
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         return values[self.label_of_pair]
 
-    def narrow(self, labels: torch.Tensor) -> None:
-        return None
+    max_narrowed_share = 0.5  # all entries are looked at for it
 
-    def pick(self, values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return values[torch.isin(self.label_of_pair, labels)]
+    def narrow(self, labels: torch.Tensor) -> tuple[OwnDocuments, torch.Tensor]:
+        is_left = torch.zeros(self.n_labels, dtype=torch.bool, device=labels.device)
+        is_left[labels] = True
+        number = torch.cumsum(is_left, 0) - 1
+        has_pair, has_weight = is_left[self.label_of_pair], is_left[self.label_of_weight]
+        pairs, weights = (torch.nonzero(marks)[:, 0] for marks in (has_pair, has_weight))
+        narrower = OwnDocuments(
+            self.X.keep(has_pair, has_weight, len(weights)),
+            self.X_by_weight.keep(has_weight, has_pair, len(pairs)),
+            self.signs[pairs],
+            None if self.offsets is None else self.offsets[pairs],
+            number[self.label_of_weight[weights]],
+            number[self.label_of_pair[pairs]],
+            len(labels),
+        )
+        return narrower, pairs
+
+
+def _pick(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Return some places of the last axis."""
+    return values[..., places].contiguous()
 
 
 def compute_losses(margins: torch.Tensor, settings: MachineSettings) -> torch.Tensor:
@@ -217,7 +250,7 @@ def solve_machines(machines: Machines, start: torch.Tensor, settings: MachineSet
     """
     coefficients = start
     solution = start
-    places = None  # of the labels of the block in `solution`; None: all
+    places = None  # of the pairs that are left in `solution`; None: all
     scores = machines.multiply(coefficients)
     is_stuck = torch.zeros_like(machines.sum_pairs(scores), dtype=torch.bool)  # by rounding: no step lowers it
     share = min(OBJECTIVE_SHARE, settings.tolerance / 1000)
@@ -232,18 +265,15 @@ def solve_machines(machines: Machines, start: torch.Tensor, settings: MachineSet
         n_live = int(live.sum())
         if n_live == 0:
             break
-        if 2 * n_live <= len(live) and len(live) > 1:
+        if n_live <= machines.max_narrowed_share * len(live):
             labels = torch.nonzero(live)[:, 0]
-            narrower = machines.narrow(labels)
-            if narrower is not None:
-                solution = coefficients if places is None else solution.index_copy(1, places, coefficients)
-                places = labels if places is None else places[labels]
-                coefficients, gradient, gradient_scores, scores, margins, curvatures = (
-                    machines.pick(part, labels)
-                    for part in (coefficients, gradient, gradient_scores, scores, margins, curvatures)
-                )
-                live, is_stuck = live[labels], is_stuck[labels]
-                machines = narrower
+            solution = coefficients if places is None else solution.index_copy(-1, places, coefficients)
+            machines, kept = machines.narrow(labels)
+            places = kept if places is None else places[kept]
+            coefficients, gradient, gradient_scores, scores, margins, curvatures = (
+                _pick(part, kept) for part in (coefficients, gradient, gradient_scores, scores, margins, curvatures)
+            )
+            live, is_stuck = live[labels], is_stuck[labels]
         step, step_scores = _solve_newton_system(machines, gradient, gradient_scores, curvatures, live)
         length = _search_line(machines, coefficients, gradient, margins, step, step_scores, settings)
         is_stuck |= live & (length == 0)
@@ -251,7 +281,7 @@ def solve_machines(machines: Machines, start: torch.Tensor, settings: MachineSet
         scores = scores + machines.spread(length) * step_scores
     else:
         n_live = int(live.sum())
-    return (coefficients if places is None else solution.index_copy(1, places, coefficients)), n_live
+    return (coefficients if places is None else solution.index_copy(-1, places, coefficients)), n_live
 
 
 def _differentiate(
@@ -276,29 +306,40 @@ def _solve_newton_system(
     step = torch.zeros_like(gradient)
     step_scores = torch.zeros_like(gradient)
     is_moving = machines.spread(live)
+    preconditioner = machines.preconditioner
     residual, residual_scores = -gradient * is_moving, -gradient_scores * is_moving
-    direction, direction_scores = residual, residual_scores
-    size = machines.sum_pairs(residual * residual_scores).clamp(min=0)
+    better, better_scores = _precondition(preconditioner, residual, residual_scores)
+    direction, direction_scores = better, better_scores
+    size = machines.sum_pairs(residual * better_scores).clamp(min=0)
     enough = size * RESIDUAL_SHARE**2
     for done in range(1, MAX_CG_ROUNDS + 1):
         bent = curvatures * direction_scores
-        curved, curved_scores = direction + bent, direction_scores + machines.multiply(bent)
+        curved = direction + bent
         bend = machines.sum_pairs(curved * direction_scores)
         length = machines.spread(torch.where(bend > 0, size / bend, 0.0))
         step += length * direction
         step_scores += length * direction_scores
         residual = residual - length * curved
-        residual_scores = residual_scores - length * curved_scores
-        smaller = machines.sum_pairs(residual * residual_scores)
+        if preconditioner is None:
+            residual_scores = residual_scores - length * (direction_scores + machines.multiply(bent))
+        better, better_scores = _precondition(preconditioner, residual, residual_scores)
+        smaller = machines.sum_pairs(residual * better_scores)
         smaller = torch.where(smaller > enough, smaller, 0.0)  # a label that is done moves no further
         if done % ROUNDS_PER_READ == 0 and not bool((smaller > 0).any()):
             break
         ratio = machines.spread(torch.where(size > 0, smaller / size, 0.0))
         is_moving = machines.spread(smaller > 0)
-        direction = (residual + ratio * direction) * is_moving
-        direction_scores = (residual_scores + ratio * direction_scores) * is_moving
+        direction = (better + ratio * direction) * is_moving
+        direction_scores = (better_scores + ratio * direction_scores) * is_moving
         size = smaller
     return step, step_scores
+
+
+def _precondition(
+    preconditioner: Preconditioner | None, residual: torch.Tensor, scores: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return (coefficients, scores) of the residual, or as it is without a preconditioner."""
+    return (residual, scores) if preconditioner is None else preconditioner.apply(residual)
 
 
 def _search_line(

@@ -52,6 +52,12 @@ class TensorRows:
         return self.values.device
 
     @cached_property
+    def ends(self) -> np.ndarray:
+        """Where the entries of each row end, on the host, (n_rows,)."""
+        assert self.lengths is not None
+        return np.cumsum(self.lengths)
+
+    @cached_property
     def row_numbers(self) -> torch.Tensor:
         """The row of each entry, (nnz,)."""
         return repeat_numbers(self.starts.diff(), len(self.values))
@@ -75,10 +81,24 @@ class TensorRows:
         starts = torch.searchsorted(columns, torch.arange(self.n_columns + 1, device=self.device))
         return TensorRows(self.values[order], self.row_numbers[order], starts, self.n_rows)
 
+    def cut(self, some: slice) -> TensorRows:
+        """Return neighbouring rows."""
+        assert self.lengths is not None
+        first, last = (int(self.ends[at - 1]) if at else 0 for at in (some.start, some.stop))
+        starts = self.starts[some.start : some.stop + 1] - first
+        return TensorRows(self.values[first:last], self.columns[first:last], starts, self.n_columns, self.lengths[some])
+
     def take(self, rows: torch.Tensor, n_entries: int) -> TensorRows:
         """Return some rows, which have `n_entries` entries."""
         _, places = self.list_entries(rows, n_entries)
         return TensorRows(self.values[places], self.columns[places], find_starts(self._measure(rows)), self.n_columns)
+
+    def keep(self, has_row: torch.Tensor, has_column: torch.Tensor, n_columns: int) -> TensorRows:
+        """Return the rows that are marked, with the `n_columns` columns that are; no other column may have an entry."""
+        entries = torch.nonzero(has_row[self.row_numbers])[:, 0]
+        number = torch.cumsum(has_column, 0) - 1
+        starts = find_starts(self.starts.diff()[has_row])
+        return TensorRows(self.values[entries], number[self.columns[entries]], starts, n_columns)
 
     def list_entries(self, rows: torch.Tensor, n_entries: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return (which of `rows` it is of, its place in `values`) of all `n_entries` entries of `rows` (n,)."""

@@ -16,13 +16,13 @@ weights. A stage that is finished leaves only its weights and its curve in the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from xcwork.compute.transfer import read_numbers
+from xcwork.compute.transfer import read_together
 from xcwork.methods.common.checkpoints import TrainingProgress
 from xcwork.progress import report, track
 
@@ -62,6 +62,17 @@ class EpochTrainer(Protocol):
         """Go back to what `get_momentum` returned."""
 
 
+@runtime_checkable
+class AsksDevice(Protocol):
+    """A training that has to know something of its device before an epoch; it is read together with the losses."""
+
+    def ask(self, epoch: int) -> Sequence[torch.Tensor]:
+        """Return what has to be read before `epoch`, now that the epoch before it is over."""
+
+    def take_answers(self, epoch: int, answers: Sequence[np.ndarray]) -> None:
+        """Remember what `ask` returned, as arrays."""
+
+
 def train_epochs(
     trainer: EpochTrainer,
     name: str,
@@ -98,7 +109,11 @@ def train_epochs(
         if step < trainer.steps - 1:
             continue
         values = trainer.measure()
-        curve.append({"loss": float(np.mean(read_numbers(losses))), **values})
+        asked = trainer.ask(epoch + 1) if isinstance(trainer, AsksDevice) and epoch + 1 < epochs else []
+        read, answers = read_together(losses, asked)
+        if isinstance(trainer, AsksDevice) and asked:
+            trainer.take_answers(epoch + 1, answers)
+        curve.append({"loss": float(np.mean(read)), **values})
         report(name, epoch=epoch + 1, **curve[-1])
         stopped = epoch == epochs - 1
         if best is not None:

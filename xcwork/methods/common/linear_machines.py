@@ -61,7 +61,8 @@ class TensorBlockTrainer:
         columns = np.unique(X.indices)
         used = np.searchsorted(columns, X.indices)
         compact = sparse.csr_array((X.data, used, X.indptr), shape=(X.shape[0], len(columns)))
-        documents = Documents.from_rows(TensorRows.from_csr(append_ones(compact), device))
+        n_labels = np.count_nonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+        documents = Documents.from_rows(TensorRows.from_csr(append_ones(compact), device), n_labels, settings.C)
         documents_of = TensorRows.from_csr(sparse.csr_array(Y.T), device)
         return cls(documents, documents_of, settings, prune, columns, X.shape[1])
 
@@ -124,7 +125,7 @@ class TensorNodeTrainer:
         rows = self.X.take(send_arrays(device, documents.astype(np.int64))[0], int(self.X.lengths[documents].sum()))
         features, columns = torch.unique(rows.columns, return_inverse=True)  # the bias is the last of them
         rows = TensorRows(rows.values, columns, rows.starts, len(features))
-        local = Documents.from_rows(rows)
+        local = Documents.from_rows(rows, len(positives), self.settings.C)
         start = torch.zeros((rows.n_rows, 1), device=device)
         if len(positives) >= MIN_LABELS_FOR_COMMON_START:
             start = solve_without_positives(local, self.settings)
@@ -232,12 +233,25 @@ class TensorPairSolver:
         documents = self.signs.columns[pair]
         pair_of_entry, entry = self.X.list_entries(documents, n_entries)
         keys = label_of_pair[pair_of_entry] * self.X.n_columns + self.X.columns[entry]
-        keys, columns = torch.unique(keys, return_inverse=True)
+        values = self.X.values[entry]
+        del entry  # each is as long as the entries of all documents, so none stays longer than it has to
+        # One sort finds the different keys and transposes.
+        keys, order = torch.sort(keys, stable=True)
+        is_new = torch.ones_like(keys, dtype=torch.bool)
+        is_new[1:] = keys[1:] != keys[:-1]
+        first = torch.nonzero(is_new)[:, 0]
+        column = torch.cumsum(is_new, 0) - 1
+        keys = keys[first]
+        columns = torch.empty_like(order).scatter_(0, order, column)
+        del column, is_new
+        ends = torch.cat([first, first.new_full((1,), n_entries)])
+        by_weight = TensorRows(values[order], pair_of_entry[order], ends, n_pairs)
+        del order, pair_of_entry
         lengths = self.X.starts[documents + 1] - self.X.starts[documents]
-        rows = TensorRows(self.X.values[entry], columns, find_starts(lengths), len(keys))
+        rows = TensorRows(values, columns, find_starts(lengths), len(keys))
         machines = OwnDocuments(
             rows,
-            rows.transpose(),
+            by_weight,
             self.signs.values[pair],
             self.offsets[pair],
             keys // self.X.n_columns,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import has_float64, resolve_device, resolve_device_kind
+from xcwork.compute.device import has_float64, is_torch_wanted_on_cpu, resolve_device, resolve_device_kind
 from xcwork.compute.transfer import send_arrays
 from xcwork.kernels import one_at_a_time
 from xcwork.kernels.dense_products import multiply_sparse_by_dense
@@ -21,9 +21,9 @@ log = logging.getLogger(__name__)
 
 
 def find_accelerator(name: str) -> torch.device | None:
-    """Return the accelerator that `name` stands for, or None when the CPU is to be used."""
+    """Return the accelerator that `name` stands for, or None where compiled kernels on the CPU are to be used."""
     if resolve_device_kind(name) == "cpu":
-        return None
+        return resolve_device("cpu") if is_torch_wanted_on_cpu() else None
     place = resolve_device(name)
     if not has_float64(place):
         log.info("%s has neither double precision nor sparse products; this part runs on the CPU", place.type.upper())

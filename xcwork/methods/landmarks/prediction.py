@@ -3,7 +3,8 @@
     s(x, l) = Σ_s (x · direct_s) Z[s, l]      or, for an outlier,      s(x, l) = x · own_l
 
 On the CPU one kernel does this row by row over sparse weights. On an accelerator the same products run in torch; its
-weights stay there. The blocks of documents are so small that a block of scores for all labels fits in memory.
+weights stay there, words of documents go there and the best labels come back. The blocks of documents are so small that
+a block of scores for all labels fits in memory.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.device import find_tensor_device
 from xcwork.compute.transfer import send_arrays
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
 from xcwork.kernels import use_cores_for
 from xcwork.kernels.dense_products import score_rows
-from xcwork.methods.common.sparse_torch import SparseProduct, find_accelerator
 from xcwork.metrics.ranking import compute_document_ratios, place_labels
 from xcwork.progress import track_batches
 from xcwork.search import top_k_rows
@@ -28,6 +29,8 @@ from xcwork.sparse import to_rows
 
 if TYPE_CHECKING:
     import torch
+
+    from xcwork.kernels.tensor_rows import TensorRows
 
 SCORES_PER_BLOCK = 2**24  # 64 MB
 MAX_DOCUMENTS_PER_BLOCK = 1024
@@ -51,10 +54,13 @@ class LandmarkScorer:
         if among is not None:
             barred |= ~np.isin(np.arange(len(barred)), among)
         n_rows = int(np.clip(SCORES_PER_BLOCK // len(self.candidates), 1, MAX_DOCUMENTS_PER_BLOCK))
-        device = find_accelerator(self.device)
+        device = find_tensor_device(self.device)
         best = []
         for x in track_batches(X, n_rows, "scoring"):
-            scores = self.score(x) if device is None else self.score_with_torch(x, device)  # (n_rows, n_labels)
+            if device is not None:
+                best.append(self._rank_with_torch(x, k, barred, device))
+                continue
+            scores = self.score(x)  # (n_rows, n_labels)
             scores[:, barred] = -np.inf
             best.append(top_k_rows(scores, k))
         return TopK.concatenate(best)
@@ -67,24 +73,41 @@ class LandmarkScorer:
             score_rows(x, direct, decoder, own, self.own_labels.astype(np.int64, copy=False), out)
         return out
 
-    def score_with_torch(self, X: sparse.csr_array, device: torch.device) -> np.ndarray:
+    def score_with_torch(self, X: sparse.csr_array, device: torch.device) -> torch.Tensor:
         """Return the same scores, computed by torch on `device`."""
-        direct, decoder, own = self._weights_on_device
-        rows, at = send_arrays(device, X.toarray().astype(np.float32, copy=False), self.own_labels.astype(np.int64))
-        documents = rows.T.contiguous()  # (n_features + 1, n_rows)
-        scores = decoder @ (direct @ documents)  # (n_labels, n_rows)
-        if len(self.own_labels):
-            scores[at] = own @ documents
-        return scores.T.contiguous().cpu().numpy()
+        from xcwork.kernels.tensor_bilinear import multiply_rows
+        from xcwork.kernels.tensor_rows import TensorRows
+
+        direct, decoder, own, own_labels = self._get_tensors(device)
+        rows = TensorRows.from_csr(X, device)
+        by_landmarks = multiply_rows(rows, X.indices, direct)  # (n_rows, k)
+        scores = (decoder @ by_landmarks.T.contiguous()).T
+        if len(own_labels):
+            scores = scores.index_copy(1, own_labels, multiply_rows(rows, X.indices, own))
+        return scores
+
+    def _rank_with_torch(self, X: sparse.csr_array, k: int, barred: np.ndarray, device: torch.device) -> TopK:
+        from xcwork.kernels.tensor_topk import find_top_k
+        from xcwork.search.terms import fetch_ranking
+
+        (is_barred,) = send_arrays(device, barred)
+        scores = self.score_with_torch(X, device).masked_fill(is_barred, float("-inf"))
+        return fetch_ranking(*find_top_k(scores, k))
+
+    def _get_tensors(self, device: torch.device) -> tuple[TensorRows, TensorRows, TensorRows, torch.Tensor]:
+        """Return the weights on a device; they are copied there once."""
+        from xcwork.kernels.tensor_rows import TensorRows
+
+        if device not in self._tensors:
+            parts = (self.direct, sparse.csr_array(self.decoder.T), self.own)
+            direct, decoder, own = (TensorRows.from_csr(part, device) for part in parts)
+            (labels,) = send_arrays(device, self.own_labels.astype(np.int64))
+            self._tensors[device] = direct, decoder, own, labels
+        return self._tensors[device]
 
     @cached_property
-    def _weights_on_device(self) -> list[SparseProduct]:
-        """The transposed weights of landmarks, decoder and outliers."""
-        import torch
-
-        device = find_accelerator(self.device) or torch.device("cpu")
-        parts = (self.direct, self.decoder, self.own)
-        return [SparseProduct(part.T, torch.float32, device, kernel=False) for part in parts]
+    def _tensors(self) -> dict[torch.device, tuple[TensorRows, TensorRows, TensorRows, torch.Tensor]]:
+        return {}
 
     def measure(self, split: Split, X: sparse.csr_array, name: str) -> dict[str, float]:
         """Return P@k and nDCG@k on `split`, whose features with bias column are `X`; names start with `name`."""

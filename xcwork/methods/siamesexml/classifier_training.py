@@ -20,7 +20,8 @@ one dense matrix product is faster than many small gathers. A batch costs O(B D�
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,9 +29,9 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from xcwork.compute.device_memory import FittingBatch
+from xcwork.compute.device_memory import FittingBatch, is_out_of_memory
 from xcwork.compute.precision import MixedPrecision, widen
-from xcwork.compute.transfer import send_arrays
+from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.core.topk import MISSING
 from xcwork.kernels import use_cores_for
 from xcwork.kernels.pair_scores import compute_pair_dots
@@ -39,11 +40,25 @@ from xcwork.methods.common.token_bags import TokenBags
 from xcwork.methods.model import Params
 from xcwork.methods.siamesexml.encoder import Encoder, normalise
 from xcwork.methods.siamesexml.loss import Likelihood, LogisticLikelihood, compute_classifier_loss
+from xcwork.methods.siamesexml.near_negatives import (
+    StoredNegatives,
+    estimate_stored_bytes,
+    gather_marked,
+    unpack_negatives,
+)
 from xcwork.methods.siamesexml.scores import drop_pairs
 from xcwork.sparse import replace_values
 
 MAX_POSITIVES_PER_DOCUMENT = 20  # in one batch
 DOCUMENTS_PER_BLOCK = 4096  # compared with all their negatives at a time
+
+
+log = logging.getLogger(__name__)
+
+
+def chooses_negatives(epoch: int) -> bool:
+    """Return whether an epoch begins with a choice of negatives: 0, 1, 2, 4, 8, …"""
+    return epoch & (epoch - 1) == 0
 
 
 class LabelClassifiers:
@@ -62,8 +77,13 @@ class LabelClassifiers:
     @torch.no_grad()
     def compute_all(self) -> np.ndarray:
         """Return every classifier, (n_labels, dimension) float32."""
+        return np.ascontiguousarray(self.compute_on_device().cpu().numpy())  # what kernels are compiled for
+
+    @torch.no_grad()
+    def compute_on_device(self) -> torch.Tensor:
+        """Return every classifier where they are learned."""
         every = torch.arange(len(self.base), device=self.base.device)
-        return np.ascontiguousarray(self.compute(every, self.eta).cpu().numpy())  # what kernels are compiled for
+        return self.compute(every, self.eta)
 
     def measure_eta(self) -> np.ndarray:
         """Return ‖η‖₁,₁ and ‖η‖₁,∞: the sum and the greatest of the rows' 1-norms, (2,)."""
@@ -93,6 +113,7 @@ class ClassifierTraining:
         self.Y = Y
         self.negatives = negatives  # (n_documents, ≤ params.negatives), -1 for none
         self.compared: np.ndarray | None = None  # (n_documents, fewer): those near enough to count, -1 for none
+        self.chosen_for = -1  # the epoch for which they were chosen ahead, while losses were read
         self.params = params
         self.seed = seed
         self.measure = measure
@@ -100,6 +121,7 @@ class ClassifierTraining:
         self.documents = np.flatnonzero((np.diff(X.indptr) > 0) & (np.diff(Y.indptr) > 0))
         self.steps = max(1, -(-len(self.documents) // params.classifier_batch_size))
         self.f = None if params.plus else encoder.encode(X)  # frozen tokens: embedded once
+        self.lowest = self._find_lowest_cosine()
         trained = {"eta": classifiers.eta, **encoder.residual.parameters()}
         if params.plus:
             trained["table"] = encoder.table
@@ -107,22 +129,55 @@ class ClassifierTraining:
         n_rows, width = params.classifier_batch_size, classifiers.eta.shape[1]
         self.precision = MixedPrecision(params.precision, encoder.device, (n_rows, width, self._count_labels(n_rows)))
         self.batch = FittingBatch(params.classifier_batch_size, self._estimate_bytes, encoder.device)
+        self.stored = self._store_negatives()
 
     def begin(self, epoch: int) -> None:
         self.rng = np.random.default_rng((self.seed, 4, epoch))
         self.order = self.rng.permutation(self.documents)
         self.steps_before = epoch * self.steps
-        if self.compared is None or epoch & (epoch - 1) == 0:  # 0, 1, 2, 4, 8, …
-            self.compared = self._choose_negatives()
+        is_due = self.compared is None or chooses_negatives(epoch)
+        if is_due and self.chosen_for != epoch:
+            if asked := self.ask(epoch):
+                self.take_answers(epoch, fetch_arrays(*asked))
+            else:
+                self.compared = self._choose_negatives()
+
+    def ask(self, epoch: int) -> list[torch.Tensor]:
+        """Return which negatives are near, where a device knows and the epoch begins with a choice; else nothing."""
+        if not chooses_negatives(epoch) or self.lowest is None or self.stored is None:
+            return []
+        return [self.stored.find_near(self.classifiers.compute_on_device(), self.lowest)]
+
+    def take_answers(self, epoch: int, answers: Sequence[np.ndarray]) -> None:
+        """Take over what `ask` returned."""
+        self.compared = unpack_negatives(answers[0], self.negatives)
+        self.chosen_for = epoch
+
+    def _find_lowest_cosine(self) -> float | None:
+        """Return the cosine above which a negative counts now, or soon may; None where all of them do."""
+        slack, likelihood = self.params.slack, self.likelihood
+        if isinstance(likelihood, LogisticLikelihood) or not likelihood.negligible:
+            return None
+        if slack is None or not self.negatives.size:
+            return None
+        return likelihood.find_cosine(likelihood.negligible) - slack
+
+    def _store_negatives(self) -> StoredNegatives | None:
+        """Return documents and negatives on the device; None on the CPU, and where there is no room for them."""
+        if self.lowest is None or self.encoder.device.type == "cpu":
+            return None
+        try:
+            return StoredNegatives.from_documents(self.encoder, self.X, self.f, self.negatives)
+        except RuntimeError as failure:
+            if not is_out_of_memory(failure):
+                raise
+        log.info("the device has no room for all negatives; they are chosen on the CPU")
+        return None
 
     def _choose_negatives(self) -> np.ndarray:
-        """Return the negatives of each document that count now, or soon may."""
-        slack, likelihood = self.params.slack, self.likelihood
-        if isinstance(likelihood, LogisticLikelihood) or not likelihood.negligible:  # every negative counts
+        """Return the negatives of each document that count now, or soon may, compared on the CPU."""
+        if self.lowest is None:
             return self.negatives
-        if slack is None or not self.negatives.size:
-            return self.negatives
-        lowest = likelihood.find_cosine(likelihood.negligible) - slack
         w = self.classifiers.compute_all()
         near: list[np.ndarray] = []
         counts: list[np.ndarray] = []
@@ -132,13 +187,10 @@ class ClassifierTraining:
             cosines = np.empty(ids.shape, np.float32)
             with use_cores_for(ids.size * w.shape[1]):
                 compute_pair_dots(x, w, ids, cosines)
-            is_near = (ids != MISSING) & (cosines > lowest)
+            is_near = (ids != MISSING) & (cosines > self.lowest)
             near.append(ids[is_near])
             counts.append(is_near.sum(axis=1))
-        n_near = np.concatenate(counts)
-        compared = np.full((len(n_near), int(n_near.max())), MISSING, np.int32)
-        compared[np.arange(compared.shape[1]) < n_near[:, None]] = np.concatenate(near)
-        return compared
+        return gather_marked(np.concatenate(near), np.concatenate(counts))
 
     def step(self, number: int) -> float | torch.Tensor:
         size = self.params.classifier_batch_size
@@ -187,7 +239,15 @@ class ClassifierTraining:
         learned = 4 * self.classifiers.eta.numel() + 4 * width**2 + 3 * self.encoder.table.numel()
         learned += (2 * len(self.classifiers.eta) + self.X.shape[0]) * width  # that exact searches look through
         batch = 8 * n_documents * width + 8 * n_labels * width + 2 * n_documents * n_labels + 3 * entries * width
-        return 4 * (learned + batch + 10 * n_documents * n_candidates)
+        return 4 * (learned + batch + 10 * n_documents * n_candidates) + self._estimate_stored_bytes()
+
+    def _estimate_stored_bytes(self) -> int:
+        """Return about how many bytes negatives take that are chosen on the device."""
+        if self.lowest is None:
+            return 0
+        n_entries = self.X.nnz if self.params.plus else 0
+        width = self.classifiers.eta.shape[1]
+        return estimate_stored_bytes(*self.negatives.shape, n_entries, width)
 
     def _count_candidates(self) -> int:
         """Return how many labels a document is compared with at most."""

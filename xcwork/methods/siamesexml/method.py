@@ -237,7 +237,9 @@ class SiameseXML(Method):
         compared = min(sizes.n_labels, n * (self.negatives + self.random_negatives + round(sizes.labels_per_document)))
         searched = (2 * sizes.n_labels + sizes.n_documents) * self.dimension
         learned = 4 * sizes.n_labels * self.dimension + table + searched
-        classifiers = learned + 8 * (n + compared) * self.dimension + 2 * n * compared
+        # Negatives and the words of documents stay there, so that the near ones are found without sending them again.
+        listed = sizes.n_documents * min(self.negatives, sizes.n_labels) + (3 * sizes.n_entries if self.plus else 0)
+        classifiers = learned + 8 * (n + compared) * self.dimension + 2 * n * compared + listed
         pairs = sizes.n_documents * (min(self.shortlist, sizes.n_labels) + sizes.labels_per_document)
         own = estimate_own_bytes(sizes.n_entries, round(pairs * sizes.terms_per_document)) if self.terms else 0
         return max(4 * max(encoder, classifiers), own)

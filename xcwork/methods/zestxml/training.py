@@ -84,7 +84,7 @@ def count_pairs(X: sparse.csr_array, Y: sparse.csr_array, Z: sparse.csr_array, p
         shift=params.shift,
         columns=params.columns,
         plain=params.plain,
-        device="cpu" if accelerator is None else accelerator.type,
+        device=None if accelerator is None else accelerator.type,
     )
 
 

@@ -105,15 +105,15 @@ def find_pairs(
     shift: float = 0.0,
     columns: bool = True,
     plain: bool = False,
-    device: str = "cpu",
+    device: str | None = None,
 ) -> PairStatistics:
-    """Return the pairs that XHTP keeps: on the CPU by the numba kernel, on an accelerator by the same sums in torch.
+    """Return the pairs that XHTP keeps: by the numba kernel, or on `device` by the same sums in torch.
 
     Without `columns` a document feature has at most `keep` partners: the K-sparse rows of algorithm 1.
     """
     sides = CountedSides.from_matrices(X, Y, Z, plain)
     blend = 0.0 if plain else blend
-    if device == "cpu":
+    if device is None:
         find_best = find_partners
     else:
         from xcwork.methods.zestxml.xhtp_torch import find_partners_torch

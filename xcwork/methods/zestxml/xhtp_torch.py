@@ -1,11 +1,12 @@
 """XHTP's counting on an accelerator: the same sums as the numba kernel, as products of sparse torch matrices.
 
-A block of features of side a meets all documents in one sparse product, n = A_blockᵀ B, whose rows are then ranked. The
-block is chosen so that its dense n fits into `BLOCK_BYTES`.
+A block of features of side a meets all documents in one sparse product, n = A_blockᵀ B, whose entries are then ranked
+row by row. The block is chosen so that n would fit into `BLOCK_BYTES` even if it was dense.
 """
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -17,7 +18,6 @@ from xcwork.compute.device_memory import run_in_parts
 from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.kernels.bilinear import FeatureTotals
 from xcwork.progress import track
-from xcwork.sparse import gather_filled
 
 BLOCK_BYTES = 2**28
 
@@ -44,17 +44,28 @@ def find_partners_torch(
 
     def count_part(first: int, part: slice) -> tuple[sparse.csr_array, sparse.csr_array]:
         start, stop = first + part.start, first + part.stop
-        n = torch.sparse.mm(make_tensor(by_feature[start:stop], place), by_document).to_dense()  # (block, n_columns)
-        relevant_a, occurrences_a = (part[:, None] for part in send_totals(totals_a, slice(start, stop), place))
-        possible = blend * (relevant_a + relevant_b - n) + (1 - blend) * (occurrences_a * occurrences_b + smoothing)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+            product = torch.sparse.mm(make_tensor(by_feature[start:stop], place), by_document).coalesce()
+        row, column = product.indices()  # in the order of rows, and of columns within a row
+        n = product.values()
+        relevant_a, occurrences_a = send_totals(totals_a, slice(start, stop), place)
+        possible = blend * (relevant_a[row] + relevant_b[column] - n)
+        possible = possible + (1 - blend) * (occurrences_a[row] * occurrences_b[column] + smoothing)
         values = torch.where(n > 0, n / possible, 0.0)
-        # A stable sort keeps the lower id first among equals, as the kernel does.
-        values, ids = torch.sort(values, dim=1, descending=True, stable=True)
-        values, ids = values[:, :width], ids[:, :width]
-        counts = torch.gather(n, 1, ids)
-        partners, filled, *best = fetch_arrays(ids, (counts > 0).sum(dim=1), values, counts)
+        # Stable sorts keep the lower id first among equals, as the kernel does.
+        order = torch.sort(values, descending=True, stable=True).indices
+        row, of_row = torch.sort(row[order], stable=True)
+        order = order[of_row]
+        n, values, column = n[order], values[order], column[order]
+        first_of_row = torch.searchsorted(row, torch.arange(stop - start, device=place))
+        rank = torch.arange(len(row), device=place) - first_of_row[row]
+        kept = torch.nonzero((rank < width) & (n > 0))[:, 0]
+        rows, columns, *best = fetch_arrays(row[kept], column[kept], values[kept], n[kept])
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=stop - start))])
         best_values, best_counts = (
-            gather_filled(partners, found.astype(np.float32), filled, n_columns) for found in best
+            sparse.csr_array((found.astype(np.float32), columns, indptr), shape=(stop - start, n_columns))
+            for found in best
         )
         return best_values, best_counts
 
