@@ -22,8 +22,11 @@ from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.methods.model import Params
+from xcwork.methods.siamesexml.corpus import TokenCorpus
 from xcwork.methods.siamesexml.method import SiameseXML, make_supplement_variant
 from xcwork.methods.siamesexml.scores import SCORE_NAMES
+from xcwork.methods.siamesexml.training import split_folds
 from xcwork.progress import Callback
 
 pytestmark = pytest.mark.slow
@@ -62,7 +65,10 @@ def test_it_learns_and_finds_unseen_labels_by_their_text():
     tfidf = xcwork.evaluate(xcwork.create("tfidf").fit(data().train), data())
     assert report.metrics["P@1"] > tfidf.metrics["P@1"] - 1
     assert report.unseen["P@1"] > 30
-    assert set(model.model_.curves) == {"training the encoder", "training the classifiers"}
+    phases = ("training the encoder", "training the classifiers")
+    parts = ("", ", other part", ", all documents")
+    assert set(model.model_.curves) == {phase + part for phase in phases for part in parts}
+    assert set(fitted(alpha=0.9).model_.curves) == set(phases)  # without weights to learn, one training is enough
 
 
 def test_training_beats_the_start():
@@ -223,9 +229,37 @@ def test_it_stops_when_validation_gets_no_better():
     params = QUICK | {"epochs": 60, "start": "random", "learning_rate": 0.3, "patience": 2, "classifier_epochs": 0}
     model = SiameseXML(**params).fit(data().train, callbacks=[recorder])
     values = [values["nDCG@5"] for phase, values in recorder.values if phase == "training the encoder"]
-    (curve,) = model.model_.curves.values()
+    curve = model.model_.curves["training the encoder"]
     assert values[1:] == [entry["nDCG@5"] for entry in curve]
     assert 0 < np.argmax(values) == len(curve) - 2 < 58
+    others = [values["nDCG@5"] for phase, values in recorder.values if phase == "training the encoder, other part"]
+    again = model.model_.curves["training the encoder, all documents"]
+    assert len(again) == round((np.argmax(values) + np.argmax(others)) / 2)
+    assert set(again[0]) == {"loss"}  # nobody is left to validate
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "alpha", "expected"),
+    [
+        (100, None, [0]),
+        (800, None, [160, 160]),
+        (4000, None, [500, 500]),
+        (9999, None, [500, 500]),
+        (10_000, None, [500]),
+        (4000, 0.9, [200]),  # there are no weights to be learned
+        (90_000, None, [2000]),
+    ],
+)
+def test_few_documents_validate_in_two_folds(n_documents, alpha, expected):
+    ones = sparse.csr_array(np.ones((n_documents, 1), np.float32))
+    corpus = TokenCorpus(ones, ones, ones, ones[:1], 1)
+    folds = split_folds(corpus, Params({"seed": 0, "validation": 0.05, "alpha": alpha}))
+    held = [fold.validation_rows for fold in folds]
+    assert [len(rows) for rows in held] == expected
+    assert len(np.unique(np.concatenate(held))) == sum(expected)  # in one fold each
+    assert all(len(fold.rows) + len(fold.validation_rows) == n_documents for fold in folds)
+    (alone,) = split_folds(corpus, Params({"seed": 0, "validation": 0.0, "alpha": alpha}))
+    assert len(alone.validation_rows) == 0
 
 
 def test_lemma_one_holds_and_norms_are_those_of_the_model():

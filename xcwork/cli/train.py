@@ -53,9 +53,9 @@ def train(
         str,
         typer.Option(
             "--calibration",
-            help="Where probabilities are learned: held_out (a few training documents are not trained on), refit (on "
-            "scores of further models, one to nine by how fast the method trains), auto (refit up to 20,000 "
-            "documents, but slow methods are sparing), sparing (refit below 2,000 documents) or none.",
+            help="How probabilities are learned: held_out (a few documents are kept out of training), refit (on scores "
+            "of further models), sparing (refit below 2,000 documents, else held_out), auto (refit up to 20,000 "
+            "documents, else held_out; sparing for slow methods) or none.",
         ),
     ] = "auto",
     no_map: Annotated[bool, typer.Option("--no-map", help="Do not lay out the label map afterwards.")] = False,

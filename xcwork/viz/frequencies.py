@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from xcwork.export.palette import LIGHT, Palette
-from xcwork.viz import apply_style, clean_caption
+from xcwork.viz import apply_style, clean_caption, pick_colour
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -19,26 +19,27 @@ BAND_OPACITY = 0.14
 SHARE_PER_CHARACTER = 0.028  # of the width that a name of a band takes, in a narrow chart
 
 
-def draw_label_frequencies(card: Card, *, bands: str = "count", palette: Palette = LIGHT) -> go.Figure:
+def draw_label_frequencies(card: Card, *, bands: str = "count", palette: Palette | None = None) -> go.Figure:
     """Draw training documents of each label against its rank, both on a logarithmic scale, with the bands shaded.
 
-    `bands` is one of the definitions of the card: "count" or "share".
+    `bands` is one of the definitions of the card: "count" or "share". Without a palette the curve has a colour that
+    reads on light and on dark pages.
     """
     import pandas as pd
     import plotly.graph_objects as go
 
-    points = card.frequency_curve
+    points, shades = card.frequency_curve, (palette or LIGHT).bands
     figure = go.Figure()
     figure.add_scatter(
         x=[point["rank"] for point in points],
         y=[point["frequency"] for point in points],
         mode="lines",
-        line={"color": palette.bands[0], "width": 3, "shape": "hv"},
+        line={"color": pick_colour(0) if palette is None else palette.bands[0], "width": 3, "shape": "hv"},
         showlegend=False,
         hovertemplate="label %{x:,}: %{y:,} training documents<extra></extra>",
     )
     first, above_until, width = 1, 0.0, math.log10(1 + sum(counts["labels"] for counts in card.bands[bands].values()))
-    for (band, counts), shade in zip(card.bands[bands].items(), palette.bands, strict=False):
+    for (band, counts), shade in zip(card.bands[bands].items(), shades, strict=False):
         if counts["labels"]:
             last = first + counts["labels"]
             figure.add_vrect(x0=first, x1=last, fillcolor=shade, opacity=BAND_OPACITY, line_width=0, layer="below")

@@ -143,13 +143,18 @@ class ClassifierTraining:
     def step(self, number: int) -> float | torch.Tensor:
         size = self.params.classifier_batch_size
         documents = self.order[number * size : (number + 1) * size]
+        learning_rate = self._decay_learning_rate(number)
         # There may be none with both words and labels.
-        return self.batch.run(documents, partial(self._learn, learning_rate=self._decay_learning_rate(number)))
+        loss = self.batch.run(documents, partial(self._learn, learning_rate=learning_rate))
+        if number == self.steps - 1:
+            self.optimisers["eta"].catch_up(learning_rate)
+        return loss
 
     def _learn(self, documents: np.ndarray, learning_rate: float) -> torch.Tensor:
         """Take a step on some documents; return its loss."""
         device = self.encoder.device
         labels, place, is_positive = send_arrays(device, *self._collect_pairs(documents))
+        self.optimisers["eta"].catch_up(learning_rate, labels)
         eta = self.classifiers.eta[labels].requires_grad_()
         residual = {name: p.clone().requires_grad_() for name, p in self.encoder.residual.parameters().items()}
         f, bags, sums = self._embed_documents(documents)
