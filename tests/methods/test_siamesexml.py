@@ -22,11 +22,8 @@ from xcwork.data.synthetic import make_synthetic
 from xcwork.errors import Cancelled, ConfigError, DataError
 from xcwork.methods.base import Method
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.model import Params
-from xcwork.methods.siamesexml.corpus import TokenCorpus
 from xcwork.methods.siamesexml.method import SiameseXML, make_supplement_variant
 from xcwork.methods.siamesexml.scores import SCORE_NAMES
-from xcwork.methods.siamesexml.training import split_folds
 from xcwork.progress import Callback
 
 pytestmark = pytest.mark.slow
@@ -236,30 +233,6 @@ def test_it_stops_when_validation_gets_no_better():
     again = model.model_.curves["training the encoder, all documents"]
     assert len(again) == round((np.argmax(values) + np.argmax(others)) / 2)
     assert set(again[0]) == {"loss"}  # nobody is left to validate
-
-
-@pytest.mark.parametrize(
-    ("n_documents", "alpha", "expected"),
-    [
-        (100, None, [0]),
-        (800, None, [160, 160]),
-        (4000, None, [500, 500]),
-        (9999, None, [500, 500]),
-        (10_000, None, [500]),
-        (4000, 0.9, [200]),  # there are no weights to be learned
-        (90_000, None, [2000]),
-    ],
-)
-def test_few_documents_validate_in_two_folds(n_documents, alpha, expected):
-    ones = sparse.csr_array(np.ones((n_documents, 1), np.float32))
-    corpus = TokenCorpus(ones, ones, ones, ones[:1], 1)
-    folds = split_folds(corpus, Params({"seed": 0, "validation": 0.05, "alpha": alpha}))
-    held = [fold.validation_rows for fold in folds]
-    assert [len(rows) for rows in held] == expected
-    assert len(np.unique(np.concatenate(held))) == sum(expected)  # in one fold each
-    assert all(len(fold.rows) + len(fold.validation_rows) == n_documents for fold in folds)
-    (alone,) = split_folds(corpus, Params({"seed": 0, "validation": 0.0, "alpha": alpha}))
-    assert len(alone.validation_rows) == 0
 
 
 def test_lemma_one_holds_and_norms_are_those_of_the_model():

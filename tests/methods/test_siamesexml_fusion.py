@@ -9,9 +9,12 @@ import pytest
 from scipy import sparse
 
 from xcwork.core.topk import MISSING
+from xcwork.methods.model import Params
 from xcwork.methods.siamesexml import fusion
+from xcwork.methods.siamesexml.corpus import TokenCorpus
 from xcwork.methods.siamesexml.judged import JudgedCandidates, join_judged
 from xcwork.methods.siamesexml.scores import SCORE_NAMES, LabelWeights, ScoredCandidates
+from xcwork.methods.siamesexml.training import split_folds
 
 N_DOCUMENTS, N_LABELS = 200, 12
 EVERY = list(range(len(SCORE_NAMES)))
@@ -165,3 +168,27 @@ def test_documents_of_two_trainings_keep_their_own_counts():
     assert both.truth.toarray().nonzero()[1].tolist() == [0, 1, 5, 6]
     assert both.group_of.tolist() == [1, 1, 4, 5]
     assert join_judged([first]) is first
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "alpha", "expected"),
+    [
+        (100, None, [0]),
+        (800, None, [160, 160]),
+        (4000, None, [500, 500]),
+        (9999, None, [500, 500]),
+        (10_000, None, [500]),
+        (4000, 0.9, [200]),  # there are no weights to be learned
+        (90_000, None, [2000]),
+    ],
+)
+def test_few_documents_validate_in_two_folds(n_documents, alpha, expected):
+    ones = sparse.csr_array(np.ones((n_documents, 1), np.float32))
+    corpus = TokenCorpus(ones, ones, ones, ones[:1], 1)
+    folds = split_folds(corpus, Params({"seed": 0, "validation": 0.05, "alpha": alpha}))
+    held = [fold.validation_rows for fold in folds]
+    assert [len(rows) for rows in held] == expected
+    assert len(np.unique(np.concatenate(held))) == sum(expected)  # in one fold each
+    assert all(len(fold.rows) + len(fold.validation_rows) == n_documents for fold in folds)
+    (alone,) = split_folds(corpus, Params({"seed": 0, "validation": 0.0, "alpha": alpha}))
+    assert len(alone.validation_rows) == 0
