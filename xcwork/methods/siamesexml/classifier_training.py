@@ -247,7 +247,8 @@ class ClassifierTraining:
             return 0
         n_entries = self.X.nnz if self.params.plus else 0
         width = self.classifiers.eta.shape[1]
-        return estimate_stored_bytes(*self.negatives.shape, n_entries, width)
+        n_documents, n_listed = self.negatives.shape
+        return estimate_stored_bytes(n_documents, n_listed, n_entries, width)
 
     def _count_candidates(self) -> int:
         """Return how many labels a document is compared with at most."""
