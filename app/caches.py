@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from xcwork.methods.base import Method
     from xcwork.metrics import EvalReport
 
+_loaded: WeakValueDictionary[tuple[str, str, str], Dataset] = WeakValueDictionary()  # that are in memory
+
 MIN_READ = 50  # runs over whose facts are read before they are stored for the next start
 
 
@@ -37,12 +40,19 @@ def get_dataset(source: Source) -> Dataset:
     return _load_dataset(source.id, str(find_home()), source.make_stamp())
 
 
+def has_dataset(source: Source) -> bool:
+    """Return whether the dataset of a source is in memory, so that nobody waits for it."""
+    return (source.id, str(find_home()), source.make_stamp()) in _loaded
+
+
 @st.cache_resource(max_entries=3, show_spinner="Reading the dataset. The first time takes a while.")
 def _load_dataset(identity: str, folder: str, stamp: str) -> Dataset:
     from xcwork.data.load import load_dataset
 
     source = Source.from_id(identity)
-    return load_dataset(source.data, home=Path(folder), **source.load_options())
+    dataset = load_dataset(source.data, home=Path(folder), **source.load_options())
+    _loaded[identity, folder, stamp] = dataset
+    return dataset
 
 
 def get_card(source: Source) -> Card:
@@ -92,6 +102,18 @@ def get_report(run: Run) -> EvalReport:
 @st.cache_resource(max_entries=24, show_spinner=False)
 def _read_report(folder: str, stamp: int) -> EvalReport:
     return Run(folder).read_report()
+
+
+def get_highest_precision(run: Run, k: int) -> float | None:
+    """Return the highest P@k that is possible on the test split of a run, in percent; None where nobody noted it."""
+    return _read_highest_precision(str(run.folder), get_stamp(run.folder / "eval"), k)
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def _read_highest_precision(folder: str, stamp: int, k: int) -> float | None:
+    from xcwork.runs.evaluation import read_highest_precision
+
+    return read_highest_precision(Path(folder) / "eval", k)
 
 
 @dataclass

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from xcwork_app import caches, state
 from xcwork_app.sources import Source, list_sources
-from xcwork_app.views import selection, training_plan
+from xcwork_app.views import selection
 
-from xcwork.errors import XcworkError
 from xcwork.export.text import count_noun
 from xcwork.runs import Run
 
@@ -28,7 +27,7 @@ class RunFacts:
 
     first_right: float  # P@1
     precision: float  # P@5
-    highest_precision: float | None  # the highest P@5 that any list could have; None: the data cannot be read
+    highest_precision: float | None  # the highest P@5 that any list could have; None: its evaluation does not say
     unseen_found: float | None  # of the labels without a training document, among the first 5; None: there are none
     n_labels: int
     n_test: int
@@ -65,22 +64,18 @@ def find_shown_run(source: Source) -> Run | None:
     return selection.find_best_run([run for run in best if run is not None])
 
 
-def get_run_facts(run: Run, source: Source) -> RunFacts | None:
-    """Return the facts of a finished run; None where its evaluation cannot be read."""
+def get_run_facts(run: Run) -> RunFacts | None:
+    """Return the facts of a finished run, from its folder alone; None where its evaluation cannot be read."""
     record = caches.get_record(run)
     if "P@1" not in record["metrics"]:
         return None
-    try:
-        highest = training_plan.compute_highest_precision(source, K)
-    except (XcworkError, OSError):  # the dataset is gone; the run is not
-        highest = None
     bands = caches.get_report(run).bands.get("absolute", {})
     unseen = bands.get(UNSEEN_BAND, {})
     measured = caches.glance(run).measured
     return RunFacts(
         record["metrics"]["P@1"],
         record["metrics"].get(f"P@{K}", 0.0),
-        highest,
+        caches.get_highest_precision(run, K),
         unseen.get(f"recall@{K}") if unseen.get("test_positives") else None,
         measured.get("n_labels", 0),
         measured.get("n_test", 0),

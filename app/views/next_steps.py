@@ -1,13 +1,15 @@
 """What to do next with a dataset and its best run: at most three steps, each with the reason for it.
 
 A run to resume comes first, because it costs nothing; then what the best run leaves open. Every step is computed from
-what is stored; a step whose data cannot be read is left out.
+what is stored; a step whose data cannot be read is left out. A large dataset that is not in memory is not read for it:
+then the steps are told without figures, and their pages compute them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from xcwork_app import caches, navigation
@@ -22,6 +24,7 @@ from xcwork.runs.status import RESUMABLE_STATES, tell_state
 
 MAX_STEPS = 3
 MAX_TEST_DOCUMENTS = 20_000  # beyond which Home does not look for labels to review by itself
+MAX_DOCUMENTS_TO_READ = 10_000  # beyond which Home leaves figures out rather than let people wait for the dataset
 MISSING_QUEUE = "missing"
 FIRST_METHODS = ("bm25", "tfidf", "zestxml", "siamesexml", "one_vs_all", "label_tree")  # in the order to try them
 
@@ -45,7 +48,10 @@ def list_next_steps(source: Source, run: Run | None) -> list[NextStep]:
     steps: list[NextStep] = []
     finders: list[Callable[[], Iterator[NextStep]]] = [lambda: _resume(source)]
     if run is not None:
-        finders += [lambda: _review(source, run), lambda: _look_at_region(source, run), lambda: _decide(source, run)]
+        found: tuple[Callable[[Source, Run], Iterator[NextStep]], ...] = (_review, _look_at_region, _decide)
+        if not is_at_hand(source, run):
+            found = (_review_unread, _look_at_map, _decide_unread)
+        finders += [partial(find, source, run) for find in found]
     finders.append(lambda: _try_method(source))
     for find in finders:
         try:
@@ -55,6 +61,13 @@ def list_next_steps(source: Source, run: Run | None) -> list[NextStep]:
         if len(steps) >= MAX_STEPS:
             break
     return steps[:MAX_STEPS]
+
+
+def is_at_hand(source: Source, run: Run) -> bool:
+    """Return whether the dataset of a run is in memory, or read in a moment."""
+    measured = caches.glance(run).measured
+    n_documents = measured.get("n_train", 0) + measured.get("n_test", 0)
+    return n_documents <= MAX_DOCUMENTS_TO_READ or caches.has_dataset(source)
 
 
 def _resume(source: Source) -> Iterator[NextStep]:
@@ -107,6 +120,35 @@ def _look_at_region(source: Source, run: Run) -> Iterator[NextStep]:
             f"The weakest region of the label map: {100 * score.share:.0f} % found, {average:.0f} % on average.",
             "label_map",
             {"data": source.id, "run": run.id, "region": name, "label": "", "lasso": ""},
+        )
+
+
+def _review_unread(source: Source, run: Run) -> Iterator[NextStep]:
+    yield NextStep(
+        "Check confident predictions that nobody annotated",
+        "Where a run is sure of a label that is not there, an annotation may be missing.",
+        "review",
+        {"data": source.id, "run": run.id, "queue": "", "item": ""},
+    )
+
+
+def _look_at_map(source: Source, run: Run) -> Iterator[NextStep]:
+    if map_content.has_labels(run, map_content.NEIGHBOURHOODS):
+        yield NextStep(
+            "Look at the weakest regions of the label map",
+            "Labels that are alike lie together, and so do those that are missed.",
+            "label_map",
+            {"data": source.id, "run": run.id, "region": "", "label": "", "lasso": ""},
+        )
+
+
+def _decide_unread(source: Source, run: Run) -> Iterator[NextStep]:
+    if not run_decisions.is_stored(run) and run_decisions.get_calibration(run) is not None:
+        yield NextStep(
+            "Decide what is assigned without asking",
+            f"From {100 * run.read_decisions().assign:.0f} % on, unless you choose otherwise; see what that gives.",
+            "decisions",
+            {"data": source.id, "run": run.id},
         )
 
 

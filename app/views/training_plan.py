@@ -109,20 +109,6 @@ def find_next_number(source: Source) -> int:
     return find_free_number([seen.number for seen in caches.glance_at(selection.list_runs(source))])
 
 
-def compute_highest_precision(source: Source, k: int) -> float:
-    """Return the P@k of a perfect list on the test split, in percent."""
-    return _compute_highest(source.id, str(find_home()), source.make_stamp(), k)
-
-
-@st.cache_data(max_entries=100, show_spinner=False)
-def _compute_highest(identity: str, folder: str, stamp: str, k: int) -> float:
-    import numpy as np
-
-    from xcwork.metrics.ranking import compute_highest_precision as compute
-
-    return compute(np.diff(caches.get_dataset(Source.from_id(identity)).test.Y.indptr), k)
-
-
 def list_measurements() -> list[Measurement]:
     """Return what finished runs of this home folder cost, oldest first; of many alike, what the newest did."""
     found: list[Measurement] = []

@@ -10,6 +10,7 @@ import pytest
 from xcwork_app.views import home_facts, next_steps
 
 from tests.support.pages import find_box, read_component, send_event
+from xcwork.data import load as data_load
 from xcwork.data.load import load_dataset
 from xcwork.runs import Run, RunStore
 
@@ -21,6 +22,10 @@ def list_rows(page) -> list[dict]:
 
 def read_html(page, start: str) -> str:
     return next((each.proto.body for each in page.get("html") if each.proto.body.startswith(start)), "")
+
+
+def read_steps(page) -> list[str]:
+    return [each.proto.body for each in page.get("html") if each.proto.body.startswith('<div class="home-step"')]
 
 
 @pytest.mark.slow
@@ -49,8 +54,42 @@ def test_the_best_run_is_told_in_plain_facts(open_page, finished: Run, corpus: P
 def test_a_run_whose_dataset_is_gone_has_facts_all_the_same(open_page, finished: Run, corpus: Path) -> None:
     corpus.unlink()
     page = open_page(data="fruit.csv")
+    assert "of at most" in read_html(page, '<div class="home-best"'), "the evaluation knows it"
+    (finished.folder / "eval" / "per_document.csv").unlink()
+    page.run()
     assert "of at most" not in read_html(page, '<div class="home-best"')
     assert "of 100" in read_html(page, '<div class="home-best"')
+
+
+def test_home_does_not_read_a_large_dataset(open_page, corpus: Path, train, monkeypatch) -> None:
+    run = train("one_vs_all", None, corpus, "words")
+    read: list[object] = []
+    load = data_load.load_dataset
+    monkeypatch.setattr(
+        data_load, "load_dataset", lambda *given, **named: (read.append(given), load(*given, **named))[1]
+    )
+    monkeypatch.setattr(next_steps, "MAX_DOCUMENTS_TO_READ", 10)
+    page = open_page()
+    assert page.query_params["run"] == run.id
+    assert not read, "neither facts nor steps need it"
+    assert "of at most" in read_html(page, '<div class="home-best"')
+    told = read_steps(page)
+    assert any("that nobody annotated" in step for step in told), told
+    assert not any("of 100 such" in step for step in told), "no figures"
+    page.run()
+    assert not read
+    open_page("predict")  # reads it: from now on figures cost nothing more
+    assert len(read) == 1
+    assert home_facts.caches.has_dataset(home_facts.Source("fruit.csv"))
+    steps = list(next_steps.list_next_steps(home_facts.Source("fruit.csv"), run))
+    assert "Where a run is sure of a label that is not there" not in " ".join(step.reason for step in steps)
+    assert len(read) == 1
+
+
+def test_a_small_dataset_is_read_for_figures(open_page, finished: Run) -> None:
+    assert next_steps.is_at_hand(home_facts.Source("fruit.csv"), finished)
+    page = open_page(data="fruit.csv")
+    assert not any("Where a run is sure" in step for step in read_steps(page))
 
 
 def test_runs_of_the_dataset_are_listed_best_first(open_page, finished: Run, corpus: Path, train) -> None:
@@ -170,7 +209,7 @@ def test_steps_name_what_is_open(open_page, finished: Run, corpus: Path) -> None
     status = failed.folder / "status.json"
     status.write_text(json.dumps(json.loads(status.read_text()) | {"state": "failed", "message": "no more memory"}))
     page = open_page(data="fruit.csv")
-    steps = [each.proto.body for each in page.get("html") if each.proto.body.startswith('<div class="home-step"')]
+    steps = read_steps(page)
     assert 1 <= len(steps) <= next_steps.MAX_STEPS
     assert "Resume stuck" in steps[0]
     assert "No more memory." in steps[0]

@@ -197,6 +197,20 @@ def test_missing_evaluation_files_do_not_stop_a_report(finished):
     assert "Metrics</summary>" not in render_report([finished])
 
 
+def test_the_highest_precision_is_read_from_the_evaluation(finished):
+    folder = finished.folder / "eval"
+    table = evaluation.read_table(folder, evaluation.DOCUMENTS_FILE)
+    counts = [int(number) for number in table["n_true"]]
+    assert evaluation.read_highest_precision(folder, 5) == pytest.approx(
+        100 * sum(min(number, 5) for number in counts) / (5 * len(counts))
+    )
+    for damage in ("n_true\nmany\n", "document\n1\n", "", "n_true\n1e400\n", "n_true\n-3\n"):
+        (folder / evaluation.DOCUMENTS_FILE).write_text(damage)
+        assert evaluation.read_highest_precision(folder, 5) is None
+    (folder / evaluation.DOCUMENTS_FILE).unlink()
+    assert evaluation.read_highest_precision(folder, 5) is None
+
+
 def test_a_report_about_nothing_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="at least one run"):
         write_report([], tmp_path / "report.html")

@@ -17,6 +17,7 @@ from xcwork.errors import RunError, XcworkError
 from xcwork.export.tables import render_csv
 from xcwork.metrics import EvalReport, evaluate, write_details
 from xcwork.metrics.per_item import judge_labels
+from xcwork.metrics.ranking import compute_highest_precision
 from xcwork.progress import track
 from xcwork.storage.atomic import create_folder, write_json, write_text
 
@@ -122,6 +123,22 @@ def read_table(folder: Path, file: str, rows: int | None = None) -> pd.DataFrame
     import pandas as pd
 
     return _read_checked(folder / file, lambda path: pd.read_csv(path, dtype=str, keep_default_na=False, nrows=rows))
+
+
+def read_highest_precision(folder: Path, k: int) -> float | None:
+    """Return the highest P@k that is possible on the test split, in percent; None where the table cannot be read.
+
+    The number of true labels of each document is stored with its results, so the dataset is not needed.
+    """
+    import pandas as pd
+
+    try:
+        table = _read_checked(folder / DOCUMENTS_FILE, lambda path: pd.read_csv(path, usecols=["n_true"]))
+    except XcworkError:
+        return None
+    counts = table["n_true"].to_numpy()
+    is_damaged = counts.dtype.kind != "i" or (counts < 0).any()
+    return None if is_damaged else compute_highest_precision(counts, k)
 
 
 def read_label_table(folder: Path) -> pd.DataFrame:

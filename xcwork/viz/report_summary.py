@@ -11,7 +11,6 @@ from xcwork.errors import XcworkError
 from xcwork.export.html import escape_html
 from xcwork.export.palette import LIGHT
 from xcwork.metrics.calibration import compute_wilson_interval
-from xcwork.metrics.ranking import compute_highest_precision
 from xcwork.runs import evaluation
 from xcwork.runs.card import find_worst_labels, get_source_name
 
@@ -72,7 +71,7 @@ def _render_figures(entry: ReportedRun) -> str:
     low, high = compute_wilson_interval(round(metrics["P@1"] / 100 * n), n)
     bands = report.bands["absolute"]
     total, found = (int(sum(row[name] for row in bands.values())) for name in ("test_positives", f"hits@{FEW}"))
-    highest = _find_highest(entry)
+    highest = evaluation.read_highest_precision(entry.run.folder / "eval", FEW)
     cards = [
         (f"{metrics['P@1']:.1f} %", "first suggestions right", f"between {low:.1f} and {high:.1f}, {n:,} documents"),
         (
@@ -91,15 +90,6 @@ def _render_figures(entry: ReportedRun) -> str:
         for value, name, note in cards
     )
     return f'<div class="figures">{shown}</div>'
-
-
-def _find_highest(entry: ReportedRun) -> float | None:
-    """Return the highest possible P@5; None where the table of documents is missing."""
-    try:
-        table = evaluation.read_table(entry.run.folder / "eval", evaluation.DOCUMENTS_FILE)
-        return compute_highest_precision(table["n_true"].astype(int).to_numpy(), FEW)
-    except (XcworkError, KeyError, ValueError):
-        return None
 
 
 def _render_bands(report: EvalReport) -> str:

@@ -24,7 +24,7 @@ def show(run: Run, source: Source) -> None:
     """Show the card of the run."""
     where = {"data": source.id, "run": run.id}
     with st.container(border=True, key="home_hero"):
-        facts = home_facts.get_run_facts(run, source)
+        facts = home_facts.get_run_facts(run)
         if facts is not None:
             st.html(_describe_run(run, source, facts))
         with st.container(horizontal=True, key="home_questions"):

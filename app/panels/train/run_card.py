@@ -12,7 +12,7 @@ from collections.abc import Callable
 import streamlit as st
 from xcwork_app import caches, dialogs, navigation, state, tokens, widgets
 from xcwork_app.panels.train import live_curve, run_queue
-from xcwork_app.views import run_progress, selection, training_plan
+from xcwork_app.views import run_progress, selection
 
 from xcwork.errors import XcworkError
 from xcwork.runs import Run, jobs
@@ -100,8 +100,7 @@ def _show_progress(run: Run, status: Status) -> None:
 
 def _show_result(run: Run) -> None:
     scores = caches.get_record(run)["metrics"]
-    source = caches.get_source(run)
-    highest = None if source is None else training_plan.compute_highest_precision(source, 5)
+    highest = caches.get_highest_precision(run, 5)
     title = "P@5" if highest is None else f"P@5, at most {highest:.1f}"
     figures = "".join(
         f"<div><span>{name}</span><b>{scores[metric]:.1f}</b></div>"
