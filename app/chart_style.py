@@ -49,17 +49,25 @@ def _draw_kept(facts: tuple[Hashable, ...], scheme: str, scale: float, _draw: Ca
     return match_page(_draw())
 
 
-def light_series(drawn: go.Figure, rows: Mapping[str, str], *, key: str) -> str:
+def tie_series(drawn: go.Figure, rows: Mapping[str, str]) -> go.Figure:
+    """Give each series the id of its row, of a list with `lights`, by which the list finds it.
+
+    `rows` are ids of rows by the names of series.
+    """
+    for trace in drawn.data:
+        trace.meta = rows.get(trace.name)
+    return drawn
+
+
+def light_series(drawn: go.Figure, *, key: str) -> str:
     """Return the style that dims all other series while the mouse or the keyboard is on one, or on its row.
 
-    `rows` are ids of rows by the names of series, of a list with `lights`; `key` is that of the chart, which is shown
-    afterwards: each series gets the id of its row, by which the list finds it.
+    The series are tied to their rows; `key` is that of the chart.
     """
     places: dict[str, list[int]] = {}
     for at, trace in enumerate(drawn.data, start=1):
-        if (row := rows.get(trace.name)) is not None:
-            trace.meta = row
-            places.setdefault(row, []).append(at)
+        if trace.meta is not None:
+            places.setdefault(trace.meta, []).append(at)
     chart = f".st-key-{key.replace('.', '-')}"
     rules = []
     for row, own in places.items():

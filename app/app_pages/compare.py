@@ -41,7 +41,7 @@ against = run_choice.resolve_other(chosen, reference) if reference else ""
 numbers = {run.id: caches.glance(run).number for run in chosen.runs}
 run_table.show_table(table, chosen, numbers, reference=reference, against=against)
 with st.container(key="compare_columns", horizontal=True):
-    run_charts.show_charts(chosen, table, reference)
+    run_charts.show_charts(chosen, table, scope, reference)
     if reference:
         with widgets.catch_errors():
             run_difference.show_difference(chosen, reference)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from streamlit.testing.v1 import AppTest
 from xcwork_app import tokens
+from xcwork_app.panels.compare import run_choice
 
 from tests.support.pages import Train, read_component, send_event
 from xcwork.analysis.agreement import find_better_and_worse
 from xcwork.analysis.run_table import make_run_table
 from xcwork.data.load import load_dataset
 from xcwork.runs import Run, RunStore
+from xcwork.viz import curves, run_dots
 
 pytestmark = pytest.mark.slow
 
@@ -163,6 +166,49 @@ def test_figures_of_several_runs(open_page, runs: list[Run], section: str) -> No
     if section == "differences":
         page.segmented_control(key="compare.metric").set_value("PSP@5").run()
         assert "PSP@5" in page.get("plotly_chart")[0].proto.spec
+
+
+def test_figures_are_drawn_when_they_are_new(open_page, runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+
+    def count(module: ModuleType, name: str) -> None:
+        draw = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, **named: (called.append(name), draw(*given, **named))[1])
+
+    for name in ("draw_quality_and_time", "draw_run_differences", "draw_band_dots"):
+        count(run_dots, name)
+    count(curves, "draw_ranking_curves")
+    page = open_page("compare", data="fruit.csv")
+    for section, name in (("", "quality_and_time"), ("differences", "run_differences"), ("frequency", "band_dots")):
+        if section:
+            page.segmented_control(key="compare.section").set_value(section).run()
+        assert called == [f"draw_{name}"]
+        called.clear()
+        shown = page.get("plotly_chart")[0].proto.spec
+        assert all(f'"meta":"{run.id}"' in shown for run in (runs[:2] if section != "differences" else runs[1:2]))
+        page.run()
+        assert page.get("plotly_chart")[0].proto.spec == shown
+        assert not called
+    page.segmented_control(key="compare.section").set_value("curves").run()
+    page.segmented_control(key="compare.length").set_value("all").run()
+    page.run()
+    assert called == ["draw_ranking_curves", "draw_ranking_curves"], "once for each length"
+    called.clear()
+    runs[0].rename("renamed")
+    page.run()
+    assert called == ["draw_ranking_curves"], "a name is part of the figure"
+    assert "renamed" in page.get("plotly_chart")[0].proto.spec
+
+
+def test_a_long_list_of_runs_waits_until_it_is_opened(
+    open_page, runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_choice, "MAX_RUNS_AT_HAND", 1)
+    page = open_page("compare", data="fruit.csv")
+    assert not page.multiselect
+    assert len(read_rows(page)) == 2
+    again = open_page("compare", data="fruit.csv", runs=runs[1].id)
+    assert [row["id"] for row in read_rows(again)] == [runs[1].id]
 
 
 def test_a_single_run_has_nothing_to_differ_from(open_page, runs: list[Run]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -28,10 +29,8 @@ CHART = "compare.chart"
 HEIGHT_PIXELS = 240
 
 
-def show_charts(chosen: ComparedRuns, table: RunTable, reference: str) -> None:
+def show_charts(chosen: ComparedRuns, table: RunTable, scope: str, reference: str) -> None:
     """Show one of the figures, chosen above it; the row of a run that is pointed at in the table is lit in it."""
-    from xcwork.viz import clean_caption
-
     sections = {name: title for name, title in SECTIONS.items() if reference or name in ("time", "curves")}
     with st.container(key="compare_charts", border=True):
         with st.container(key="compare_charts_bar", horizontal=True, vertical_alignment="center"):
@@ -40,35 +39,48 @@ def show_charts(chosen: ComparedRuns, table: RunTable, reference: str) -> None:
             menu = st.container(width="content")
         with widgets.catch_errors():
             drawn = {
-                "time": lambda: _draw_time(chosen, table),
+                "time": lambda: _draw_time(chosen, table, scope),
                 "differences": lambda: _draw_differences(chosen, reference),
                 "curves": lambda: _draw_curves(chosen),
                 "frequency": lambda: _draw_frequencies(chosen),
             }[section]()
             if drawn is None:
                 return
-            rows = {clean_caption(name): run for run, name in chosen.names.items()}
-            st.html(chart_style.light_series(drawn, rows, key=CHART))
+            st.html(chart_style.light_series(drawn, key=CHART))
             chart_menu.show_chart(drawn, key=CHART)
             with menu:
                 chart_menu.show_menu(drawn, key=CHART, name=f"runs-{section}")
 
 
-def _draw_time(chosen: ComparedRuns, table: RunTable) -> go.Figure:
+def _draw_once(
+    chosen: ComparedRuns, draw: Callable[[dict[str, SeriesStyle]], go.Figure], *facts: Hashable
+) -> go.Figure:
+    """Return a chart of the runs, each series tied to its row in the table; `facts` are what else it is drawn from."""
+    from xcwork.viz import clean_caption
+
+    def draw_tied() -> go.Figure:
+        rows = {clean_caption(name): run for run, name in chosen.names.items()}
+        return chart_style.tie_series(draw(get_styles(chosen)), rows)
+
+    numbers = tuple(caches.glance(run).number for run in chosen.runs)
+    return chart_style.draw_once(draw_tied, CHART, chosen, numbers, *facts)
+
+
+def _draw_time(chosen: ComparedRuns, table: RunTable, scope: str) -> go.Figure:
     from xcwork.viz.run_dots import draw_quality_and_time
 
-    return draw_quality_and_time(table, get_styles(chosen), height=HEIGHT_PIXELS)
+    return _draw_once(chosen, lambda styles: draw_quality_and_time(table, styles, height=HEIGHT_PIXELS), "time", scope)
 
 
 def _draw_differences(chosen: ComparedRuns, reference: str) -> go.Figure:
     from xcwork.viz.run_dots import draw_run_differences
 
     metric = choose_word("Metric", METRICS, key="compare.metric")
-    return draw_run_differences(
-        run_comparison.compute_differences(chosen, reference),
-        metric=metric,
-        styles=get_styles(chosen),
-        height=HEIGHT_PIXELS - 40,
+    deltas = run_comparison.compute_differences(chosen, reference)
+    return _draw_once(
+        chosen,
+        lambda styles: draw_run_differences(deltas, metric=metric, styles=styles, height=HEIGHT_PIXELS - 40),
+        *("differences", reference, metric),
     )
 
 
@@ -80,18 +92,18 @@ def _draw_curves(chosen: ComparedRuns) -> go.Figure:
         told = "With “all”, the axis is logarithmic."
         longest = LENGTHS[choose_word("Length", LENGTHS, key="compare.length", help=told)]
     measured = {chosen.names[run.id]: caches.get_report(run).curves for run in _limit_runs(chosen)}
-    drawn = draw_ranking_curves(
-        {name: curve for name, curve in measured.items() if curve["k"]},
-        metric,
-        styles=get_styles(chosen),
-        longest=longest,
-    )
-    return drawn.update_layout(
-        title=None,
-        height=HEIGHT_PIXELS - 40,
-        margin={"l": 50, "r": 10, "t": 5, "b": 35},
-        legend={"orientation": "v", "x": 1, "y": 1},
-    ).update_yaxes(range=None, rangemode="tozero")
+
+    def draw(styles: dict[str, SeriesStyle]) -> go.Figure:
+        known = {name: curve for name, curve in measured.items() if curve["k"]}
+        drawn = draw_ranking_curves(known, metric, styles=styles, longest=longest)
+        return drawn.update_layout(
+            title=None,
+            height=HEIGHT_PIXELS - 40,
+            margin={"l": 50, "r": 10, "t": 5, "b": 35},
+            legend={"orientation": "v", "x": 1, "y": 1},
+        ).update_yaxes(range=None, rangemode="tozero")
+
+    return _draw_once(chosen, draw, "curves", metric, longest)
 
 
 def _draw_frequencies(chosen: ComparedRuns) -> go.Figure | None:
@@ -121,7 +133,11 @@ def _draw_frequencies(chosen: ComparedRuns) -> go.Figure | None:
         name: {band: row[f"recall@{k}"] for band, row in each.band_table.items() if row["test_positives"]}
         for name, each in found.items()
     }
-    return draw_band_dots(shares, titles, get_styles(chosen), k=k, height=HEIGHT_PIXELS - 40)
+    return _draw_once(
+        chosen,
+        lambda styles: draw_band_dots(shares, titles, styles, k=k, height=HEIGHT_PIXELS - 40),
+        *("frequency", k, scheme),
+    )
 
 
 def get_styles(chosen: ComparedRuns) -> dict[str, SeriesStyle]:

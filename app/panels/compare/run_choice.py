@@ -10,9 +10,11 @@ from xcwork_app.sources import Source
 from xcwork_app.views import run_comparison, selection
 from xcwork_app.views.run_comparison import ComparedRuns
 
+from xcwork.export.text import count_noun
 from xcwork.runs import Run
 
 MAX_RUNS = 20
+MAX_RUNS_AT_HAND = 200  # a list of more is sent to the browser when it is opened, not with every page
 BOX_PIXELS = 200
 NONE = "none"  # as `View.runs`: nothing is chosen, which is not the same as the usual choice
 SCOPES = {"metrics": "All", "seen": "Seen in training", "unseen": "Unseen"}
@@ -32,10 +34,13 @@ def warn_about_incomplete_runs(incomplete: list[Run]) -> None:
 def choose_runs(source: Source, measured: list[Run]) -> ComparedRuns:
     """Return the chosen ones of the measured runs (best first); perhaps none."""
     offered = {run.id: run for run in measured}
-    titles = {name: selection.describe_run(run) for name, run in offered.items()}
     picked = _resolve_runs(offered, list(offered)[: run_comparison.MAX_USUAL_RUNS])
-    plural = "" if len(offered) == 1 else "s"
-    with st.popover(f"{len(picked)} of {len(offered)} run{plural}", key="compare.choice"):
+    is_long, title = len(offered) > MAX_RUNS_AT_HAND, f"{len(picked)} of {count_noun(len(offered), 'run')}"
+    menu = st.popover(title, key="compare.choice", on_change="rerun" if is_long else "ignore")
+    if is_long and not menu.open:
+        return ComparedRuns.from_runs([run for name, run in offered.items() if name in picked], source)
+    titles = {name: selection.describe_run(run) for name, run in offered.items()}
+    with menu:
         st.session_state["compare.runs"] = picked
         chosen = st.multiselect(
             "Runs",

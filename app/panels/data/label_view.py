@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import caches, state, tokens, widgets
+from xcwork_app.chart_style import draw_once
 from xcwork_app.components.label_list import LabelGroup, LabelRow, show_label_list
 from xcwork_app.panels.data.card import get_profile
 from xcwork_app.panels.shared.chart_menu import show_titled_chart
 from xcwork_app.sources import Source
+
+from xcwork.paths import find_home
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -22,19 +25,18 @@ MAX_SIMILAR_SHOWN = 20
 
 def show(source: Source) -> None:
     """Show the curve and the histogram on the left, labels by name on the right."""
-    profile = get_profile(source)
-    scheme = tokens.get_scheme()
+    profile, changed = get_profile(source), (str(find_home()), source.make_stamp())
     with st.container(key="data_labels"):
         left, right = st.columns([3, 2], gap="small")
     with left:
         show_titled_chart(
-            _draw_curve(source, source.make_stamp(), get_bands(), scheme),
+            draw_once(lambda: _draw_curve(source, get_bands()), "curve", source, changed, get_bands()),
             key="data_frequencies",
             name="label-frequencies",
             title="How often labels occur",
         )
         show_titled_chart(
-            _draw_histogram(source, source.make_stamp(), scheme),
+            draw_once(lambda: _draw_histogram(source), "histogram", source, changed),
             key="data_histogram",
             name="labels-per-document",
             title="Labels per document",
@@ -64,16 +66,14 @@ def choose_bands() -> None:
     )
 
 
-@st.cache_resource(max_entries=20, show_spinner=False)
-def _draw_curve(source: Source, stamp: str, bands: str, scheme: str) -> go.Figure:
+def _draw_curve(source: Source, bands: str) -> go.Figure:
     from xcwork.viz.frequencies import draw_label_frequencies
 
     drawn = draw_label_frequencies(caches.get_card(source), bands=bands, palette=tokens.get_palette())
     return _fit(drawn.update_yaxes(title_text="documents"))  # "training documents" does not fit beside a low chart
 
 
-@st.cache_resource(max_entries=20, show_spinner=False)
-def _draw_histogram(source: Source, stamp: str, scheme: str) -> go.Figure:
+def _draw_histogram(source: Source) -> go.Figure:
     from xcwork.viz.frequencies import draw_labels_per_document
 
     counts = get_profile(source).labels_per_document

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 from xcwork_app import widgets
-from xcwork_app.chart_style import match_page
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
 def show_chart(drawn: go.Figure, *, key: str) -> None:
-    """Show a chart of `xcwork.viz` with its sentence for people who cannot see it."""
+    """Show a chart of `draw_once` with its sentence for people who cannot see it."""
     from xcwork.viz import get_alt_text
 
-    match_page(drawn)
     st.plotly_chart(drawn, alt=get_alt_text(drawn), key=key, config=widgets.CHART, height="stretch")
 
 
@@ -31,7 +29,7 @@ def show_menu(drawn: go.Figure, *, key: str, name: str) -> None:
 
 
 def show_titled_chart(drawn: go.Figure, *, key: str, name: str, title: str) -> None:
-    """Show a chart of `xcwork.viz` below its title, with its menu."""
+    """Show a chart of `draw_once` below its title, with its menu."""
     from xcwork.viz import get_alt_text, read_table
 
     alt = get_alt_text(drawn)
@@ -39,7 +37,9 @@ def show_titled_chart(drawn: go.Figure, *, key: str, name: str, title: str) -> N
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key=f"{key}_head"
     ):
         widgets.show_section(title)
-        with st.popover("⋯", type="tertiary", key=f"{key}.menu", help="Table"):
-            widgets.show_table(read_table(drawn), key=f"{key}.table", name=name, alt=f"The numbers of the chart: {alt}")
-    match_page(drawn)
+        menu = st.popover("⋯", type="tertiary", key=f"{key}.menu", help="Table", on_change="rerun")
+        if menu.open:
+            told = f"The numbers of the chart: {alt}"
+            with menu:
+                widgets.show_table(read_table(drawn), key=f"{key}.table", name=name, alt=told)
     st.plotly_chart(drawn, alt=alt, key=key, config=widgets.CHART, height="stretch")
