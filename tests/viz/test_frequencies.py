@@ -32,3 +32,13 @@ def test_names_of_narrow_bands_do_not_overlap(checkerboard: Dataset) -> None:
     frequent, medium, rare = figure.layout.annotations
     assert (frequent.yanchor, medium.yanchor, rare.yanchor) == ("bottom", "bottom", "top")
     assert (frequent.xanchor, medium.xanchor, rare.xanchor) == ("left", "right", "right"), "they end with the axis"
+
+
+def test_the_name_of_the_last_band_is_within_the_axis(checkerboard: Dataset) -> None:
+    numbers = {"head": 0, "torso": 252, "tail": 2800, "zero-shot": 364}
+    counts = {band: {"labels": number} for band, number in numbers.items()}
+    card = replace(describe(checkerboard), bands={"count": counts})
+    medium, rare = draw_label_frequencies(card).layout.annotations
+    assert (medium.text, rare.text) == ("medium · 252", "rare · 2,800")
+    assert (medium.x, medium.xref) == (0, "x")
+    assert (rare.x, rare.xref) == (1, "paper"), "unseen labels have no place on the axis"

@@ -38,8 +38,9 @@ def draw_label_frequencies(card: Card, *, bands: str = "count", palette: Palette
         showlegend=False,
         hovertemplate="label %{x:,}: %{y:,} training documents<extra></extra>",
     )
-    first, above_until, width = 1, 0.0, math.log10(1 + sum(counts["labels"] for counts in card.bands[bands].values()))
-    for (band, counts), shade in zip(card.bands[bands].items(), shades, strict=False):
+    shown = [(*each, shade) for each, shade in zip(card.bands[bands].items(), shades, strict=False)]
+    first, above_until, width = 1, 0.0, math.log10(1 + sum(counts["labels"] for _, counts, _ in shown))
+    for band, counts, shade in shown:
         if counts["labels"]:
             last = first + counts["labels"]
             figure.add_vrect(x0=first, x1=last, fillcolor=shade, opacity=BAND_OPACITY, line_width=0, layer="below")
@@ -48,11 +49,13 @@ def draw_label_frequencies(card: Card, *, bands: str = "count", palette: Palette
             room = width * SHARE_PER_CHARACTER * len(text)
             begin = min(math.log10(first), width - room)
             is_above = begin >= above_until  # else below the upper edge, where the curve has fallen
+            is_last = begin < math.log10(first)  # it ends with the axis: what stands beyond that is not drawn
             figure.add_annotation(
-                x=width if begin < math.log10(first) else begin,
+                x=1 if is_last else begin,
+                xref="paper" if is_last else "x",
                 y=1,
                 yref="paper",
-                xanchor="right" if begin < math.log10(first) else "left",
+                xanchor="right" if is_last else "left",
                 yanchor="bottom" if is_above else "top",
                 showarrow=False,
                 text=text,
