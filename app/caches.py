@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -18,8 +19,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from xcwork_app.sources import Source
 
 from xcwork.paths import find_home
-from xcwork.runs import Run, RunStore
-from xcwork.runs.status import Status, read_status
+from xcwork.runs import Run, RunStore, summaries
+from xcwork.runs.status import Status
 
 if TYPE_CHECKING:
     from xcwork.core.dataset import Dataset
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from xcwork.methods.base import Method
     from xcwork.metrics import EvalReport
 
-FILES = ("status.json", "notes.md", "eval", "config.json")
-MAX_GLANCES = 10_000  # runs whose facts are kept
+MIN_READ = 50  # runs over whose facts are read before they are stored for the next start
 
 
 def get_dataset(source: Source) -> Dataset:
@@ -100,7 +100,7 @@ class Look:
 
     run_of_script: object = None
     glances: dict[str, Glance] = field(default_factory=dict)
-    runs: tuple[Run, ...] = ()  # that there were when the next two were made
+    runs: dict[str, Run] = field(default_factory=dict)  # that there were when the next two were made
     by_source: dict[Source | None, list[Run]] = field(default_factory=dict)
     active: list[Run] = field(default_factory=list)
 
@@ -124,12 +124,27 @@ def _get_look() -> Look:
 
 def list_runs() -> list[Run]:
     """Return all runs of the home folder, oldest first."""
-    return list(_find_runs())
+    return list(_find_runs().values())
+
+
+def find_run(run_id: str) -> Run | None:
+    """Return a run by its id; None if there is none."""
+    return _find_runs().get(run_id)
 
 
 def list_runs_on(source: Source) -> list[Run]:
     """Return the runs on a dataset, newest first."""
     return list(_sort_runs().by_source.get(source, []))
+
+
+def list_sources_of_runs() -> list[Source]:
+    """Return the datasets that runs were trained on, that of the newest run first."""
+    return [source for source in _sort_runs().by_source if source is not None]
+
+
+def list_unreadable_runs() -> list[Run]:
+    """Return the runs whose folders cannot be read, newest first."""
+    return [run for run in _sort_runs().by_source.get(None, []) if not glance(run).status.is_active]
 
 
 def list_active_runs() -> list[Run]:
@@ -142,25 +157,29 @@ def _sort_runs() -> Look:
     look, runs = _get_look(), _find_runs()
     if look.run_of_script is None or look.runs is not runs:
         look.runs, look.by_source = runs, {}
-        for run in reversed(runs):
-            look.by_source.setdefault(get_source(run), []).append(run)
-        look.active = [run for run in runs if glance(run).status.is_active]
+        listed = list(runs.values())
+        seen = glance_at(listed)
+        for run, each in zip(reversed(listed), reversed(seen), strict=True):
+            look.by_source.setdefault(each.source, []).append(run)
+        look.active = [run for run, each in zip(listed, seen, strict=True) if each.status.is_active]
+        _open_runs(str(find_home())).store(runs)
     return look
 
 
-def _find_runs() -> tuple[Run, ...]:
+def _find_runs() -> dict[str, Run]:
+    """Return all runs by their ids, oldest first."""
     home = find_home()
     try:
         facts = RunStore(home).folder.stat()
     except OSError:
-        return ()
+        return {}
     # The number of subfolders as well: two runs may begin within one tick of the file system's clock.
     return _list_runs(str(home), facts.st_mtime_ns, facts.st_nlink)
 
 
 @lru_cache(maxsize=2)
-def _list_runs(home: str, stamp: int, n_folders: int) -> tuple[Run, ...]:
-    return tuple(RunStore(home).list())
+def _list_runs(home: str, stamp: int, n_folders: int) -> dict[str, Run]:
+    return {run.id: run for run in RunStore(home).list()}
 
 
 @dataclass(frozen=True)
@@ -174,12 +193,54 @@ class Glance:
     measured: dict[str, Any]  # what its worker noted about the dataset; nothing before it has read it
 
 
+class SeenRuns:
+    """What was seen of the runs of a home folder, each with the times of its files, and which of it is stored."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.summaries = summaries.read_summaries(folder)
+        self.glances: dict[str, tuple[summaries.Stamps, Glance]] = {}
+        self.n_read = 0  # since the summaries were stored
+
+    def look_at(self, run: Run) -> Glance:
+        """Return what a run shows; it is read again only when its files have changed."""
+        stamps = summaries.read_stamps(str(run.folder))
+        known = self.glances.get(run.id)
+        if known is not None and known[0] == stamps:
+            return known[1]
+        kept = self.summaries.get(run.id)
+        if kept is None or kept[0] != stamps:
+            kept = self.summaries[run.id] = stamps, summaries.summarise_run(run)
+            self.n_read += kept[1].status.is_over
+        summary = kept[1]
+        options = summary.data_options
+        source = None if options is None else Source.from_data(summary.record["data"], options)
+        seen = Glance(summary.status, summary.record, source, summary.number, summary.measured)
+        self.glances[run.id] = stamps, seen
+        return seen
+
+    def store(self, ids: Collection[str]) -> None:
+        """Store the summaries of these runs when many were read, and forget those of others."""
+        if self.n_read < MIN_READ:
+            return
+        self.n_read = 0
+        for kept in (self.summaries, self.glances):
+            for gone in [run_id for run_id in list(kept) if run_id not in ids]:
+                kept.pop(gone, None)
+        summaries.write_summaries(self.folder, dict(self.summaries))
+
+
+@lru_cache(maxsize=2)
+def _open_runs(home: str) -> SeenRuns:
+    return SeenRuns(RunStore(home).folder)
+
+
 def glance(run: Run) -> Glance:
     """Return the state and the facts of a run. A run that is over is read again only when its files changed."""
     folder, look = str(run.folder), _get_look()
     if folder in look.glances:
         return look.glances[folder]
-    seen = _read_glance(folder, tuple(get_stamp(run.folder / name) for name in FILES))
+    seen = _open_runs(str(run.home)).look_at(run)
     if seen.status.is_active:
         status = run.status  # whether its worker lives cannot be seen in the files
         seen = replace(seen, status=status, record=seen.record | {"state": status.state, "message": status.message})
@@ -188,13 +249,10 @@ def glance(run: Run) -> Glance:
     return seen
 
 
-@lru_cache(maxsize=MAX_GLANCES)
-def _read_glance(folder: str, stamps: tuple[int, ...]) -> Glance:
-    run = Run(folder)
-    facts = run.to_dict()
-    config = run.config if "data" in facts else {}
-    source = Source.from_data(facts["data"], config["data_options"]) if config else None
-    return Glance(read_status(run.folder), facts, source, run.number, config.get("dataset") or {})
+def glance_at(runs: Iterable[Run]) -> list[Glance]:
+    """Return what `glance` does, for thousands of runs."""
+    seen = _get_look().glances
+    return [seen.get(str(run.folder)) or glance(run) for run in runs]
 
 
 def get_record(run: Run) -> dict[str, Any]:

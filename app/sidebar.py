@@ -76,8 +76,7 @@ def show_sidebar(page: str) -> DeltaGenerator:
 
 
 def _choose_dataset() -> None:
-    used = [found for run in caches.list_runs() if (found := caches.get_source(run)) is not None]
-    offered = [each.id for each in list_sources(*used, selection.get_source())]
+    offered = [each.id for each in list_sources(*caches.list_sources_of_runs(), selection.get_source())]
     key = prepare_box("shell.data", selection.get_source().id)
     st.selectbox(
         "Dataset",
@@ -133,7 +132,7 @@ def _show_progress() -> None:
         dialogs.refresh_page()
     active = run_progress.list_active()
     first = next(iter(active), None)
-    run = next((run for run in caches.list_runs() if run.id == first), None)
+    run = None if first is None else caches.find_run(first)
     if run is None:  # it has ended since the page was drawn
         return
     status = active[run.id]

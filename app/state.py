@@ -135,6 +135,7 @@ class Session:
     defaults: dict[str, dict[str, str]] = field(default_factory=dict)  # what a page ("": every) shows unless told
     named: dict[str, str] = field(default_factory=dict)  # those of them that are in the address
     left: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # widgets of each page, as it was left
+    leaves_open: frozenset[str] = frozenset()  # fields that the address which the browser opened says nothing about
 
 
 def view() -> View:
@@ -186,6 +187,7 @@ def _follow(session: Session) -> None:
     session.asked = {name: st.query_params.get_all(name) for name in st.query_params}
     session.address = {name: texts[-1] for name, texts in session.asked.items() if name in FIELDS}
     session.named, session.changes, session.notes = {}, {}, {}
+    session.leaves_open = FIELDS - session.address.keys()
     for name, value in asdict(from_query(session.address)).items():
         if session.address.get(name, _to_text(value)) != _to_text(value):
             session.notes[name] = _explain_fallback(name, session.address[name], _to_text(value))
@@ -214,13 +216,14 @@ def update(**changes: Any) -> None:
     """Change some fields of the view. Another dataset means another run, another run its own thresholds, and so on."""
     if is_history_navigation() and not getattr(get_script_run_ctx(), "has_script_started", True):
         return  # the callback of a widget that lags behind Back: the browser leads
-    session, shown = _get_session(), view()
+    session, shown, asked = _get_session(), view(), changes.keys()
     changes = _add_resets(shown, changes)
     if changes.get("data", shown.data) != shown.data:
         session.named, session.defaults = {}, {}
     session.asked, session.notes = {}, {}
     session.changes |= changes
     _change(session, shown, changes)
+    session.leaves_open |= changes.keys() & {"document"} - asked
 
 
 def _add_resets(shown: View, changes: dict[str, Any]) -> dict[str, Any]:
@@ -235,6 +238,7 @@ def _add_resets(shown: View, changes: dict[str, Any]) -> dict[str, Any]:
 
 def _change(session: Session, shown: View, changes: Mapping[str, Any]) -> None:
     session.named = {name: text for name, text in session.named.items() if name not in changes}
+    session.leaves_open -= changes.keys()
     _write(session, session.named | to_query(replace(shown, **changes)))
 
 
@@ -308,6 +312,11 @@ def choose_binding(key: str) -> Literal["query-params"] | None:
 def asks_for(field_name: str, value: object) -> bool:
     """Return whether the view has this value because the browser asked for it."""
     return _get_session().asked.get(field_name, [""])[-1] == _to_text(value)
+
+
+def is_open(field_name: str) -> bool:
+    """Return whether neither the address that the browser opened nor anybody since has said anything about a field."""
+    return field_name in _get_session().leaves_open
 
 
 def fall_back(field_name: str, value: Any, sentence: str = "") -> None:

@@ -9,6 +9,7 @@ from xcwork_app import caches, navigation, state, tokens, widgets
 from xcwork_app.views import run_comparison, run_progress, selection
 
 from xcwork.runs import Run
+from xcwork.runs.status import tell_state
 
 ACTIVE = "shell.active"  # key of the session: ids of the runs that were under way when it last looked
 ENDED = "shell.ended"  # key of the session: id of the run whose next steps are shown
@@ -25,9 +26,8 @@ def announce_ends() -> None:
     active = frozenset(run_progress.list_active())
     ended = st.session_state.get(ACTIVE, frozenset()) - active
     st.session_state[ACTIVE] = active
-    for run in caches.list_runs() if ended else ():
-        if run.id in ended:
-            _announce(run)
+    for run in filter(None, map(caches.find_run, sorted(ended))):
+        _announce(run)
 
 
 def _announce(run: Run) -> None:
@@ -39,8 +39,7 @@ def _announce(run: Run) -> None:
         st.toast(f"**{name}** has finished{_name_result(run)}  \n{links}", icon=":material/check:", duration="long")
     elif record["state"] != "cancelled":
         why = f"[See why]({_make_link('train', run)})"
-        state_of_run = widgets.escape_text(record["state"])
-        st.toast(f"**{name}**: {state_of_run}  \n{why}", icon=":material/error:", duration="long")
+        st.toast(f"**{name}** {tell_state(record['state'])}  \n{why}", icon=":material/error:", duration="long")
 
 
 def _name_result(run: Run) -> str:
@@ -65,7 +64,7 @@ def _make_link(page: str, run: Run) -> str:
 def show_next_steps(page: str) -> None:
     """Show the next steps after the training that ended last, until one of them is taken."""
     ended = st.session_state.get(ENDED)
-    run = next((run for run in caches.list_runs() if run.id == ended), None) if ended else None
+    run = caches.find_run(ended) if ended else None
     if run is None:
         return
     shown = selection.get_run()

@@ -300,6 +300,16 @@ def stored_rows(benchmark: str, key: str = "rows") -> str:
     return table(results(benchmark)[key], {name: (name, None) for name in results(benchmark)[key][0]})
 
 
+def stored_by_data(benchmark: str) -> str:
+    """The rows of all datasets of a result."""
+    rows = [
+        {"data": data} | {name: value for name, value in row.items() if name not in ("trees", "runs", "PSP@3")}
+        for data, found in results(benchmark)["tables"].items()
+        for row in found["rows"]
+    ]
+    return table(rows, {name: (name, None) for name in rows[0]})
+
+
 def recorded(name: str) -> str:
     """A table that was printed before its benchmark stored what it measured, with its command and seeds."""
     found = results("recorded")["tables"][name]
@@ -355,6 +365,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "start": start,
     "files": files,
     "stored": stored_rows,
+    "stored_by_data": stored_by_data,
     "recorded": recorded,
     "decisions": decisions,
     "conditions": conditions,

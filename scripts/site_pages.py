@@ -36,8 +36,8 @@ COPIES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
-# Pages that need no menu beside them: those with wide tables, and those that are alone in their section.
-WIDE = ("index.md", "data.md", "papers.md", "results/index.md", "results/standing.md", "results/methods.md")
+# Pages without a menu beside them, because their tables are wide or they are alone in their section.
+WITHOUT_MENU = ("index.md", "data.md", "papers.md", "results/index.md", "results/standing.md", "results/methods.md")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 # Texts that explain a method where its own module explains several.
 MANUALS = {
@@ -62,6 +62,13 @@ ABILITIES = {
 def write_page(page: str, text: str) -> None:
     with mkdocs_gen_files.open(page, "w") as file:
         file.write(text)
+
+
+def set_option(page: str, option: str) -> None:
+    """Write an option of a page before its text."""
+    with mkdocs_gen_files.open(page, "r") as file:
+        text = file.read()
+    write_page(page, f"---\n{option}\n---\n\n{text}")
 
 
 def copy_text(source: str, page: str) -> None:
@@ -157,8 +164,8 @@ def render_methods_index() -> str:
         rows = ["| method | good for | idea |", "| --- | --- | --- |"]
         for name in group.methods:
             note = get_note(name)
-            title = find_method_class(name).title or (inspect.getdoc(find_method_class(name)) or "").split("\n")[0]
-            rows.append(f"| [{note.title}]({name}.md) | {note.good_for} | {title.rstrip('.')} |")
+            idea = (inspect.getdoc(find_method_class(name)) or "").split("\n")[0]
+            rows.append(f"| [{note.title}]({name}.md) | {note.good_for} | {idea.rstrip('.')} |")
         parts += [f"## {group.title}", "\n".join(rows)]
     for title, place in FAMILIES.items():
         parts += [f"## {title}", _render_manual(place)]
@@ -206,9 +213,10 @@ for method_ in METHODS:
     write_page(f"methods/{method_}.md", render_method(method_, find_method_class(method_)))
 write_page("methods/index.md", render_methods_index())
 write_page("commands.md", render_commands())
-for page_ in WIDE:
-    with mkdocs_gen_files.open(page_) as file_:
-        text_ = file_.read()
-    write_page(page_, f"---\nhide: [navigation]\n---\n\n{text_}")
+for page_ in WITHOUT_MENU:
+    set_option(page_, "hide: [navigation]")
+for file_ in (ROOT / "docs" / "dashboard").glob("*.md"):
+    set_option(f"dashboard/{file_.name}", "hide: [toc]")  # one picture and a few sentences need no table of contents
+set_option("changelog.md", "search: { exclude: true }")  # it would come first for every word
 with mkdocs_gen_files.open("assets/mark.svg", "wb") as mark:
     mark.write((ROOT / "app" / "static" / "mark.svg").read_bytes())

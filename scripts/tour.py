@@ -143,7 +143,7 @@ def train_method(film: Film, address: str, home: Path) -> Run:
 def explain_label(film: Film, address: str, run: Run) -> None:
     """Predict the labels of a test document, and look why."""
     page = film.page
-    page.goto(f"{address}/predict?{urlencode({'data': read_dataset(page), 'run': run.id, 'document': 3})}")
+    page.goto(f"{address}/predict?{urlencode({'data': read_dataset(page), 'run': run.id})}")
     film.look()
     for row in range(2):
         options = page.locator(".st-key-predict_labels").get_by_role("option")

@@ -19,6 +19,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Torch and the compiled kernels share a pool of threads. Those that wait must not turn in circles: two suites run side
 # by side on two cores, and each would take the core that the other needs.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# A dashboard of a test compiles nothing in advance.
+os.environ.setdefault("XCWORK_COMPILE", "0")
 # Child processes use this checkout as the tests do, wherever the package may be installed from.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 

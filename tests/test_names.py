@@ -19,11 +19,12 @@ VERB_LIST = """
 differentiate fetch repeat squash surround overlap cross
 accept acquire activate adapt add advance aggregate agree align allow alternate announce answer append apply arrange
 ascend ask assign assist attach attribute average beat begin bench bootstrap borrow break bring build cache calibrate
-call cancel cast catch change check choose classify clean clear close cluster collect colour compact compare complete
-compute concatenate connect continue convert copy correct correlate count create cut decay decide declare decode
-decompose define deflate delete descend describe diagnose disarm discard dismiss divide do drain draw drop edit elect
-embed encode end enlarge enter escape estimate evaluate examine exchange exit explain export extend extrapolate
-factorise fail fall fill filter find finish fit fix flatten flush follow forget format gather generate get give glance
+call cancel cast catch change check choose classify clean clear close cluster collect colour compact compare
+compile complete compute concatenate connect continue convert copy correct correlate count create cut decay decide
+declare decode decompose define deflate delete descend describe diagnose disarm discard dismiss divide do drain draw
+drop edit elect embed encode end enlarge enter escape estimate evaluate examine exchange exit explain export extend
+extrapolate factorise fail fall fill filter find finish fit fix flatten flush follow forget format gather generate get
+give glance
 go grade group grow guess halve hand hash hear hide highlight hold identify ignore imitate import improve include index
 initialise insert inspect invoke iterate join judge keep launch lay leap learn leave let light limit link list listen
 load locate lock log look lower make map mark match maximise measure merge mirror mix move multiply name narrow

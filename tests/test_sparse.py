@@ -28,6 +28,8 @@ ORDERED = sparse.csr_array(DENSE)
 # Every helper with arguments for a matrix, and the dense result of it for `DENSE`.
 CALLS: dict[str, tuple[Callable[[sparse.csr_array], Any], np.ndarray]] = {
     "to_rows": (helpers.to_rows, DENSE),
+    "take_rows": (lambda m: helpers.take_rows(helpers.to_rows(m), np.arange(3)), DENSE),
+    "to_unit_rows": (helpers.to_unit_rows, np.array([[0.8, 0, 0.6, 0], [0] * 4, [0, 0, 0, 1]])),
     "make_canonical": (helpers.make_canonical, DENSE),
     "merge_duplicates": (helpers.merge_duplicates, DENSE),
     "sort_entries": (helpers.sort_entries, DENSE),

@@ -13,7 +13,7 @@ half done.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -26,25 +26,30 @@ class Callback:
     """Four hooks, all optional. Subclass it and override what you need."""
 
     def on_phase(self, phase: str, total: int | None) -> None:
-        """Called when a phase of `total` steps begins (None: unknown)."""
+        """Follow the start of a phase of `total` steps (None: unknown)."""
 
     def on_step(self, phase: str, step: int, total: int | None) -> bool:
-        """Called when `step` steps of the phase are done; return True to stop the work."""
+        """Follow a phase of which `step` steps are done; return True to stop the work."""
         return False
 
     def on_values(self, phase: str, values: dict[str, float]) -> None:
-        """Called with numbers worth plotting, such as a loss."""
+        """Follow numbers worth plotting, such as a loss."""
 
     def on_phase_end(self, phase: str) -> None:
-        """Called when the phase is complete."""
+        """Follow the end of a phase."""
 
 
 _listeners: ContextVar[tuple[Callback, ...]] = ContextVar("xcwork_listeners", default=())
 
 
-@contextmanager
-def listen(callbacks: Iterable[Callback]) -> Iterator[None]:
+def listen(callbacks: Iterable[Callback]) -> AbstractContextManager[None]:
     """Add `callbacks` to those that already listen, until the block ends."""
+    callbacks = tuple(callbacks)
+    return _add_listeners(callbacks) if callbacks else nullcontext()  # one document should not wait for nobody
+
+
+@contextmanager
+def _add_listeners(callbacks: tuple[Callback, ...]) -> Iterator[None]:
     token = _listeners.set((*_listeners.get(), *callbacks))
     try:
         yield
@@ -82,6 +87,9 @@ def report(phase: str, **values: float) -> None:
 
 def track_batches(X: Any, size: int, phase: str) -> Iterator[Any]:
     """Yield the rows of `X` in blocks of `size`, tracked."""
+    if X.shape[0] == 1:  # one document should not wait
+        yield from track((X,), phase)
+        return
     from xcwork.storage.mapped_arrays import (
         release_pages,  # numpy and scipy, which the command line's help can do without
     )

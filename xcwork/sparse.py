@@ -10,6 +10,7 @@ matrix occur in this module only, and only on arrays that it has just made.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -30,10 +31,25 @@ class Rows(NamedTuple):
     indptr: np.ndarray
 
 
+def take_rows(rows: Rows, chosen: np.ndarray) -> Rows:
+    """Return some rows in a matrix of their own."""
+    sizes = rows.indptr[chosen + 1] - rows.indptr[chosen]
+    starts = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    at = np.repeat(rows.indptr[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
+    return Rows(rows.data[at], rows.indices[at], starts)
+
+
 def to_rows(matrix: sparse.csr_array, dtype: Any = np.float32) -> Rows:
     """Return the arrays of a CSR matrix in the types that kernels are compiled for; `dtype` None keeps its values."""
     data = matrix.data if dtype is None else matrix.data.astype(dtype, copy=False)
     return Rows(data, matrix.indices.astype(np.int32, copy=False), matrix.indptr.astype(np.int64, copy=False))
+
+
+def to_unit_rows(matrix: sparse.csr_array) -> Rows:
+    """Return the arrays of a CSR matrix whose rows are scaled to length one, in the types of `to_rows`."""
+    indices, indptr = matrix.indices, matrix.indptr
+    return Rows(normalise_values(matrix), indices.astype(np.int32, copy=False), indptr.astype(np.int64, copy=False))
 
 
 def make_canonical(matrix: sparse.sparray) -> sparse.csr_array:
@@ -165,6 +181,9 @@ def normalise_rows(matrix: Matrix) -> Matrix:
 def normalise_values(rows: sparse.csr_array) -> np.ndarray:
     """Return the entries of `rows` as float32, scaled so that every row has length one; rows of zeros stay zero."""
     rows = rows if rows.dtype == np.float32 else rows.astype(np.float32)
+    if rows.shape[0] == 1 and rows.nnz:  # one document should not wait
+        square = float(sum_squares(rows)[0])
+        return rows.data * np.float32(1 / math.sqrt(square) if square > 0 else 0)
     lengths = np.sqrt(sum_squares(rows).astype(np.float64))
     factors = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
     return rows.data * (factors if len(factors) == 1 else np.repeat(factors, np.diff(rows.indptr)))

@@ -11,8 +11,9 @@ from xcwork_app.views import run_comparison, selection
 
 source = selection.get_source()
 header = show_page_header("compare")
-run_choice.warn_about_incomplete_runs(source)
-if not run_comparison.list_measured_runs(source):
+measured, incomplete = run_comparison.split_measured_runs(source)
+run_choice.warn_about_incomplete_runs(incomplete)
+if not measured:
     widgets.show_empty(
         f"There is no run with results on {widgets.escape_text(source.title)} yet.",
         page="train",
@@ -20,7 +21,7 @@ if not run_comparison.list_measured_runs(source):
     )
     raise widgets.PageEnd
 with st.container(key="compare_bar", horizontal=True, vertical_alignment="center"):
-    chosen = run_choice.choose_runs(source)
+    chosen = run_choice.choose_runs(source, measured)
     reference = run_choice.choose_reference(chosen) if chosen.folders else ""
     if chosen.folders:
         scope = run_choice.choose_scope()

@@ -33,7 +33,7 @@ with st.container(key="predict_bar", horizontal=True, vertical_alignment="center
     where = document_choice.choose_place()
     chosen = None
     if where == document_choice.TEST_DOCUMENT:
-        chosen = document_choice.take_test_document(dataset)
+        chosen = document_choice.take_test_document(run, dataset)
         if chosen is not None and chosen.row is not None:
             document_choice.show_position(chosen.row, len(dataset.test))
             document_choice.show_search(dataset)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 DEPTH = 100  # labels ranked, so that a missed one can be given its rank
 N_UNDECIDED = 5  # labels listed where none is likely enough to be suggested
 N_MORE = 20
+MAX_LOOKED_AT = 300  # test documents, until one shows what a run can do
+MIN_FOUND = 2  # labels among the first N_TELLING, and the first of all is one of them; else that alone
+N_TELLING = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,18 @@ class DocumentPrediction:
         """Return how many of the annotated labels are assigned or suggested, and how many there are."""
         annotated = [each for each in self.labels if each.is_annotated]
         return sum(each.decision != LEAVE for each in annotated), len(annotated)
+
+
+def find_usual_document(run: Run, test: Split) -> int:
+    """Return the test document that Predict opens on: one that shows what the run can do, else the first one."""
+    topk, usual = caches.get_topk(run), None
+    for row in range(min(len(test), len(topk), MAX_LOOKED_AT)):
+        listed, truth = topk.ids[row, :N_TELLING].tolist(), set(test.Y[[row]].indices.tolist())
+        if listed and listed[0] in truth:
+            if len(truth.intersection(listed)) >= MIN_FOUND:
+                return row
+            usual = row if usual is None else usual
+    return usual or 0
 
 
 def predict_document(run: Run, model: Method, chosen: ChosenDocument) -> TopK:

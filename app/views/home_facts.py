@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from xcwork_app import caches, state
@@ -11,6 +10,7 @@ from xcwork_app.sources import Source, list_sources
 from xcwork_app.views import selection, training_plan
 
 from xcwork.errors import XcworkError
+from xcwork.export.text import count_noun
 from xcwork.runs import Run
 
 if TYPE_CHECKING:
@@ -53,11 +53,7 @@ class DatasetFacts:
         """Documents and labels in words."""
         if self.n_documents is None or self.n_labels is None:
             return "not read yet"
-        return f"{_count(self.n_documents, 'document')}, {_count(self.n_labels, 'label')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+        return f"{count_noun(self.n_documents, 'document')}, {count_noun(self.n_labels, 'label')}"
 
 
 def find_shown_run(source: Source) -> Run | None:
@@ -65,7 +61,8 @@ def find_shown_run(source: Source) -> Run | None:
     on_dataset = selection.find_best_run(selection.list_runs(source))
     if on_dataset is not None:
         return on_dataset
-    return selection.find_best_run([run for run in caches.list_runs() if caches.get_source(run) is not None])
+    best = (selection.find_best_run(caches.list_runs_on(each)) for each in caches.list_sources_of_runs())
+    return selection.find_best_run([run for run in best if run is not None])
 
 
 def get_run_facts(run: Run, source: Source) -> RunFacts | None:
@@ -79,7 +76,7 @@ def get_run_facts(run: Run, source: Source) -> RunFacts | None:
         highest = None
     bands = caches.get_report(run).bands.get("absolute", {})
     unseen = bands.get(UNSEEN_BAND, {})
-    measured = run.config.get("dataset") or {}
+    measured = caches.glance(run).measured
     return RunFacts(
         record["metrics"]["P@1"],
         record["metrics"].get(f"P@{K}", 0.0),
@@ -92,20 +89,22 @@ def get_run_facts(run: Run, source: Source) -> RunFacts | None:
 
 def list_dataset_facts(current: Source) -> list[DatasetFacts]:
     """Return all datasets with their sizes, the current one first, then those with most runs. None of them is read."""
-    sizes: dict[Source, tuple[int, int]] = {}
-    runs: dict[Source, int] = {}
-    for run in caches.list_runs():
-        source = caches.get_source(run)
-        if source is None:
-            continue
-        runs[source] = runs.get(source, 0) + 1
-        if source not in sizes and (known := _read_sizes(str(run.folder), _stamp_config(run))) is not None:
-            sizes[source] = known
+    runs = {source: caches.list_runs_on(source) for source in caches.list_sources_of_runs()}
+    sizes = {source: _find_sizes(found) for source, found in runs.items()}
     found = []
     for source in list_sources(*runs, current):
         counts = _READ_SIZES.get((source.id, source.make_stamp())) or sizes.get(source) or (None, None)
-        found.append(DatasetFacts(source, name_origin(source), runs.get(source, 0), *counts))
+        found.append(DatasetFacts(source, name_origin(source), len(runs.get(source, ())), *counts))
     return sorted(found, key=lambda each: (each.source != current, -each.n_runs))
+
+
+def _find_sizes(runs: list[Run]) -> tuple[int, int] | None:
+    """Return how many documents and labels a dataset has, as the newest of its runs that knows noted it."""
+    for run in runs:
+        facts = caches.glance(run).measured
+        if {"n_train", "n_test", "n_labels"} <= facts.keys():
+            return facts["n_train"] + facts["n_test"], facts["n_labels"]
+    return None
 
 
 def name_origin(source: Source) -> str:
@@ -129,18 +128,3 @@ def choose_remaining(deleted: Source) -> Source:
     """Return the dataset to look at after one was deleted: one with most runs, of the user's own if possible."""
     left = [each for each in list_dataset_facts(Source.from_id(state.View().data)) if each.source != deleted]
     return max(left, key=lambda each: (each.n_runs, each.origin == "yours")).source
-
-
-def _stamp_config(run: Run) -> int:
-    return caches.get_stamp(run.folder / "config.json")
-
-
-@lru_cache(maxsize=1000)
-def _read_sizes(folder: str, stamp: int) -> tuple[int, int] | None:
-    try:
-        facts = Run(folder).config.get("dataset") or {}
-    except XcworkError:
-        return None
-    if not {"n_train", "n_test", "n_labels"} <= facts.keys():
-        return None
-    return facts["n_train"] + facts["n_test"], facts["n_labels"]

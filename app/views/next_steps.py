@@ -16,8 +16,9 @@ from xcwork_app.views import map_content, review_state, run_decisions, run_findi
 
 from xcwork.decisions.choice import ASSIGN
 from xcwork.errors import XcworkError
+from xcwork.export.text import count_noun
 from xcwork.runs import Run
-from xcwork.runs.status import RESUMABLE_STATES
+from xcwork.runs.status import RESUMABLE_STATES, tell_state
 
 MAX_STEPS = 3
 MAX_TEST_DOCUMENTS = 20_000  # beyond which Home does not look for labels to review by itself
@@ -57,10 +58,12 @@ def list_next_steps(source: Source, run: Run | None) -> list[NextStep]:
 
 
 def _resume(source: Source) -> Iterator[NextStep]:
-    for run in selection.list_runs(source):
-        status = caches.glance(run).status
+    runs = selection.list_runs(source)
+    for run, seen in zip(runs, caches.glance_at(runs), strict=True):
+        status = seen.status
         if status.state in RESUMABLE_STATES:
-            reason = status.message[:1].upper() + status.message[1:] if status.message else f"It is {status.state}."
+            said = status.message or f"it {tell_state(status.state)}"
+            reason = said[:1].upper() + said[1:]
             yield NextStep(
                 f"Resume {run.name}",
                 f"{reason.rstrip('.')}. It resumes from its checkpoint.",
@@ -79,9 +82,8 @@ def _review(source: Source, run: Run) -> Iterator[NextStep]:
     if not waiting:
         return
     share = 100 * float(queue.pairs.probabilities.mean())
-    noun = "prediction" if waiting == 1 else "predictions"
     yield NextStep(
-        f"Check {waiting:,} confident {noun} that nobody annotated",
+        f"Check {count_noun(waiting, 'confident prediction')} that nobody annotated",
         f"{share:.0f} of 100 such predictions are right, so an annotation may be missing.",
         "review",
         {"data": source.id, "run": run.id, "queue": "", "item": ""},
@@ -101,7 +103,7 @@ def _look_at_region(source: Source, run: Run) -> Iterator[NextStep]:
         average = 100 * sum(each.n_found for each in content.scores) / max(1, n_true)
         n_missed = score.n_true - score.n_found
         yield NextStep(
-            f"Look at the {n_missed:,} missed labels around {name}",
+            f"Look at {count_noun(n_missed, 'missed label')} around {name}",
             f"The weakest region of the label map: {100 * score.share:.0f} % found, {average:.0f} % on average.",
             "label_map",
             {"data": source.id, "run": run.id, "region": name, "label": "", "lasso": ""},
@@ -117,9 +119,10 @@ def _decide(source: Source, run: Run) -> Iterator[NextStep]:
     if not group.n or group.share_right is None:
         return
     documents = 100 * group.n_documents / max(1, summary.n_documents)
+    labels = count_noun(group.n, "label")
     yield NextStep(
         "Decide what is assigned without asking",
-        f"From {100 * decisions.assign:.0f} % on: {group.n:,} labels for {documents:.0f} % of the documents, "
+        f"From {100 * decisions.assign:.0f} % on: {labels} for {documents:.0f} % of the documents, "
         f"{group.share_right:.0f} % of them right.",
         "decisions",
         {"data": source.id, "run": run.id},
@@ -129,10 +132,9 @@ def _decide(source: Source, run: Run) -> Iterator[NextStep]:
 def _try_method(source: Source) -> Iterator[NextStep]:
     from xcwork.methods.registry import find_method_class
 
-    runs = selection.list_runs(source)
-    tried = {caches.get_record(run).get("method") for run in runs}
-    measured = [caches.glance(run).measured for run in runs]
-    has_label_text = any(facts.get("label_text") for facts in measured) or not measured
+    seen = caches.glance_at(selection.list_runs(source))
+    tried = {each.record.get("method") for each in seen}
+    has_label_text = any(each.measured.get("label_text") for each in seen) or not seen
     for name in FIRST_METHODS:
         method = find_method_class(name)
         if name not in tried and (has_label_text or not method.capabilities.needs_label_text):

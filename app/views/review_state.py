@@ -30,7 +30,7 @@ QUEUES = {
     "missing": "Likely missing",
     "wrong": "Likely wrong",
     "threshold": "Near the threshold",
-    "requested": "Put here",
+    "requested": "Added by hand",
 }
 MAX_WORDS = 5
 MAX_OTHER_RUNS = 4
@@ -61,7 +61,7 @@ class ReviewEffect:
 def get_review(run: Run, source: Source) -> RunReview:
     """Return the review of a run on the dataset it was trained on, if its predictions still fit."""
     dataset = caches.get_dataset(source)
-    if not dataset.recognises((run.config.get("dataset") or {}).get("fingerprint")):
+    if not dataset.recognises(caches.glance(run).measured.get("fingerprint")):
         raise RunError(f"the dataset has changed since {run.name} was trained; train it again to review its labels")
     return _build_review(_make_key(run, source), run.folder, source)
 
@@ -159,9 +159,8 @@ def describe_item(run: Run, review: RunReview, item: ReviewItem) -> ItemView:
 
 @st.cache_resource(max_entries=300, show_spinner=False)
 def _describe_item(folder: str, stamp: int, name: str, _review: RunReview, _item: ReviewItem) -> ItemView:
-    from xcwork.analysis.explanation_view import find_explanation_spans
-    from xcwork.analysis.text_spans import cut_segments, sum_term_weights
-    from xcwork.core.explanation import ANY_DOCUMENT
+    from xcwork.analysis.explanation_words import make_term_splitter, read_words
+    from xcwork.analysis.text_spans import Span, cut_segments
     from xcwork.data.browse import get_document_text
     from xcwork.review.details import gather_details
     from xcwork.review.documents import get_split
@@ -170,12 +169,10 @@ def _describe_item(folder: str, stamp: int, name: str, _review: RunReview, _item
     split = get_split(_review.dataset, _item.split)
     text = get_document_text(split, _item.document)
     explanation = model.explain(split.take([_item.document]), _item.label)
-    weights = sum_term_weights(explanation)
-    words = sorted(
-        ((term, value) for term, value in weights.items() if term != ANY_DOCUMENT and value),
-        key=lambda pair: (-pair[1], pair[0]),
-    )
-    spans = [] if split.texts is None else find_explanation_spans(text, explanation, model.features_)
+    weights = explanation.group(make_term_splitter(text, model.features_)).sum_words()  # as Predict shows them
+    words = sorted(((word, value) for word, value in weights.items() if value), key=lambda pair: (-pair[1], pair[0]))
+    places = [] if split.texts is None else read_words(text, model.features_)
+    spans = [Span(*place, weight) for place in places if (weight := weights.get(place.form, 0.0))]
     details = gather_details(_review.dataset, _item.place)
     return ItemView(
         text,
@@ -203,8 +200,8 @@ def list_other_ranks(run: Run, source: Source, review: RunReview, item: ReviewIt
         if other.id == run.id or len(found) == MAX_OTHER_RUNS:
             continue
         try:
-            fingerprint = (other.config.get("dataset") or {}).get("fingerprint")
-            if caches.get_record(other)["state"] != "finished" or not review.dataset.recognises(fingerprint):
+            seen = caches.glance(other)
+            if seen.status.state != "finished" or not review.dataset.recognises(seen.measured.get("fingerprint")):
                 continue
             found.append((other, find_rank(caches.get_topk(other), item.document, item.label)))
         except XcworkError:  # a damaged run is left out here; Home names it

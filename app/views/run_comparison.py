@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -58,22 +60,33 @@ class ComparedRuns:
 
 def list_measured_runs(source: Source) -> list[Run]:
     """Return the runs on a dataset that have results, the best first."""
-    runs = [run for run in selection.list_runs(source) if caches.get_record(run)["metrics"] and _is_complete(run)]
-    return sorted(runs, key=lambda run: -caches.get_record(run)["metrics"].get("P@1", 0.0))
+    return [run for run in _rank_measured_runs(source) if _is_complete(run)]
 
 
-def list_incomplete_runs(source: Source) -> list[Run]:
-    """Return the measured runs whose predictions are missing, because their folders were copied by half."""
-    return [run for run in selection.list_runs(source) if caches.get_record(run)["metrics"] and not _is_complete(run)]
+def split_measured_runs(source: Source) -> tuple[list[Run], list[Run]]:
+    """Return these, and those whose predictions are missing, because their folders were copied by half."""
+    complete: list[Run] = []
+    incomplete: list[Run] = []
+    for run in _rank_measured_runs(source):
+        (complete if _is_complete(run) else incomplete).append(run)
+    return complete, incomplete
+
+
+def _rank_measured_runs(source: Source) -> list[Run]:
+    runs = selection.list_runs(source)
+    found = [(seen.record["metrics"], run) for run, seen in zip(runs, caches.glance_at(runs), strict=True)]
+    found = [each for each in found if each[0]]
+    found.sort(key=lambda each: -each[0].get("P@1", 0.0))
+    return [run for _, run in found]
 
 
 def _is_complete(run: Run) -> bool:
-    return (run.folder / "eval" / PREDICTIONS).is_file()
+    return os.path.isfile(f"{run.folder}/eval/{PREDICTIONS}")  # noqa: PTH113 - thousands of them: a Path takes longer
 
 
 def list_usual_runs(source: Source) -> list[str]:
     """Return the ids of the runs that are compared unless somebody chooses others: the best ones."""
-    return [run.id for run in list_measured_runs(source)][:MAX_USUAL_RUNS]
+    return [run.id for run in islice(filter(_is_complete, _rank_measured_runs(source)), MAX_USUAL_RUNS)]
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -52,7 +52,7 @@ class Findings:
     @property
     def is_outdated(self) -> bool:
         """Whether the dataset has changed since the run was measured."""
-        return not self.dataset.recognises((self.run.config.get("dataset") or {}).get("fingerprint"))
+        return not self.dataset.recognises(caches.glance(self.run).measured.get("fingerprint"))
 
     @cached_property
     def placement(self) -> Placement:
@@ -104,7 +104,7 @@ class Findings:
 def get_findings(run: Run, source: Source, *, k: int, bands: str) -> Findings:
     """Return the findings about a run on the dataset it was trained on, if its predictions still fit."""
     topk, dataset = caches.get_topk(run), caches.get_dataset(source)
-    measured = run.config.get("dataset") or {}
+    measured = caches.glance(run).measured
     is_known = dataset.recognises(measured.get("fingerprint"))
     if not is_known and (len(topk) != len(dataset.test) or measured.get("n_labels") != len(dataset.labels)):
         raise RunError(f"the run {run.name} was measured on other documents than the dataset has now; train it again")
@@ -162,7 +162,7 @@ def list_other_ranks(found: Findings, source: Source) -> list[tuple[Run, np.ndar
         if len(others) == MAX_OTHER_RUNS:
             break
         try:
-            if found.dataset.recognises((run.config.get("dataset") or {}).get("fingerprint")):
+            if found.dataset.recognises(caches.glance(run).measured.get("fingerprint")):
                 stamp = caches.get_stamp(run.folder / "eval")
                 others.append((run, _rank_true_labels(str(run.folder), stamp, found.dataset.fingerprint, found)))
         except XcworkError:  # a damaged run is left out here; Home names it

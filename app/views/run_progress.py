@@ -87,18 +87,17 @@ def _find_sizes(run: Run) -> dict[str, int] | None:
 
 def estimate_starts(active: dict[str, Status]) -> dict[str, float | None]:
     """Return in how many seconds each run under way begins, by id; None from the first on whose time is unknown."""
-    runs = {run.id: run for run in caches.list_runs()}
     starts: dict[str, float | None] = {}
     passed: float | None = 0.0
     for name, status in active.items():
         starts[name] = 0.0 if status.state != "queued" else passed
-        left = estimate_left(runs[name], status) if name in runs else None
+        run = caches.find_run(name)
+        left = None if run is None else estimate_left(run, status)
         passed = None if passed is None or left is None else passed + left
     return starts
 
 
 def estimate_queue_seconds() -> float:
     """Return how long a run that is started now will wait for its turn; runs of unknown length count nothing."""
-    runs = {run.id: run for run in caches.list_runs()}
-    active = list_active()
-    return sum(estimate_left(runs[name], status) or 0.0 for name, status in active.items() if name in runs)
+    times = (estimate_left(run, status) for name, status in list_active().items() if (run := caches.find_run(name)))
+    return sum(seconds or 0.0 for seconds in times)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +30,8 @@ from xcwork.runs.identity import find_free_number
 if TYPE_CHECKING:
     from xcwork.advice.traits import DatasetTraits
     from xcwork.methods.base import Method
+
+MAX_ALIKE_RUNS = 20  # of one method on one dataset, that tell what another one costs
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,9 @@ def list_method_facts(source: Source) -> dict[str, MethodFacts]:
 def find_best_runs(source: Source) -> dict[str, Run]:
     """Return the finished run with the highest P@1 on the dataset for every method that has one."""
     best: dict[str, tuple[float, Run]] = {}
-    for run in selection.list_runs(source):
-        facts = caches.get_record(run)  # one look at every run: there may be thousands
+    runs = selection.list_runs(source)
+    for run, seen in zip(runs, caches.glance_at(runs), strict=True):
+        facts = seen.record
         precision = facts["metrics"].get("P@1")
         if facts["state"] == "finished" and precision is not None:
             known = best.get(facts["method"])
@@ -102,7 +106,7 @@ def find_best_runs(source: Source) -> dict[str, Run]:
 
 def find_next_number(source: Source) -> int:
     """Return the number, which is colour and mark, that the next run on the dataset will get."""
-    return find_free_number([caches.glance(run).number for run in selection.list_runs(source)])
+    return find_free_number([seen.number for seen in caches.glance_at(selection.list_runs(source))])
 
 
 def compute_highest_precision(source: Source, k: int) -> float:
@@ -120,10 +124,17 @@ def _compute_highest(identity: str, folder: str, stamp: str, k: int) -> float:
 
 
 def list_measurements() -> list[Measurement]:
-    """Return what the finished runs of this home folder cost."""
-    over = [run for run in caches.list_runs() if caches.get_record(run)["state"] == "finished"]
-    found = (_read_measurement(str(run.folder), caches.glance(run).status.updated) for run in over)
-    return [each for each in found if each is not None]
+    """Return what finished runs of this home folder cost, oldest first; of many alike, what the newest did."""
+    found: list[Measurement] = []
+    counts: Counter[tuple[str, Source | None]] = Counter()
+    runs = caches.list_runs()[::-1]
+    for run, seen in zip(runs, caches.glance_at(runs), strict=True):
+        kind = seen.record.get("method", ""), seen.source
+        if seen.status.state == "finished" and counts[kind] < MAX_ALIKE_RUNS:
+            measured = _read_measurement(str(run.folder), seen.status.updated)
+            found += [] if measured is None else [measured]
+            counts[kind] += 1
+    return found[::-1]
 
 
 def estimate_device_memory(cls: type[Method], params: Mapping[str, Any], traits: DatasetTraits) -> float | None:
@@ -141,7 +152,7 @@ def estimate_device_memory(cls: type[Method], params: Mapping[str, Any], traits:
 
 def measure_other_load() -> float:
     """Return how busy this machine is with other things than runs of this home folder, which take their turns."""
-    return estimates.measure_other_load(caches.glance(run).status for run in caches.list_runs())
+    return estimates.measure_other_load(seen.status for seen in caches.glance_at(caches.list_runs()))
 
 
 @lru_cache(maxsize=10_000)

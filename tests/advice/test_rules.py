@@ -98,5 +98,5 @@ def test_the_rule_needs_no_training_and_gives_no_quality() -> None:
 
 @pytest.mark.parametrize("content", [{}, {"recommended": [{}]}, {"recommended": 3, "tried": []}])
 def test_a_damaged_recommendation_is_refused(content: dict[str, object]) -> None:
-    with pytest.raises(DataError, match="no recommendation"):
+    with pytest.raises(DataError, match="not a recommendation"):
         Recommendation.from_dict(content)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 from xcwork_app.panels.errors.detail_card import shorten_apart
+from xcwork_app.panels.errors.detail_parts import escape_name
 from xcwork_app.views.run_findings import name_band
 
 from tests.support.pages import FORMULA, HOSTILE, Train, read_component, send_event
@@ -273,3 +274,8 @@ def test_values_in_a_link_that_cannot_be_are_ignored(open_page, run: Run) -> Non
     assert page.segmented_control(key="errors.k").value == 100
     assert page.selectbox(key="errors.bands").value == "count"
     assert "true labels" in read_html(page)
+
+
+def test_a_label_of_the_same_last_name_is_named_in_full() -> None:
+    assert ">add_edge<" in escape_name("networkx.Graph.add_edge")
+    assert ">networkx.DiGraph.add_edge<" in escape_name("networkx.DiGraph.add_edge", "networkx.Graph.add_edge")

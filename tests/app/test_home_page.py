@@ -99,6 +99,23 @@ def test_choosing_a_run_makes_it_current(open_page, finished: Run) -> None:
     assert page.query_params["data"] == "pyseealso", "the earlier choice does not undo it"
 
 
+def test_a_first_visit_opens_on_the_dataset_worked_with_last(open_page, finished: Run) -> None:
+    RunStore().create("gated", None, "synthetic", name="not yet")
+    page = open_page()
+    assert page.query_params["data"] == "fruit.csv", "the newest one that has something to show"
+    assert [row["name"] for row in list_rows(page)][-1] == "done <b>"
+    find_box(page, "shell.data").set_value("pyseealso").run()
+    assert page.query_params["data"] == "pyseealso", "a choice counts"
+    page.run()
+    assert page.query_params["data"] == "pyseealso"
+
+
+def test_a_first_visit_to_another_page_has_something_to_show(open_page, finished: Run) -> None:
+    page = open_page("predict")
+    assert page.query_params["run"] == finished.id
+    assert read_component(page, "predict_labels")["groups"]
+
+
 @pytest.mark.parametrize(("key", "title"), [("predict", "Predict"), ("errors", "Errors"), ("decisions", "Decisions")])
 def test_a_question_opens_its_page_on_the_best_run_anywhere(open_page, finished: Run, key: str, title: str) -> None:
     page = open_page(data="pyseealso")

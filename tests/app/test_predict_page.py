@@ -8,9 +8,11 @@ from html import escape
 from pathlib import Path
 
 import pytest
+from xcwork_app.views import document_prediction
 
-from tests.support.pages import HOSTILE, Open, Train, read_component, send_event
+from tests.support.pages import HOSTILE, Open, Train, find_box, read_component, send_event
 from tests.support.predict_page import FRUIT, labels, listed, look, opened, read_number, rows, said, typed, why
+from xcwork.data.load import load_dataset
 from xcwork.runs import Run
 
 pytestmark = pytest.mark.slow
@@ -189,3 +191,25 @@ def test_a_run_whose_model_is_gone_is_a_sentence(open_page: Open, matched: Run) 
     shutil.rmtree(matched.folder / "model")
     page = opened(open_page, matched)
     assert page.error
+
+
+def test_the_page_opens_on_a_document_that_shows_what_the_run_can_do(
+    open_page: Open, matched: Run, popular: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = {matched.id: 7, popular.id: 3}
+    monkeypatch.setattr(document_prediction, "find_usual_document", lambda run, _: usual[run.id])
+    page = opened(open_page, matched)
+    assert page.number_input(key="predict.row").value == 8
+    assert "document" not in page.query_params, "a link opens the same one"
+    find_box(page, "shell.run").set_value(popular.id).run()
+    assert page.number_input(key="predict.row").value == 8, "to see what another run makes of it"
+    assert page.query_params["document"] == "7", "which a link does not find by itself"
+    page = opened(open_page, matched, document="0")
+    assert page.number_input(key="predict.row").value == 1
+    assert page.query_params["document"] == "0"
+
+
+def test_a_usual_document_has_labels_that_the_run_finds(matched: Run, popular: Run) -> None:
+    test = load_dataset(Path(matched.config["data"])).test
+    row = document_prediction.find_usual_document(matched, test)
+    assert matched.read_topk().ids[row, 0] in test.Y[[row]].indices

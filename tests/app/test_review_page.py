@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.support.pages import HOSTILE, Open, Train, read_component, send_event
 from xcwork.data.load import load_dataset
 from xcwork.decisions.choice import NEVER_ASSIGN, Decisions, write_decisions
 from xcwork.review import verdicts
+from xcwork.review.correction import phrase_corrections
 from xcwork.review.session import RunReview
 from xcwork.runs import Run
 
@@ -29,6 +31,17 @@ def test_one_waiting_item_is_not_called_all() -> None:
     effect = ReviewEffect(original=60.0, corrected=60.0, if_confirmed=61.25)
     assert phrase_rest(1, "right", effect) == "If the one that waits is right, it is 61.2."
     assert phrase_rest(1200, "wrong", effect) == "If all 1,200 waiting are wrong, it is 61.2."
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        ((1, 0, 2, 0), "The answers add 1 label, remove 0 and confirm 2."),
+        ((3, 1, 0, 1), "The answers add 3 labels, remove 1 and confirm 0; people disagree about 1 item."),
+    ],
+)
+def test_numbers_agree_with_their_nouns(counts: tuple[int, int, int, int], sentence: str) -> None:
+    assert phrase_corrections(*counts) == sentence
 
 
 @pytest.fixture
@@ -102,8 +115,8 @@ def test_a_label_is_put_into_the_review_from_predict(
     assert (line["event"], line["document"], line["label"]) == ("request", first.document, label)
     opened = open_review(open_page, run=run.id, queue="requested")
     assert get_item(opened) == first.id
-    assert "Put here by " in read_html(opened)
-    assert "Put here 1" in str(opened.segmented_control(key="review.queue").options)
+    assert "Added by " in read_html(opened)
+    assert "Added by hand 1" in str(opened.segmented_control(key="review.queue").options)
     press(opened, "right")
     page = page.run()
     assert read_component(page, "predict_labels")["foot"].endswith("was answered in Review: right.")
@@ -180,6 +193,16 @@ def test_answers_are_stored_and_a_reload_keeps_answers_and_place(
     assert get_item(open_review(open_page)) == items[3]  # without a place: the first that waits
 
 
+def test_the_reasons_are_words_of_the_text(open_page: Open, items: list[str], review: RunReview) -> None:
+    page = open_review(open_page)
+    words = re.findall('class="review-word"><span>([^<]*)', read_html(page))
+    assert words, "features may be pairs of words, of which each counts half"
+    row = int(items[0].split(":")[1])
+    texts = review.dataset.test.texts
+    assert texts is not None
+    assert set(words) <= set(re.findall(r"\w+", texts[row]))
+
+
 def test_undo_restores_count_and_item(open_page: Open, items: list[str]) -> None:
     page = press(press(open_review(open_page), "right"), "wrong")
     page.button(key="review.undo").click().run()
@@ -190,7 +213,7 @@ def test_undo_restores_count_and_item(open_page: Open, items: list[str]) -> None
     assert get_item(page) == items[0]
     assert read_waiting(page) == str(len(items))
     page.button(key="review.undo").click().run()
-    assert any("no answer to take back" in text.value for text in page.caption)
+    assert any("no answer to undo" in text.value for text in page.caption)
 
 
 def test_skip_leaves_an_item_waiting_and_comes_back_to_it(open_page: Open, items: list[str]) -> None:
@@ -262,7 +285,7 @@ def test_all_answered_gives_counts_and_the_corrected_metric(
     for _ in items:
         press(page, "right")
     shown = read_html(page)
-    assert f"All {len(items)} are answered" in shown
+    assert f"All {len(items)} items are answered" in shown
     assert f"{len(items)} right, 0 wrong, 0 unsure" in shown
     change = next(each for each in review.measure_changes(review.read_verdicts()) if each.metric == "P@1")
     assert f"from {change.original:.1f} to <b>{change.corrected:.1f}</b>" in shown

@@ -133,6 +133,11 @@ def test_data_fits_into_the_window_with_a_long_label(page: Page, address: str) -
     settle(page)
     page.get_by_role("button", name=re.compile("of 7 checks passed")).click()
     expect(page.get_by_text("Languages:")).to_be_visible()
+    page.goto(f"{address}/data?data=fruit.csv&lecture=1")
+    expect(page.locator("html")).to_have_css("font-size", "18px")
+    expect(page.get_by_role("option", name=re.compile("a label of very many"))).to_be_visible()
+    settle(page)
+    expect_no_scrolling(page)
 
 
 def write_pets(kind: str) -> bytes:

@@ -146,7 +146,7 @@ def test_the_keyboard_suffices(page: Page, dashboard: str, strange: Run) -> None
     """Tab follows the eye; ↑ ↓ choose a label, Enter a family; j and k are the next and the previous document."""
     from playwright.sync_api import expect
 
-    open_strange(page, dashboard, strange)
+    open_strange(page, dashboard, strange, document="0")
     first = page.get_by_role("option").first.inner_text()
     page.get_by_role("link", name="Predict", exact=True).focus()
     for wanted in ("Test documents", "Number", "Next document", "Random document", "Search", "Edit", "Labels"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.browser_pages import SMALL, eventually, expect_above, get_box, settle
+from tests.support.browser_pages import SMALL, eventually, expect_above, expect_no_scrolling, get_box, settle
 from tests.support.doubtful import write_doubtful
 from tests.support.server import serving
 from tests.support.waiting import until
@@ -152,6 +152,9 @@ def test_everything_ends_above_the_lower_edge(page: Page, address: str) -> None:
         places = (page.locator(f".st-key-review_{name}") for name in ("queue", "answers", "keys", "effect"))
         expect_above(size["height"], *places)
         page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
+    page.set_viewport_size(SMALL)
+    open_review(page, f"{address}&lecture=1")
+    expect_no_scrolling(page)
 
 
 def test_the_open_item_stays_in_sight_and_the_page_does_not_grow(page: Page, address: str) -> None:

@@ -142,7 +142,7 @@ def test_a_run_with_too_few_documents_is_not_sent_to_calibrate(runs):
         (("--precision", "0"), "a precision lies above 0"),
         (("--precision", "0.9", "--by", "mood"), "--by takes one of"),
         (("--goal", "fame"), "the goal must be one of"),
-        ((), "say with --precision"),
+        ((), "give --precision"),
         (("--assign", "0.7", "--precision", "0.9"), "leave out --precision, --goal and --by"),
         (("--assign", "0.7", "--by", "band"), "leave out --precision, --goal and --by"),
         (("--assign", "0.1"), "labels are suggested from a lower probability"),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from xcwork.cli.arguments import Home, Json
-from xcwork.cli.errors import INTERRUPTED_CODE, USER_ERROR_CODE, Commands, Ended, word_options
+from xcwork.cli.errors import INTERRUPTED_CODE, USER_ERROR_CODE, Commands, Ended, rewrite_options
 from xcwork.cli.output import print_result
 from xcwork.errors import ConfigError, DataError
 from xcwork.export.json_text import to_json
@@ -156,7 +156,7 @@ def test_output_may_be_closed_early(tmp_path: Path) -> None:
 
 
 def test_an_option_of_a_dataset_is_worded_for_a_shell() -> None:
-    said = word_options(
+    said = rewrite_options(
         "say which one holds the text, such as text_column='my text', or label_prefix='#'; see name='x'"
     )
     assert said == (

@@ -126,7 +126,7 @@ def test_the_training_split_is_reviewed_with_out_of_fold_predictions(bench: Benc
         (("--answer", "train:0:0", "right"), "--split train"),
         (("--note", "x"), "--note goes with --answer"),
         (("--undo", "--summary"), "give one of"),
-        (("--undo", "--by", "nobody"), "no answer to take back"),
+        (("--undo", "--by", "nobody"), "no answer to undo"),
         (("--folds", "2"), "goes with --split train"),
         (("--answers", "nowhere/at/all.csv"), "no folder"),
         (("--queue", "all"), "--queue"),

@@ -62,12 +62,19 @@ def test_blocks_run_in_both_workers_in_order_and_the_data_go_once(on_cluster) ->
     assert not on_cluster._sent
 
 
-def test_light_items_travel_together(on_cluster) -> None:
-    packs = cluster._pack_items(list(range(1000)), on_cluster.threads)
-    assert len(packs) <= 40
-    assert [item for pack in packs for item in pack] == list(range(1000))
-    results = block_map(sum_up_to, Numbers(9), list(range(200)), "adding", light=True)
-    assert [total for total, _ in results] == [sum(range(min(item, 9))) for item in range(200)]
+def test_heavy_items_are_handed_out_one_after_the_other(on_cluster) -> None:
+    taken, done = [], []
+
+    def items():
+        for item in (3, 4, 2, 1, 1, 1, 1, 1, 1):
+            taken.append(item)
+            yield item
+
+    for item, (total, _) in on_cluster.map_stream(sum_up_to, Numbers(9), items(), "adding", weigh=float, max_weight=3):
+        done.append((item, total))
+        outstanding = sum(taken) - sum(item for item, _ in done)
+        assert outstanding <= 3 + taken[-1]  # the next one is taken, and waits
+    assert done == [(item, sum(range(item))) for item in (3, 4, 2, 1, 1, 1, 1, 1, 1)]
 
 
 def test_an_error_of_a_block_is_the_error_of_the_caller(on_cluster) -> None:
@@ -84,15 +91,16 @@ def test_outside_of_the_block_work_stays_here(scheduler) -> None:
 
 @pytest.mark.parametrize("name", list(SETTINGS))
 def test_the_cluster_trains_the_same_model(name, topics, on_cluster, small_blocks, monkeypatch) -> None:
-    sent: list[str] = []
-    run = cluster.Cluster.run
+    sent: dict[str, int] = {}
+    map_stream = cluster.Cluster.map_stream
 
-    def recorded(self, work, data, items, phase, *, light):
-        sent.append(f"{work.__module__}: {len(items)}")
-        return run(self, work, data, items, phase, light=light)
+    def recorded(self, work, data, items, phase, **limits):
+        for pair in map_stream(self, work, data, items, phase, **limits):
+            sent[phase] = sent.get(phase, 0) + 1
+            yield pair
 
     with monkeypatch.context() as patch:
-        patch.setattr(cluster.Cluster, "run", recorded)
+        patch.setattr(cluster.Cluster, "map_stream", recorded)
         there = xcwork.create(name, **SETTINGS[name]).fit(topics.train)
     token = cluster._current.set(None)
     try:
@@ -100,7 +108,7 @@ def test_the_cluster_trains_the_same_model(name, topics, on_cluster, small_block
     finally:
         cluster._current.reset(token)
     assert sent
-    assert any(int(entry.rpartition(" ")[2]) > 1 for entry in sent), "one block only: nothing was shared"
+    assert max(sent.values()) > 1, "one block only: nothing was shared"
     ours, theirs = here.predict(topics.test, 5), there.predict(topics.test, 5)
     np.testing.assert_array_equal(ours.ids, theirs.ids)
     np.testing.assert_allclose(ours.scores, theirs.scores, rtol=1e-5, atol=1e-6)
@@ -153,13 +161,13 @@ def test_a_run_trains_on_the_cluster_of_its_configuration(scheduler, home, monke
     from xcwork.runs import RunStore, worker
 
     phases: list[str] = []
-    run_there = cluster.Cluster.run
+    map_stream = cluster.Cluster.map_stream
 
-    def recorded(self, work, data, items, phase, *, light):
+    def recorded(self, work, data, items, phase):
         phases.append(f"{phase} at {self.address}")
-        return run_there(self, work, data, items, phase, light=light)
+        return map_stream(self, work, data, items, phase)
 
-    monkeypatch.setattr(cluster.Cluster, "run", recorded)
+    monkeypatch.setattr(cluster.Cluster, "map_stream", recorded)
     monkeypatch.setenv("XCWORK_CLUSTER", scheduler)  # as the dashboard gets it
     run = RunStore().create("one_vs_all", {}, "synthetic:n_documents=100,n_labels=20,n_topics=2")
     assert run.config["cluster"] == scheduler

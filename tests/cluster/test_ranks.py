@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,7 +47,8 @@ def test_two_ranks_learn_what_one_process_learns(case: str, of_ranks: Path) -> N
     ours, theirs = trained(case, dataset.train), xcwork.load_method(of_ranks / f"model{number}")
     for name, weights in ours.model_.weights.items():
         np.testing.assert_allclose(theirs.model_.weights[name], weights, atol=2e-4, err_msg=name)
-    assert not np.allclose(ours.model_.weights["heads.labels.weight"], 0)
+    learned = [part for name, part in ours.model_.weights.items() if name.startswith("heads.")]
+    assert not any(np.allclose(part, 0) for part in learned)
     curve = json.loads((of_ranks / f"facts{number}.json").read_text())["curve"]
     for mine, yours in zip(ours.model_.curve, curve, strict=True):
         assert mine == pytest.approx(yours, rel=1e-3)
@@ -78,6 +80,25 @@ def test_one_process_goes_on_from_the_checkpoint_of_two_ranks(of_ranks: Path) ->
     )
 
 
+@pytest.mark.parametrize("case", rank_script.RESUMED)
+def test_ranks_and_one_process_go_on_from_the_checkpoint_of_the_others(case: str, of_ranks: Path, tmp_path) -> None:
+    """The first two epochs here and the last there, or the other way round, are three epochs."""
+    number, train = list(CASES).index(case), data().train
+    whole = trained(case, train).model_.weights
+    there = xcwork.load_method(of_ranks / f"resumed{number}").model_.weights
+    shutil.copytree(of_ranks / f"begun{number}", tmp_path / "begun")
+    here = trained(case, train, Checkpoint(tmp_path / "begun")).model_.weights
+    for name, weights in whole.items():
+        np.testing.assert_allclose(there[name], weights, atol=2e-4, err_msg=name)
+        np.testing.assert_allclose(here[name], weights, atol=2e-4, err_msg=name)
+
+
+def test_one_label_per_document_is_nothing_to_share_for_products(of_ranks: Path) -> None:
+    for rank in range(2):
+        refusal = json.loads((of_ranks / f"rank{rank}.json").read_text())["of products"]
+        assert refusal.startswith("ranks share the label sets of mhp")
+
+
 def test_shards_cover_every_row_once() -> None:
     for n_rows, size in ((37, 2), (100, 7), (5, 5)):
         bounds = [Shard(Group(rank, size), n_rows).compute_bounds(rank) for rank in range(size)]
@@ -97,5 +118,7 @@ def test_a_run_with_two_ranks_ends_with_an_ordinary_model(home: Path) -> None:
 
 
 def test_methods_that_cannot_share_their_labels_say_which_can(home: Path) -> None:
-    with pytest.raises(ConfigError, match="label_tree does not share its labels among ranks; flat and mhs do"):
+    with pytest.raises(
+        ConfigError, match="label_tree does not share its labels among ranks; use one of flat, mhc, mhp, mhs"
+    ):
         RunStore().create("label_tree", {}, "pyseealso", ranks=2)

@@ -144,3 +144,13 @@ def test_shown_numbers_have_signs() -> None:
 def test_no_parts_make_no_families() -> None:
     assert group_parts([], 0.0).families == ()
     assert Explanation.from_parts([]).to_dict()["families"] == []
+
+
+def test_the_errors_of_many_small_words_do_not_add_up_in_their_bar() -> None:
+    """Rounded one by one, eighty words of 0.004 each would be bars of 0.00 and of many times what they are."""
+    parts = [Part(f"word{at}", "label", 0.3 if at < 3 else 0.004, family=Family.learned_pairs) for at in range(83)]
+    (family,) = group_parts(parts, sum(part.value for part in parts)).families
+    grouped = group_parts(parts, sum(part.value for part in parts))
+    for group in family.groups:
+        assert abs(group.units / 10**grouped.decimals - group.value) < 10.0**-grouped.decimals
+        assert group.units == sum(word.units for word in group.words)

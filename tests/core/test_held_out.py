@@ -18,7 +18,7 @@ from xcwork.methods.model import Params
 from xcwork.methods.multihead.training import TrainingRows
 from xcwork.methods.registry import create
 from xcwork.methods.siamesexml import fusion, training
-from xcwork.methods.siamesexml.training import TokenCorpus
+from xcwork.methods.siamesexml.corpus import TokenCorpus
 from xcwork.methods.zestxml.training import Roles
 
 
@@ -91,11 +91,13 @@ def test_siamesexml_validates_on_whole_bags(bags):
     corpus = TokenCorpus(
         bags.X, bags.Y, nothing, bags.labels.Z, bags.X.shape[1], group_of=find_groups_sharing_labels(bags)
     )
-    kept, held = training.split_validation(corpus, Params({"validation": 0.2, "seed": 0}))
-    assert len(held) == 40
-    assert not torn(bags, held)
-    assert sorted([*kept, *held]) == list(range(200))
-    assert len(np.unique(corpus.take(held).group_of)) == 8
+    folds = training.split_folds(corpus, Params({"validation": 0.2, "seed": 0, "alpha": None}))
+    assert len(folds) == 2
+    for fold in folds:
+        assert len(fold.validation_rows) == 40
+        assert not torn(bags, fold.validation_rows)
+        assert sorted([*fold.rows, *fold.validation_rows]) == list(range(200))
+        assert len(np.unique(corpus.take(fold.validation_rows).group_of)) == 8
 
 
 def test_siamesexml_chooses_weights_on_whole_bags(bags, monkeypatch):

@@ -27,6 +27,7 @@ def problem(seed: int = 0, n_labels: int = 3):
         positive,
         np.zeros((n_labels, N), np.float32),
         np.arange(1, n_labels + 1, dtype=np.uint64),
+        np.arange(N, dtype=np.int32),
     )
     return X.toarray().astype(np.float64), rows, block
 

@@ -121,7 +121,9 @@ def test_machines_have_the_objective_of_the_compiled_kernel(
     settings = MachineSettings(C, 1e-3)
     coefficients, n_left = solve_machines(machines, torch.zeros((90, 7)), settings)
     weights = machines.collect(coefficients)
-    w, b = svm_batch.solve_from_negatives(to_rows(X), 60, positive, C, 1e-4, 1000, np.uint64(1))
+    w, b = svm_batch.solve_from_negatives(
+        to_rows(X), 60, np.arange(X.shape[0], dtype=np.int32), positive, C, 1e-4, 1000, np.uint64(1)
+    )
     expected = compute_objectives(machines, torch.from_numpy(np.vstack([w.T, b[None]])), settings)
     assert n_left == 0
     np.testing.assert_allclose(compute_objectives(machines, weights, settings), expected, rtol=1e-4)

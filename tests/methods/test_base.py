@@ -18,6 +18,7 @@ from xcwork.methods.label_match.method import TfidfMatch
 from xcwork.methods.model import FittedModel, narrow
 from xcwork.methods.one_vs_all.method import OneVsAll
 from xcwork.methods.popularity.method import Popularity
+from xcwork.methods.registry import create
 from xcwork.storage.state import write_state
 
 
@@ -255,7 +256,7 @@ def test_parameters_of_the_prediction_take_effect_immediately_and_drop_what_was_
 
 def test_an_old_name_of_a_parameter_is_understood_with_a_note(caplog):
     assert Declared.from_params({"beam": 9}).width == 9
-    assert "the parameter beam of Declared is called width now" in caplog.text
+    assert "the parameter beam of Declared is now called width" in caplog.text
     assert Declared().set_params(beam=8).width == 8
     with pytest.raises(ConfigError, match="width is given twice: beam was its former name"):
         Declared.from_params({"width": 3, "beam": 4})
@@ -333,3 +334,18 @@ def test_learned_matrices_have_indices_of_32_bits_where_these_suffice() -> None:
 def test_a_trained_model_holds_compact_matrices() -> None:
     data = make_synthetic(n_documents=100, n_labels=20, n_topics=2, labels_per_document=2)
     assert OneVsAll().fit(data.train).model_.weights.indices.dtype == np.int32
+
+
+@pytest.mark.parametrize("method", ["label_tree", "one_vs_all", "nearest_documents", "popularity"])
+def test_a_row_alone_gets_what_it_gets_among_others(method: str) -> None:
+    tiny = make_synthetic(n_labels=20, n_documents=100, n_topics=2, seed=3)
+    model = create(method).fit(tiny.train)
+    together = model.predict(tiny.test.X, k=4)
+    for row in range(min(6, len(tiny.test))):
+        for form in (tiny.test.X[[row]], sparse.csr_matrix(tiny.test.X[[row]])):
+            alone = model.predict(form, k=4)
+            assert alone.labels is model.labels_
+            np.testing.assert_array_equal(alone.ids[0], together.ids[row])
+            np.testing.assert_array_equal(alone.scores[0], together.scores[row])
+    with pytest.raises(DataError, match="features, but the model was trained on"):
+        model.predict(sparse.csr_array((1, tiny.train.X.shape[1] + 1)))

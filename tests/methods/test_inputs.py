@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from xcwork.errors import ConfigError, DataError
-from xcwork.methods.inputs import read_documents, read_split, read_texts
+from xcwork.methods.inputs import read_documents, read_one_row, read_split, read_texts
 from xcwork.methods.registry import create
 from xcwork.sparse import replace_values
 
@@ -110,3 +110,15 @@ def test_a_canonical_split_is_itself_and_another_is_brought_in_order(jumble) -> 
 def test_k_is_a_whole_number(jumble, k) -> None:
     with pytest.raises(ConfigError, match="k must be a whole number, got"):
         create("popularity").fit(jumble.train).predict(jumble.test, k=k)
+
+
+def test_one_row_is_read_as_rows_are_and_other_documents_are_not_one_row() -> None:
+    row = sparse.csr_matrix(([1.0, 2.0, 3.0], ([0, 0, 0], [4, 1, 4])), shape=(1, 6))
+    read = read_one_row(row)
+    assert isinstance(read, sparse.csr_array)
+    assert read.toarray().tolist() == [[0, 2, 0, 0, 4, 0]]
+    assert read.has_canonical_format
+    for other in ("a text", ["a text"], np.ones((1, 6)), sparse.csr_array((2, 6)), sparse.csc_array((1, 6))):
+        assert read_one_row(other) is None
+    with pytest.raises(DataError, match="must be numbers"):
+        read_one_row(sparse.csr_array(np.ones((1, 2), complex)))

@@ -18,6 +18,7 @@ from xcwork.methods.label_tree.choices import choose_error_weight, choose_power
 from xcwork.methods.label_tree.explanation import compute_mean_slope
 from xcwork.methods.label_tree.forest import COUNTED, STORED_AS_THEY_ARE
 from xcwork.methods.label_tree.packed_weights import NodeClassifiers
+from xcwork.methods.model import Params
 from xcwork.progress import Callback
 from xcwork.sparse import normalise_rows
 
@@ -183,6 +184,24 @@ def test_the_way_a_node_is_solved_hardly_matters(model, topics, monkeypatch):
         monkeypatch.setattr(training, "MAX_DOCUMENTS_FOR_INNER_PRODUCTS", few_documents)
         found = LabelTree(**SMALL).fit(topics.train).predict(topics.test, k=1).ids[:, 0]
         assert (found == expected).mean() > 0.93
+
+
+def test_nodes_are_trained_where_their_documents_are_as_on_copies(topics, monkeypatch):
+    models = []
+    for least in (0.0, np.inf):
+        monkeypatch.setattr(training, "MIN_ENTRIES_PER_WEIGHT", least)
+        models.append(LabelTree(trees=1, leaf_size=4).fit(topics.train).model_.forest)
+    for name in ("codes", "offsets", "nodes", "starts", "scale", "bias"):
+        np.testing.assert_array_equal(getattr(models[0], name), getattr(models[1], name))
+
+
+def test_training_shares_the_unit_rows_of_the_split(topics):
+    """Documents are the largest part of a training: there is no second copy of their values or their columns."""
+    X = normalise_rows(topics.train.X)
+    params = Params(LabelTree(C=1.0, power=2).get_params())
+    rows = training.TreeTrainer.from_split(replace(topics.train, X=X), params).rows
+    assert np.shares_memory(rows.data, X.data)
+    assert np.shares_memory(rows.indices, X.indices)
 
 
 def test_wide_nodes_are_trained_in_pieces(topics, monkeypatch):

@@ -148,7 +148,7 @@ def test_heads_are_read_from_text():
     [
         ("172,x", "heads must be lengths separated by commas, such as 172,23"),
         ("172", "heads needs at least two lengths.*use the method flat"),
-        ("172,1", "a head of length 1 tells nothing apart; leave it out"),
+        ("172,1", "a head of length 1 cannot tell labels apart; leave it out"),
         ("0,5", "a head of length 0"),
     ],
 )

@@ -142,7 +142,7 @@ def test_what_cannot_work_with_the_data_is_refused_when_training_starts(name, pa
 
 @pytest.mark.parametrize("name", ["mhc", "mhp", "mhs"])
 def test_a_head_of_length_one_is_refused_before_any_data_is_read(name):
-    with pytest.raises(ConfigError, match="a head of length 1 tells nothing apart; leave it out"):
+    with pytest.raises(ConfigError, match="a head of length 1 cannot tell labels apart; leave it out"):
         create(name, heads="12,1")
     with pytest.raises(ConfigError, match="heads needs at least two lengths"):
         create(name, heads="12")

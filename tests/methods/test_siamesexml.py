@@ -62,7 +62,10 @@ def test_it_learns_and_finds_unseen_labels_by_their_text():
     tfidf = xcwork.evaluate(xcwork.create("tfidf").fit(data().train), data())
     assert report.metrics["P@1"] > tfidf.metrics["P@1"] - 1
     assert report.unseen["P@1"] > 30
-    assert set(model.model_.curves) == {"training the encoder", "training the classifiers"}
+    phases = ("training the encoder", "training the classifiers")
+    parts = ("", ", other part", ", all documents")
+    assert set(model.model_.curves) == {phase + part for phase in phases for part in parts}
+    assert set(fitted(alpha=0.9).model_.curves) == set(phases)  # without weights to learn, one training is enough
 
 
 def test_training_beats_the_start():
@@ -223,9 +226,13 @@ def test_it_stops_when_validation_gets_no_better():
     params = QUICK | {"epochs": 60, "start": "random", "learning_rate": 0.3, "patience": 2, "classifier_epochs": 0}
     model = SiameseXML(**params).fit(data().train, callbacks=[recorder])
     values = [values["nDCG@5"] for phase, values in recorder.values if phase == "training the encoder"]
-    (curve,) = model.model_.curves.values()
+    curve = model.model_.curves["training the encoder"]
     assert values[1:] == [entry["nDCG@5"] for entry in curve]
     assert 0 < np.argmax(values) == len(curve) - 2 < 58
+    others = [values["nDCG@5"] for phase, values in recorder.values if phase == "training the encoder, other part"]
+    again = model.model_.curves["training the encoder, all documents"]
+    assert len(again) == round((np.argmax(values) + np.argmax(others)) / 2)
+    assert set(again[0]) == {"loss"}  # nobody is left to validate
 
 
 def test_lemma_one_holds_and_norms_are_those_of_the_model():

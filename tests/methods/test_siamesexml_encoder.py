@@ -164,6 +164,29 @@ def test_adam_is_torchs(rows, compiled):
     assert torch.equal(again.square, adam.square)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_rows_that_catch_up_move_as_with_adam_for_all(compiled):
+    """Of rows in one batch of fifteen the way is otherwise another by a third."""
+    start = torch.randn(60, 5, generator=torch.Generator().manual_seed(1))
+    caught_up, left_out, of_all = start.clone(), start.clone(), start.clone()
+    adam, lazy, full = (RowAdam(table, compiled=compiled) for table in (caught_up, left_out, of_all))
+    for step in range(400):
+        generator = torch.Generator().manual_seed(step)
+        rows = torch.randperm(60, generator=generator)[:4]
+        gradient = torch.randn(4, 5, generator=generator) + 0.5
+        whole = torch.zeros(60, 5).index_add_(0, rows, gradient)
+        adam.catch_up(0.01, rows)
+        adam.step(gradient, 0.01, rows)
+        lazy.step(gradient, 0.01, rows)
+        full.step(whole, 0.01)
+    adam.catch_up(0.01)
+    moved = (of_all - start).norm()
+    assert (caught_up - of_all).norm() < 0.06 * moved  # corrections of bias are of the later step
+    assert (left_out - of_all).norm() > 0.3 * moved
+    np.testing.assert_allclose(adam.mean, full.mean, atol=1e-5)
+    np.testing.assert_allclose(adam.square, full.square, rtol=1e-3)
+
+
 @pytest.mark.parametrize("n_texts", [0, 1, 90])
 def test_compiled_steps_of_tokens_are_those_of_torch(n_texts):
     """Also with tokens that occur in many texts, in none, and with more of them than share a buffer."""
@@ -312,13 +335,14 @@ def test_the_rate_falls_as_in_the_paper():
     assert rates == pytest.approx([1, 1, 0.75, 0.75, 0.5625, 0.5625])
 
 
-def training(offline: bool = False, batch_size: int = 16) -> EncoderTraining:
+def training(offline: bool = False, batch_size: int = 16, residual: bool = False) -> EncoderTraining:
     X, Z, Y = random_texts(30, 40, seed=1), random_texts(8, 40, seed=2), random_labels()
     settings = SimpleNamespace(
         batch_size=batch_size,
         learning_rate=0.05,
         epochs=10,
         offline_negatives=offline,
+        encoder_residual=residual,
         hard_negatives=2,
         encoder_c=0.9,
         encoder_d=1.5,
@@ -330,9 +354,9 @@ def training(offline: bool = False, batch_size: int = 16) -> EncoderTraining:
     return EncoderTraining(encoder, X, Z, LabelSampler(Y, NOTHING, np.arange(8), 0.45), settings, 0, dict)
 
 
-@pytest.mark.parametrize("offline", [False, True])
-def test_module_one_lowers_its_loss(offline):
-    trainer = training(offline)
+@pytest.mark.parametrize(("offline", "residual"), [(False, False), (True, False), (True, True)])
+def test_module_one_lowers_its_loss(offline, residual):
+    trainer = training(offline, residual=residual)
     losses = []
     for epoch in range(10):
         trainer.begin(epoch)
@@ -340,6 +364,7 @@ def test_module_one_lowers_its_loss(offline):
     assert trainer.steps == 2
     assert np.isfinite(losses).all()
     assert losses[-1] < 0.8 * losses[0]
+    assert bool(trainer.encoder.residual.radius != 0) is residual  # learned only where it is asked for
 
 
 def test_offline_negatives_are_near_and_never_carry_the_label():

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from xcwork.core.topk import MISSING
+from xcwork.methods.model import Params
 from xcwork.methods.siamesexml import fusion
+from xcwork.methods.siamesexml.corpus import TokenCorpus
+from xcwork.methods.siamesexml.judged import JudgedCandidates, join_judged
 from xcwork.methods.siamesexml.scores import SCORE_NAMES, LabelWeights, ScoredCandidates
+from xcwork.methods.siamesexml.training import split_folds
 
 N_DOCUMENTS, N_LABELS = 200, 12
 EVERY = list(range(len(SCORE_NAMES)))
@@ -61,14 +66,14 @@ def test_without_anything_to_learn_from_the_usual_weights_stay():
         fusion.choose_weights(scored, nothing, frequencies, EVERY).table, fusion.make_usual_weights(EVERY).table
     )
     settings = SimpleNamespace(alpha=None, classifier_epochs=3, terms=True, graphs="text,centroids,documents", tail=0.2)
-    chosen = fusion.learn_weights(None, truth, frequencies, settings)
+    chosen = fusion.learn_weights(None, settings)
     assert chosen.tail == 0.2
     np.testing.assert_array_equal(chosen.table, fusion.make_usual_weights(EVERY).table)
 
 
 def test_alpha_is_the_sum_of_the_paper():
     settings = SimpleNamespace(alpha=0.8, tail=0.5)
-    weights = fusion.learn_weights(None, sparse.csr_array((0, 2)), np.zeros(2), settings).weigh_labels(np.array([0, 9]))
+    weights = fusion.learn_weights(None, settings).weigh_labels(np.array([0, 9]))
     np.testing.assert_allclose(weights.of_scores.T, [[0.8, 0.2, 0.2, 0, 0, 0]] * 2, rtol=1e-6)
     assert not weights.constant.any()
 
@@ -139,3 +144,51 @@ def test_scores_of_two_trainings_mean_the_same():
     np.testing.assert_allclose(*sums, atol=0.02)
     probabilities = 1 / (1 + np.exp(-sums[0]))
     assert probabilities.mean() == pytest.approx(truth.toarray().mean(), abs=0.01)
+
+
+def test_documents_of_two_trainings_keep_their_own_counts():
+    """A label without documents in one training and with some in the other is two labels to the weights."""
+    wide, narrow = (np.random.default_rng(n).random((len(SCORE_NAMES), 2, n), np.float32) for n in (3, 2))
+    first = JudgedCandidates(
+        ScoredCandidates(np.array([[0, 1, 2], [2, 3, MISSING]]), wide),
+        sparse.csr_array(np.eye(2, 4, dtype=np.float32)),
+        np.array([0, 5, 6, 7]),
+        np.array([1, 1]),
+    )
+    second = JudgedCandidates(
+        ScoredCandidates(np.array([[0, 3], [1, MISSING]]), narrow),
+        sparse.csr_array(np.eye(2, 4, k=1, dtype=np.float32)),
+        np.array([9, 0, 0, 1]),
+        np.array([4, 5]),
+    )
+    both = join_judged([first, second])
+    assert both.scored.ids.tolist() == [[0, 1, 2], [2, 3, -1], [4, 7, -1], [5, -1, -1]]
+    np.testing.assert_array_equal(both.scored.values[:, 2:, :2], narrow)
+    assert both.frequencies.tolist() == [0, 5, 6, 7, 9, 0, 0, 1]
+    assert both.truth.toarray().nonzero()[1].tolist() == [0, 1, 5, 6]
+    assert both.group_of.tolist() == [1, 1, 4, 5]
+    assert join_judged([first]) is first
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "alpha", "expected"),
+    [
+        (100, None, [0]),
+        (800, None, [160, 160]),
+        (4000, None, [500, 500]),
+        (9999, None, [500, 500]),
+        (10_000, None, [500]),
+        (4000, 0.9, [200]),  # there are no weights to be learned
+        (90_000, None, [2000]),
+    ],
+)
+def test_few_documents_validate_in_two_folds(n_documents, alpha, expected):
+    ones = sparse.csr_array(np.ones((n_documents, 1), np.float32))
+    corpus = TokenCorpus(ones, ones, ones, ones[:1], 1)
+    folds = split_folds(corpus, Params({"seed": 0, "validation": 0.05, "alpha": alpha}))
+    held = [fold.validation_rows for fold in folds]
+    assert [len(rows) for rows in held] == expected
+    assert len(np.unique(np.concatenate(held))) == sum(expected)  # in one fold each
+    assert all(len(fold.rows) + len(fold.validation_rows) == n_documents for fold in folds)
+    (alone,) = split_folds(corpus, Params({"seed": 0, "validation": 0.0, "alpha": alpha}))
+    assert len(alone.validation_rows) == 0

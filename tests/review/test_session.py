@@ -81,8 +81,8 @@ def test_what_a_person_puts_into_the_review_waits_there_with_its_source(home: Pa
     first, second = queue.list_items()
     assert (first.rank, second.rank) == (2, None)
     assert first.probability == pytest.approx(review.get_probability(listed), abs=1e-4)
-    assert first.reason == f"put here by ann lee; predicted at rank 2 with {100 * first.probability:.0f} %"
-    assert second.reason == "put here by ann lee; not predicted"
+    assert first.reason == f"added by ann lee; predicted at rank 2 with {100 * first.probability:.0f} %"
+    assert second.reason == "added by ann lee; not predicted"
     review.answer(listed, "right", by="bob", queue="requested")
     counts = review.queue("requested").count_answered(review.read_verdicts())
     assert (counts["total"], counts["waiting"], counts["right"]) == (2, 1, 1)

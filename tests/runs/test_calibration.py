@@ -62,7 +62,7 @@ def test_the_report_draws_what_the_reliability_table_says(train):
     page = render_report([run])
     rows = run.read_report().calibration["reliability"]
     assert "Can the probabilities be trusted?" in page
-    caption = f"{run.name}: what share is right, by what the probabilities say; lines are 95 % intervals."
+    caption = f"{run.name}: share that is right, by predicted probability; lines are 95 % intervals."
     before, _, after = page.partition(caption)
     drawn = before[before.rindex("<svg") :]
     bars = [

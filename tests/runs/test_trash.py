@@ -91,7 +91,7 @@ def test_the_trash_is_emptied_after_a_day(store: RunStore, table: Path, new_run:
     yesterday = time.time() - trash.MAX_TRASH_SECONDS - 1
     os.utime(store.home / "data" / trash.TRASH_FOLDER / old.id, (yesterday, yesterday))
     new = trash.discard_run(finish(new_run()))
-    with pytest.raises(DataError, match="not in the trash any more"):
+    with pytest.raises(DataError, match="no longer in the trash"):
         trash.put_back(old)
     trash.put_back(new)
     assert len(store.list()) == 1

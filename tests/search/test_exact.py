@@ -65,3 +65,15 @@ def test_one_row_alone_becomes_a_unit_row_to_the_same_bits(density: float) -> No
 def test_entries_of_one_row_that_occur_twice_count_as_their_sum() -> None:
     twice = sparse.csr_array((np.float32([1, 2, 4]), np.int32([0, 0, 1]), np.int32([0, 3])), shape=(1, 2))
     assert normalise_rows(twice).toarray() == pytest.approx(np.array([[0.6, 0.8]]))
+
+
+@pytest.mark.parametrize("start", [None, np.array([0.5, np.nan, -0.2, 0.1, 0.3, 0.0, 0.2], np.float32)])
+def test_a_row_alone_is_ranked_as_among_many(start: np.ndarray | None) -> None:
+    """Up to a chunk of rows is ranked on the calling thread, more on all."""
+    X = sparse.csr_array(sparse.random(200, 40, 0.2, format="csr", dtype=np.float32, random_state=1))
+    terms = sparse.csr_array(sparse.random(40, 7, 0.3, format="csr", dtype=np.float32, random_state=2))
+    for unit in (False, True):
+        together = top_k_product(X, terms, 4, start=start, unit=unit)
+        alone = [top_k_product(X[[row]], terms, 4, start=start, unit=unit) for row in range(200)]
+        np.testing.assert_array_equal(np.vstack([best.ids for best in alone]), together.ids)
+        np.testing.assert_array_equal(np.vstack([best.scores for best in alone]), together.scores)

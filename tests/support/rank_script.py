@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from xcwork.compute import ranks
 from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
 from xcwork.data.synthetic import make_synthetic
-from xcwork.errors import ConfigError
+from xcwork.errors import Cancelled, ConfigError
 from xcwork.methods.common.checkpoints import Checkpoint
+from xcwork.progress import Callback, listen
 from xcwork.storage.atomic import write_json
 
 SMALL = {"width": 16, "epochs": 3, "min_steps": 0, "batch_size": 32, "backbone": "text", "device": "cpu"}
@@ -28,8 +30,15 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "flat, one label": ("flat", {"loss": "ce"}),
     "mhs, many labels": ("mhs", {"heads": "8,5"}),
     "mhs, one label": ("mhs", {"loss": "ce", "heads": "8,5", "label_order": "random"}),
+    "mhc, many labels": ("mhc", {"label_dimension": 8, "training_beam": 3, "beam": 4}),
+    "mhc, one label, three heads": ("mhc", {"loss": "ce", "heads": "3,4,4", "label_dimension": 8, "swa": 1}),
+    "mhp, label sets": ("mhp", {"bits": 3}),
+    "mhp, label sets, sigmoids": ("mhp", {"bits": 2, "loss": "bce", "layers": 1}),
     "best epoch of an average": ("flat", {"validation": 0.2, "swa": 2, "layers": 1}),
 }
+
+
+RESUMED = ["mhc, many labels", "mhp, label sets"]  # stopped after two epochs
 
 
 def one_label(split: Split) -> Split:
@@ -54,6 +63,19 @@ class ReadOnly(Checkpoint):
         """The first rank saves."""
 
 
+class StopAfterTwoEpochs(Callback):
+    def on_values(self, phase: str, values: Any) -> None:
+        self.epochs = getattr(self, "epochs", 0) + 1
+
+    def on_step(self, phase: str, step: int, total: int | None) -> bool:
+        return getattr(self, "epochs", 0) >= 2
+
+
+def stop_early(case: str, train: Split, checkpoint: Checkpoint) -> None:
+    with listen([StopAfterTwoEpochs()]), suppress(Cancelled):
+        trained(case, train, checkpoint)
+
+
 def main(folder: Path) -> None:
     dataset = data()
     with ranks.join_ranks() as group:
@@ -68,6 +90,19 @@ def main(folder: Path) -> None:
         # A checkpoint of all ranks is an ordinary one.
         place = Checkpoint(folder / "checkpoint") if rank == 0 else ReadOnly(folder / "checkpoint")
         trained("flat, many labels", dataset.train, place, swa=1)
+        for number, case in enumerate(CASES):
+            if case in RESUMED:
+                begun = folder / f"begun{number}"
+                stop_early(case, dataset.train, Checkpoint(begun) if rank == 0 else ReadOnly(begun))
+                again = folder / f"alone{number}"
+                if rank == 0:
+                    with ranks.work_alone():
+                        stop_early(case, dataset.train, Checkpoint(again))
+                if group is not None:
+                    group.agree(True)  # that the checkpoint is there
+                resumed = trained(case, dataset.train, Checkpoint(again) if rank == 0 else ReadOnly(again))
+                if rank == 0:
+                    resumed.save(folder / f"resumed{number}")
         if group is not None:
             refusals = []
             for params in ({"margin": 0.2, "loss": "ce"}, {"sampling": "document"}):
@@ -75,8 +110,14 @@ def main(folder: Path) -> None:
                     xcwork.create("mhs", **SMALL | params).fit(one_label(dataset.train))
                 except ConfigError as refusal:
                     refusals.append(str(refusal))
+            try:
+                xcwork.create("mhp", **SMALL).fit(one_label(dataset.train))
+            except ConfigError as refusal:
+                of_products = str(refusal)
             held = len(model.model_.weights["heads.labels.weight"])
-            (folder / f"rank{rank}.json").write_text(json.dumps({"rows": held, "refusals": refusals}))
+            (folder / f"rank{rank}.json").write_text(
+                json.dumps({"rows": held, "refusals": refusals, "of products": of_products})
+            )
 
 
 if __name__ == "__main__":

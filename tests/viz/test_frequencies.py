@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -23,3 +24,11 @@ def test_the_curve_of_the_checkerboard(checkerboard: Dataset, bands: str) -> Non
     assert len(figure.layout.annotations) == len(shapes)
     assert get_alt_text(figure).endswith("seen labels have at most 12. 1 label has none.")
     assert read_table(figure)["frequency"].tolist() == [12] * 8
+
+
+def test_names_of_narrow_bands_do_not_overlap(checkerboard: Dataset) -> None:
+    counts = {band: {"labels": number} for band, number in {"head": 130, "torso": 419, "tail": 183}.items()}
+    figure = draw_label_frequencies(replace(describe(checkerboard), bands={"count": counts}))
+    frequent, medium, rare = figure.layout.annotations
+    assert (frequent.yanchor, medium.yanchor, rare.yanchor) == ("bottom", "bottom", "top")
+    assert (frequent.xanchor, medium.xanchor, rare.xanchor) == ("left", "right", "right"), "they end with the axis"

@@ -10,6 +10,7 @@ import xcwork
 from xcwork import viz
 from xcwork.core.dataset import Dataset
 from xcwork.viz import notebook
+from xcwork.viz.frequencies import draw_label_frequencies
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,13 @@ def pd_table() -> object:
 def test_text_has_enough_contrast_on_both_pages(background: str) -> None:
     lighter, darker = sorted((luminance(notebook.TEXT_COLOUR), luminance(background)), reverse=True)
     assert (lighter + 0.05) / (darker + 0.05) >= 4
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#111111"])
+def test_the_curve_of_frequencies_is_seen_on_both_pages(checkerboard: Dataset, background: str) -> None:
+    line = draw_label_frequencies(xcwork.describe(checkerboard)).data[0].line.color
+    lighter, darker = sorted((luminance(line), luminance(background)), reverse=True)
+    assert (lighter + 0.05) / (darker + 0.05) >= 3
 
 
 def luminance(colour: str) -> float:

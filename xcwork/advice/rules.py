@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xcwork.advice.guide import get_note
 from xcwork.advice.traits import DatasetTraits
+from xcwork.export.text import count_noun
 
 TO_BEGIN = "To begin with"
 TO_UNDERSTAND = "To understand"
@@ -61,7 +62,9 @@ def _rank_to_begin(traits: DatasetTraits) -> list[RolePick]:
 
 def _rank_to_understand(traits: DatasetTraits) -> list[RolePick]:
     grouped = [RolePick(TO_UNDERSTAND, "eagle", "Labels of groups: it finds the members they belong to.")]
-    unseen = f"finds {_count(traits.n_unseen_labels, 'unseen label')}" if traits.n_unseen_labels else "takes new labels"
+    unseen = (
+        f"finds {count_noun(traits.n_unseen_labels, 'unseen label')}" if traits.n_unseen_labels else "takes new labels"
+    )
     return [
         *(grouped if traits.has_group_labels else []),
         RolePick(TO_UNDERSTAND, "zestxml", f"Exact reasons, word by word; {unseen}."),
@@ -71,8 +74,8 @@ def _rank_to_understand(traits: DatasetTraits) -> list[RolePick]:
 
 
 def _rank_for_the_best(traits: DatasetTraits) -> list[RolePick]:
-    per_label = f"About {_count(max(1, round(traits.documents_per_label)), 'document')} per label"
-    labels = _count(traits.n_labels, "label")
+    per_label = f"About {count_noun(max(1, round(traits.documents_per_label)), 'document')} per label"
+    labels = count_noun(traits.n_labels, "label")
     is_few_shot = traits.documents_per_label < MAX_FEW_DOCUMENTS and traits.has_label_texts
     has_few_labels = traits.n_labels <= MAX_DEEP_MIML_LABELS and not traits.has_label_texts
     first = [RolePick(FOR_THE_BEST, "siamesexml", f"{per_label}: label texts help rare ones.")]
@@ -84,7 +87,3 @@ def _rank_for_the_best(traits: DatasetTraits) -> list[RolePick]:
         *(linear if traits.n_labels <= MAX_ONE_VS_ALL_LABELS else []),
         RolePick(FOR_THE_BEST, "label_tree", f"{labels}: a tree visits few of them per document."),
     ]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

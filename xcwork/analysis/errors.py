@@ -181,7 +181,7 @@ def _find_confidence(topk: TopK, correct: np.ndarray, documents: np.ndarray, slo
 
 def estimate_confidence(topk: TopK, correct: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return c of the `wanted` scores: the share of correct predictions with such a score, made monotone."""
-    from sklearn.isotonic import IsotonicRegression
+    from scipy.optimize import isotonic_regression
 
     # Every n-th document is plenty for a curve of a hundred steps, and sorting fifteen million scores is slow.
     every = max(1, topk.ids.size // MAX_CURVE_PREDICTIONS)
@@ -196,7 +196,7 @@ def estimate_confidence(topk: TopK, correct: np.ndarray, wanted: np.ndarray) -> 
     counts = np.bincount(bins, minlength=len(edges) + 1)
     used = np.flatnonzero(counts)
     shares = np.bincount(bins, weights=right, minlength=len(edges) + 1)[used] / counts[used]
-    rising = IsotonicRegression().fit_transform(used, shares, sample_weight=counts[used])
+    rising = isotonic_regression(shares, weights=counts[used]).x
     # A score in a bin that the sample left empty takes the value of the bin below it.
     below = np.searchsorted(used, np.searchsorted(edges, wanted, side="right"), side="right") - 1
     return rising[np.maximum(below, 0)]

@@ -76,7 +76,7 @@ class RunTable:
         """What the table shows, as it stands below it in a paper."""
         return (
             f"Results on {self.dataset} in percent, {self.scope} ({self.n_documents:,} test documents). Bold: the "
-            "best, and what a paired bootstrap over the documents cannot tell from it (95 %)."
+            "best, and everything that a paired bootstrap over the documents does not separate from it (95 %)."
         )
 
     def sort(self, column: str) -> list[RunRow]:

@@ -18,6 +18,7 @@ from xcwork import __version__
 from xcwork.cli import (
     bench,
     compare,
+    compilation,
     dashboard,
     data,
     decide,
@@ -82,6 +83,7 @@ for panel, verbs in {
 }.items():
     for verb in verbs:
         app.command(verb.__name__, rich_help_panel=panel)(verb)
+app.command("compile", rich_help_panel="Workbench")(compilation.compile_kernels)
 app.command("map", rich_help_panel="Results")(label_map.map_labels)
 app.command(
     "bench",

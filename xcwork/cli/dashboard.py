@@ -43,11 +43,13 @@ def app(
             ".streamlit/secrets.toml, as SECURITY.md shows"
         )
     _check_port(port)
+    from xcwork.runs.compilation import start_compiling
     from xcwork.runs.trash import clear_trash
 
     clear_trash(find_home())
     if demo:
         _queue_demo_runs(find_home(), as_json)
+    start_compiling()
     url = f"http://{LOCAL_ADDRESS}:{port}"
     print_result(
         as_json, {"url": url, "home": str(find_home()), "pid": os.getpid()}, f"xcwork on {url} (Ctrl-C stops it)"

@@ -31,18 +31,24 @@ def decide(
         typer.Option("--precision", help="Share of assigned labels that should be right: 0.95 or 95."),
     ] = None,
     by: Annotated[
-        str, typer.Option("--by", help="one threshold, one per band of label frequency, or per label")
+        str, typer.Option("--by", help="One threshold, one per band of label frequency, or one per label.")
     ] = "one",
     goal: Annotated[
-        str, typer.Option("--goal", help="precision, micro-f1, macro-f1 or coverage (the last two count rare labels)")
+        str,
+        typer.Option("--goal", help="One of precision, micro-f1, macro-f1, coverage (the last two count rare labels)."),
     ] = "precision",
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels per document, for macro-f1 and coverage.")] = 5,
     assign: Annotated[
         float | None,
-        typer.Option("--assign", min=0.0, max=1.0, help="Probability from which a label is assigned, as it is."),
+        typer.Option(
+            "--assign",
+            min=0.0,
+            max=1.0,
+            help="Probability from which labels are assigned, set directly.",
+        ),
     ] = None,
     suggest: Annotated[
-        float, typer.Option("--suggest", min=0.0, max=1.0, help="Probability from which a label is suggested.")
+        float, typer.Option("--suggest", min=0.0, max=1.0, help="Probability from which labels are suggested.")
     ] = 0.2,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show, but do not store the choice with the run.")] = False,
     as_json: Json = False,
@@ -138,7 +144,7 @@ def _judge(choice: Choice) -> dict[str, Any]:
         return {
             "promised": False,
             "note": f"{asked:g} % cannot be promised: no threshold reaches it on {choice.expected.n_documents:,} "
-            "held-out documents, so nothing is assigned without a check",
+            "held-out documents, so nothing is assigned without a check; --assign sets a threshold without a promise",
         }
     if not choice.is_promised:
         worst = max(used, key=lambda promise: promise.high - promise.low)

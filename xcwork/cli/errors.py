@@ -82,14 +82,14 @@ def _exit_with(
     from xcwork.export.terminal import print_note
     from xcwork.export.text import clean_text
 
-    sentence = word_options(sentence)
+    sentence = rewrite_options(sentence)
     if "--json" in args:
         print_json({"error": clean_text(sentence)} | dict(facts or {}))
     print_note(f"xcwork: {sentence}")
     sys.exit(code)
 
 
-def word_options(sentence: str) -> str:
+def rewrite_options(sentence: str) -> str:
     """Return an error with options of datasets as a shell takes them: --option text_column=request."""
     if not PYTHON_OPTION.search(sentence):
         return sentence
@@ -97,11 +97,11 @@ def word_options(sentence: str) -> str:
 
     known = {name for declared in list_formats() for name in declared.options}
 
-    def reword(found: re.Match[str]) -> str:
+    def rewrite(found: re.Match[str]) -> str:
         name, value = found.groups()
         return f"--option {name}={shlex.quote(value)}" if name in known else found[0]
 
-    return PYTHON_OPTION.sub(reword, sentence)
+    return PYTHON_OPTION.sub(rewrite, sentence)
 
 
 def _leave_closed_pipe() -> NoReturn:

@@ -43,11 +43,11 @@ def predict(
     file: Annotated[
         Path | None, typer.Option("--file", help="Documents: .txt (one per line), .jsonl or .csv, compressed or not.")
     ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels for each document.")] = 5,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Labels per document.")] = 5,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="With --file: write .jsonl, .csv or .parquet here. Interrupted, it is continued."
+            "--output", "-o", help="With --file: write .jsonl, .csv or .parquet here. An interrupted file is continued."
         ),
     ] = None,
     probabilities: Annotated[
@@ -57,10 +57,20 @@ def predict(
         bool, typer.Option("--decide", help="Say for each label: assign, suggest or leave, by the run's thresholds.")
     ] = False,
     new_label: NewLabels = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="With --file: where documents are answered: tcp://HOST:PORT of a Dask scheduler, "
+            "or local:N processes.",
+        ),
+    ] = None,
     as_json: Json = False,
     home: Home = None,
 ) -> None:
     """Rank labels for a text or a test document, or for every document of a file."""
+    from xcwork.compute.cluster import use_cluster
     from xcwork.runs.answers import Question
 
     if (text is None and document is None) == (file is None):
@@ -70,13 +80,17 @@ def predict(
         )
     if output is not None and file is None:
         raise ConfigError("--output goes with --file")
+    if cluster and file is None:
+        raise ConfigError("--cluster goes with --file; one document is answered here")
     asked = AskedRun(run, Question(k, probabilities or decide, decide, tuple(new_label or ())))
     if file is None:
         _predict_one(asked, text, document, as_json)
-    elif output is None:
-        _predict_to_screen(asked, file, as_json)
-    else:
-        _predict_to_file(asked, file, output, as_json)
+        return
+    with use_cluster(cluster):
+        if output is None:
+            _predict_to_screen(asked, file, as_json)
+        else:
+            _predict_to_file(asked, file, output, as_json)
 
 
 @dataclass(frozen=True)
@@ -222,8 +236,7 @@ def _predict_batches(
     phase = "predicting"
     with ProgressBar(quiet=quiet) as bar:
         bar.on_phase(phase, total)
-        for batch in read_batches(file, first):
-            answers = answerer.answer([document.text for document in batch])
+        for batch, answers in answerer.answer_batches(read_batches(file, first)):
             yield [document.make_record(answer) for document, answer in zip(batch, answers, strict=True)]
             bar.on_step(phase, batch[-1].number + 1, total)
         bar.on_phase_end(phase)
@@ -250,7 +263,8 @@ def explain(
     asked = _read_document(opened, text, document)
     found = model.explain(asked, _find_label(model, asked, label))
     payload = {"run": opened.id} | found.to_dict()
-    rows = [(part.document_term, part.label_term, f"{part.value:+.4f}") for part in found.parts[:parts]]
+    # The same pair of words may be in several families, which add up: without their names it would seem to be repeated.
+    rows = [(p.document_term, p.label_term, str(p.family), f"{p.value:+.4f}") for p in found.parts[:parts]]
     hidden = len(found.parts) - len(rows)
     head = f"{payload['label']}: {found.score:.4f}, "
     head += f"{'the sum' if found.exact else 'approximately the sum'} of {len(found.parts)} parts"
@@ -260,7 +274,7 @@ def explain(
         head += "; a filter pair of the dataset keeps it out of the ranking of this document"
     grouped = found.group()
     families = ", ".join(f"{bar.family} {grouped.format(bar.units)}" for bar in grouped.families)
-    shown = render_table(("document", "label", "adds"), rows)
+    shown = render_table(("document", "label", "reason", "adds"), rows)
     print_result(
         as_json,
         payload,

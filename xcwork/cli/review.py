@@ -203,6 +203,7 @@ def _write_answers(session: RunReview, file: Path, as_json: bool) -> None:
 
 def _print_summary(session: RunReview, as_json: bool) -> None:
     from xcwork.export.terminal import render_table
+    from xcwork.review.correction import phrase_corrections
 
     facts = session.summarise()
     queues = [
@@ -227,8 +228,7 @@ def _print_summary(session: RunReview, as_json: bool) -> None:
         as_json,
         facts,
         render_table(("queue", "waiting", "answered", "right", "wrong", "unsure"), queues),
-        f"The answers add {made['added']:,} labels, remove {made['removed']:,} and confirm {made['confirmed']:,}; "
-        f"{made['disputed']:,} items are disputed.",
+        phrase_corrections(*(made[name] for name in ("added", "removed", "confirmed", "disputed"))),
         render_table(("", "as annotated", "corrected", "change", "95 % interval"), metrics),
         *([render_table(("reviewers", "items", "agree, %", "kappa"), pairs)] if pairs else []),
         *_note_problems(facts["problems"]),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from xcwork.runs import Run
 
 MAX_CANCEL_SECONDS = 60.0  # that Ctrl-C waits for the worker to reach its next step
-ENDINGS = {"failed": "failed", "cancelled": "was cancelled", "lost": "was lost"}
 Cluster = Annotated[
     str | None,
     typer.Option(
@@ -54,9 +53,9 @@ def train(
         str,
         typer.Option(
             "--calibration",
-            help="Where probabilities are learned: held_out (a few training documents are not trained on), refit (on "
-            "scores of further models, one to nine by how fast the method trains), auto (refit up to 20,000 "
-            "documents, but slow methods are sparing), sparing (refit below 2,000 documents) or none.",
+            help="How probabilities are learned: held_out (a few documents are kept out of training), refit (on scores "
+            "of further models), sparing (refit below 2,000 documents, else held_out), auto (refit up to 20,000 "
+            "documents, else held_out; sparing for slow methods) or none.",
         ),
     ] = "auto",
     no_map: Annotated[bool, typer.Option("--no-map", help="Do not lay out the label map afterwards.")] = False,
@@ -142,6 +141,7 @@ def _watch_run(run: Run, detach: bool, as_json: bool) -> None:
     """Follow the run to its end and show what came of it."""
     from xcwork.export.terminal import ProgressBar, print_note
     from xcwork.runs import jobs
+    from xcwork.runs.status import tell_state
 
     if detach:
         config = run.config
@@ -155,8 +155,7 @@ def _watch_run(run: Run, detach: bool, as_json: bool) -> None:
         except KeyboardInterrupt:
             _stop_run(run)
     if status.state != "finished":
-        ending = ENDINGS.get(status.state, f"is {status.state}")
-        raise Ended(f"run {run.id} {ending}: {status.message}", run=run.id, state=status.state)
+        raise Ended(f"run {run.id} {tell_state(status.state)}: {status.message}", run=run.id, state=status.state)
     print_run(build_run_record(run), as_json)
 
 

@@ -18,15 +18,15 @@ joblib has a Dask back end, too; it sends the data again with every call, which 
 
 from __future__ import annotations
 
+import math
 import re
 import socket
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10
 WAITING_BLOCKS_PER_THREAD = 2  # handed out beyond the one at work, so that no thread waits for the network
-MESSAGES_PER_THREAD = 16  # that small items are packed into
 MAX_LOCAL_WORKERS = 256
+_END = object()  # of what is handed out
 ADDRESS_HINT = "give tcp://HOST:PORT as `dask scheduler` prints it, or local:N for N processes on this machine"
 
 
@@ -82,21 +82,47 @@ class Cluster:
         """Blocks that are worked on at a time."""
         return max(1, sum(self.client.nthreads().values()))
 
-    def run(
-        self, work: Callable[[Any, Any], Any], data: Any, items: Sequence[Any], phase: str, *, light: bool
-    ) -> Iterator[Any]:
-        """Yield `work(data, item)` of all items in order; `light` items share messages."""
-        packs = deque(_pack_items(items, self.threads if light else 0))
-        pending: deque[Future[Any]] = deque()
-        task = partial(_work_on, work)
+    def run(self, work: Callable[[Any, Any], Any], data: Any, items: Sequence[Any], phase: str) -> Iterator[Any]:
+        """Yield `work(data, item)` of all items in order."""
+        return (result for _, result in self.map_stream(work, data, items, phase))
+
+    def map_stream(
+        self,
+        work: Callable[[Any, Any], Any],
+        data: Any,
+        items: Iterable[Any],
+        phase: str,
+        *,
+        weigh: Callable[[Any], float] = lambda item: 0,
+        max_weight: float = math.inf,
+    ) -> Iterator[tuple[Any, Any]]:
+        """Yield (item, `work(data, item)`) of all items in order; only a few are taken before their turn.
+
+        `data` go to every worker once; None: all that a block needs is part of its item. Items that are handed out
+        together weigh no more than `max_weight`, unless one alone does.
+        """
+        waiting = iter(items)
+        next_item = next(waiting, _END)
+        weight = 0.0
+        pending: deque[tuple[Any, Future[Any]]] = deque()
         try:
-            sent = self._send(data)
-            while packs or pending:
-                while packs and len(pending) < (1 + WAITING_BLOCKS_PER_THREAD) * self.threads:
-                    pending.append(self.client.submit(task, sent, packs.popleft(), pure=False))
-                results = pending[0].result()
+            sent = None if data is None else self._send(data)
+            while True:
+                n_at_once = (1 + WAITING_BLOCKS_PER_THREAD) * self.threads  # less when workers died
+                while next_item is not _END and len(pending) < n_at_once:
+                    if pending and weight + weigh(next_item) > max_weight:
+                        break
+                    weight += weigh(next_item)
+                    pending.append((next_item, self.client.submit(work, sent, next_item, pure=False)))
+                    next_item = next(waiting, _END)
+                if not pending:
+                    return
+                item, future = pending[0]
+                result = future.result()
                 pending.popleft()
-                yield from results
+                weight -= weigh(item)
+                del future  # the cluster may forget it
+                yield item, result
         except self._losses as loss:
             raise RunError(
                 f"the cluster at {self.address} was lost during {phase} ({type(loss).__name__}); see the logs of its "
@@ -104,7 +130,7 @@ class Cluster:
             ) from loss
         finally:
             if pending:
-                self.client.cancel(list(pending))
+                self.client.cancel([future for _, future in pending])
 
     def _send(self, data: Any) -> Future[Any]:
         """Send `data` to the workers, once, and return its place; it is dropped there when it is gone here."""
@@ -196,17 +222,3 @@ def _read_version() -> str:
     import xcwork
 
     return xcwork.__version__
-
-
-def _work_on(work: Callable[[Any, Any], Any], data: Any, pack: list[Any]) -> list[Any]:
-    return [work(data, item) for item in pack]
-
-
-def _pack_items(items: Sequence[Any], threads: int) -> list[list[Any]]:
-    """Return items as messages: one each or, for `threads` > 0, the later and cheaper ones several together."""
-    if threads == 0:
-        return [[item] for item in items]
-    alone = WAITING_BLOCKS_PER_THREAD * threads
-    rest = items[alone:]
-    size = max(1, -(-len(rest) // (MESSAGES_PER_THREAD * threads)))
-    return [[item] for item in items[:alone]] + [list(rest[at : at + size]) for at in range(0, len(rest), size)]

@@ -17,9 +17,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from threading import Semaphore
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from xcwork.compute import cluster
 from xcwork.compute.cores import count_cores
@@ -98,6 +99,22 @@ def run_on_all_threads(kernel: Callable[..., Any], *arguments: Any, shards_per_c
             done.result()
 
 
+class Share(NamedTuple):
+    """An item with the part of the data that it needs, and how large that is beside all of them."""
+
+    data: Any
+    item: Any
+    weight: float
+
+
+def _work_on_share(work: Callable[[Any, Any], Any], nothing: None, share: Share) -> Any:
+    return work(share.data, share.item)
+
+
+def _weigh_share(share: Share) -> float:
+    return share.weight
+
+
 def block_map(
     work: Callable[[Data, Item], Result],
     data: Data,
@@ -105,15 +122,15 @@ def block_map(
     phase: str,
     *,
     n_jobs: int = -1,
-    light: bool = False,
     done: int = 0,
     here: bool = False,
+    cut: Callable[[Data, Item], Share] | None = None,
 ) -> Iterator[Result]:
     """Yield `work(data, item)` of all items in order, computed on the cluster or on `n_jobs` threads here.
 
-    `work` is a function of a module, and changes neither `data`, which is one object, nor anything else. Many small
-    items are `light`: they travel together. `done` steps were finished in an earlier attempt and count as progress.
-    `here`: not on the cluster, because the data live on an accelerator.
+    `work` is a function of a module, and changes neither `data`, which is one object, nor anything else. `done` steps
+    were finished in an earlier attempt and count as progress. `here`: not on the cluster, because the data live on an
+    accelerator. `cut`: a cluster gets with each item the part of the data that it needs, and never all of them.
     """
     place = None if here else cluster.get_cluster()
 
@@ -121,8 +138,14 @@ def block_map(
         yield from [None] * done
         if place is None:
             yield from stream_map(lambda item: work(data, item), items, n_jobs=n_jobs)
+        elif items and cut is not None:
+            shares = (cut(data, item) for item in items)
+            found = place.map_stream(
+                partial(_work_on_share, work), None, shares, phase, weigh=_weigh_share, max_weight=1
+            )
+            yield from (result for _, result in found)
         elif items:
-            yield from place.run(work, data, items, phase, light=light)
+            yield from place.run(work, data, items, phase)
 
     yield from islice(track(compute(), phase, total=done + len(items)), done, None)
 

@@ -4,9 +4,10 @@
 
     torchrun --nproc-per-node 2 script.py        # script.py: with ranks.join_ranks(): model.fit(train); …
 
-`xcwork train flat --ranks 2` does the same in the worker of a run. Inside it, `flat` and `mhs` cut their label
-matrix W by rows (`Shard`): a rank keeps, scores and trains its own rows only. See `xcwork.methods.multihead.sharded`
-for what is exchanged. Collectives run over gloo on CPUs and over NCCL between CUDA devices.
+`xcwork train flat --ranks 2` does the same in the worker of a run. Inside it, `flat`, `mhs`, `mhc` and `mhp` cut what
+grows with the labels by rows (`Shard`): a rank keeps, scores and trains its own rows only. See
+`xcwork.methods.multihead.sharded` for what is exchanged. Collectives run over gloo on CPUs and over NCCL between CUDA
+devices.
 
 Nothing here imports torch before a group is joined.
 """
@@ -123,6 +124,21 @@ class Shard:
         for rank in range(1, self.group.size):
             dist.recv(torch.from_numpy(everything[slice(*self.compute_bounds(rank))]), src=rank)
         return everything
+
+
+@dataclass(frozen=True)
+class GroupedShard(Shard):
+    """The rows of a table in groups of so many, which stay together."""
+
+    rows_per_group: int
+
+    def __post_init__(self) -> None:
+        Shard(self.group, self.n_rows // self.rows_per_group)  # refuses too few groups
+
+    def compute_bounds(self, rank: int) -> tuple[int, int]:
+        """Return the first row of a rank and the row after its last one."""
+        first, stop = Shard(self.group, self.n_rows // self.rows_per_group).compute_bounds(rank)
+        return first * self.rows_per_group, stop * self.rows_per_group
 
 
 _current: ContextVar[Group | None] = ContextVar("xcwork_ranks", default=None)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -210,13 +210,20 @@ def _round_families(
     scale, bars = 10.0**decimals, []
     units = round_to_sum([value * scale for value in values], round(score * scale))
     for (family, entries), value, of_family in zip(sums.items(), values, units, strict=True):
-        of_words = round_to_sum([each * scale for _, each in entries], of_family)
-        words = tuple(
-            WordBar(word, each, shown, found[family][word], words_of, scale)
-            for (word, each), shown in zip(entries, of_words, strict=True)
-        )
-        bars.append(FamilyBar(family, value, of_family, counts.get(family, 0), words))
+        words = [WordBar(word, each, 0, found[family][word], words_of, scale) for word, each in entries]
+        bars.append(FamilyBar(family, value, of_family, counts.get(family, 0), _round_words(words, of_family)))
     return GroupedParts(tuple(bars), score, decimals, round(score * scale))
+
+
+def _round_words(words: Sequence[WordBar], of_family: int) -> tuple[WordBar, ...]:
+    """Return the words with their shown values. Bars are rounded first: many small words would add up their errors."""
+    groups = join_words(words)
+    of_groups = round_to_sum([group.value * group.words[0].scale for group in groups], of_family)
+    shown: dict[str, int] = {}
+    for group, of_group in zip(groups, of_groups, strict=True):
+        units = round_to_sum([word.value * word.scale for word in group.words], of_group)
+        shown |= {word.word: each for word, each in zip(group.words, units, strict=True)}
+    return tuple(replace(word, units=shown[word.word]) for word in words)
 
 
 def join_words(words: Sequence[WordBar]) -> list[WordGroup]:

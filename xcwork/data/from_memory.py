@@ -14,7 +14,7 @@ from xcwork.data.raw import RawDataset, RawLabels, RawSplit
 from xcwork.data.readers.arrow_tables import convert_columns, find_class_names
 from xcwork.data.readers.columns import RecordTable
 from xcwork.data.readers.tabular import build_from_tables
-from xcwork.data.readers.text_options import make_vectorizer, sort_word_options
+from xcwork.data.readers.text_options import make_vectorizer, sort_rewrite_options
 from xcwork.data.self_links import check_choice, filter_self_links
 from xcwork.errors import ConfigError, DataError
 from xcwork.text.reading import AUTOMATIC
@@ -198,7 +198,7 @@ def _build(
     self_links = given.pop("self_links", "auto")
     check_choice(self_links)
     known = ("separator", "label_field", "groups_column", "strip_html", "vectorizer", "test_share")
-    given = sort_word_options(given, has_vocabulary=False)
+    given = sort_rewrite_options(given, has_vocabulary=False)
     if unknown := sorted(set(given) - set(known)):
         raise ConfigError(f"there is no option {unknown[0]!r}; there are {', '.join((*known, *ALWAYS))}")
     dataset = build_from_tables(tables, name, text_column=text, labels_column=labels, **given)

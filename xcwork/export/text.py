@@ -28,6 +28,11 @@ def clean_name(text: object, max_length: int | None = None) -> str:
     return clean_text(" ".join(str(text).split()), max_length)
 
 
+def count_noun(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: "1 label", "1,130 labels", "2 misses"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def escape_markdown(text: object) -> str:
     """Return Markdown that shows `text` on one line: no link, image, formula, emphasis or HTML is seen in it."""
     harmless = clean_text(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

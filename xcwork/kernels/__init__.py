@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 
-CACHE_VERSION = 3  # raise it when a class that kernels take is renamed or moved
+CACHE_VERSION = 4  # raise it when a class that kernels take is renamed or moved
 one_at_a_time = Lock()
 MIN_NUMBERS_PER_THREAD = 2**16  # numbers to go through that keep a thread busy for longer than it takes to wake it
 

@@ -9,7 +9,9 @@ cost is O((k + skipped) · H · log) per document, whatever the size of the grid
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from xcwork.kernels.stored_code import njit
 
 INITIAL_SUMS = 64  # room for sums before it is doubled
 

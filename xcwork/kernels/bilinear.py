@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from xcwork.kernels.topk import push_entry, sort_best_first
+from xcwork.kernels.stored_code import njit
+from xcwork.kernels.topk import can_enter, push_entry, sort_best_first
 from xcwork.sparse import Rows
 
 MIN_LABELS_TO_CLEAR_TOUCHED = 100_000  # from here on it is faster to clear what a document touched than everything
@@ -150,14 +150,15 @@ def shortlist_exactly(documents, weights, labels, n_label_features, candidates, 
     rows = documents.rows
     p = np.zeros(n_label_features, np.float32)
     for row in range(ids.shape[0]):
-        filled = 0
+        own_ids, own_scores = ids[row], scores[row]  # cut out once, not for every label
+        filled = np.int64(0)
         project_document(row, rows, rows.data, weights.pairs, p)
         project_document(row, rows, documents.damped, weights.matches, p)
         for label in candidates:
             score, meet = score_label(label, labels, p)
-            if meet:
-                filled = push_entry(ids[row], scores[row], filled, label, score)
-        sort_best_first(ids[row], scores[row], filled)
+            if meet and can_enter(own_scores, filled, score):
+                filled = push_entry(own_ids, own_scores, filled, label, score)
+        sort_best_first(own_ids, own_scores, filled)
         clear_projection(row, rows, weights.pairs, p)
         clear_projection(row, rows, weights.matches, p)
 
@@ -179,7 +180,8 @@ def shortlist_lazily(documents, weights, labels, n_label_features, postings, n_w
     is_found = np.zeros(n_labels, np.bool_)
     found = np.empty(n_labels, np.int32)
     for row in range(ids.shape[0]):
-        filled = 0
+        own_ids, own_scores = ids[row], scores[row]  # cut out once, not for every label
+        filled = np.int64(0)
         n_active = 0
         n_found = 0
         limit = np.float32(0)
@@ -211,9 +213,10 @@ def shortlist_lazily(documents, weights, labels, n_label_features, postings, n_w
             limit /= 2
         for label in found[:n_found]:
             score, _ = score_label(label, labels, p)
-            filled = push_entry(ids[row], scores[row], filled, label, score)
+            if can_enter(own_scores, filled, score):
+                filled = push_entry(own_ids, own_scores, filled, label, score)
             is_found[label] = False
-        sort_best_first(ids[row], scores[row], filled)
+        sort_best_first(own_ids, own_scores, filled)
         is_active[active[:n_active]] = False
         clear_projection(row, rows, weights.pairs, p)
         clear_projection(row, rows, weights.matches, p)
@@ -271,13 +274,14 @@ def rank_with_own(documents, weights, labels, n_label_features, terms, listed, n
     best = np.empty(n_own, np.int32)
     best_values = np.empty(n_own, np.float32)
     for row in range(ids.shape[0]):
-        filled = 0
-        n_best = 0
+        own_ids, own_scores = ids[row], scores[row]  # cut out once, not for every label
+        filled = np.int64(0)
+        n_best = np.int64(0)
         project_document(row, rows, rows.data, weights.pairs, p)
         project_document(row, rows, documents.damped, weights.matches, q)
         project_document(row, rows, rows.data, terms.own, by_own)
         for label in listed:
-            if by_own[label] != 0:
+            if by_own[label] != 0 and can_enter(best_values, n_best, terms.bias[label] + by_own[label]):
                 n_best = push_entry(best, best_values, n_best, label, terms.bias[label] + by_own[label])
         for part in (candidates[indptr[row] : indptr[row + 1]], best[:n_best]):
             for label in part:
@@ -288,11 +292,12 @@ def rank_with_own(documents, weights, labels, n_label_features, terms, listed, n
                 by_matches, _ = score_label(label, labels, q)
                 of_pairs, of_matches = terms.factors[terms.kind[label]]
                 score = terms.bias[label] + of_pairs * by_pairs + of_matches * by_matches + by_own[label]
-                filled = push_entry(ids[row], scores[row], filled, label, score)
+                if can_enter(own_scores, filled, score):
+                    filled = push_entry(own_ids, own_scores, filled, label, score)
         for part in (candidates[indptr[row] : indptr[row + 1]], best[:n_best]):
             for label in part:
                 is_taken[label] = False
-        sort_best_first(ids[row], scores[row], filled)
+        sort_best_first(own_ids, own_scores, filled)
         by_own[:] = 0
         clear_projection(row, rows, weights.pairs, p)
         clear_projection(row, rows, weights.matches, q)
@@ -302,7 +307,9 @@ def rank_with_own(documents, weights, labels, n_label_features, terms, listed, n
 def rank_candidates(indptr, labels, values, ids, scores):
     """Find the best of the listed labels of each row, best first, as many as `ids` (n_rows, k) has room for."""
     for row in range(ids.shape[0]):
-        filled = 0
+        own_ids, own_scores = ids[row], scores[row]  # cut out once, not for every label
+        filled = np.int64(0)
         for at in range(indptr[row], indptr[row + 1]):
-            filled = push_entry(ids[row], scores[row], filled, labels[at], values[at])
-        sort_best_first(ids[row], scores[row], filled)
+            if can_enter(own_scores, filled, values[at]):
+                filled = push_entry(own_ids, own_scores, filled, labels[at], values[at])
+        sort_best_first(own_ids, own_scores, filled)

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from xcwork.kernels.bilinear import clear_projection, project_document, score_label
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.svm import add_row, multiply_row, shuffle_order
 from xcwork.kernels.topk import push_entry
 from xcwork.sparse import Rows
@@ -228,7 +228,7 @@ def fit_own_weights(
         bias[at], n_touched = _ascend_dual(
             rows, curvature, pairs, first, last, C, logistic, passes, tolerance, random[at], w, is_touched, touched
         )
-        n = 0
+        n = np.int64(0)
         for feature in touched[:n_touched]:
             size = abs(w[feature])
             if size >= smallest and size > 0:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from xcwork.kernels.stored_code import njit
 
 EMPTY_DOCUMENT_COSINE = -2.0  # instead of a cosine: an empty document loses against any other
 

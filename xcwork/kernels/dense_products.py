@@ -6,8 +6,9 @@ Each row or column belongs to one thread, so no result depends on their number.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.topk import push_entry
 
 COLUMNS_PER_CHUNK = 16  # columns that one thread goes through together

@@ -30,7 +30,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from xcwork.kernels.centred_sums import (
     EMPTY_DOCUMENT_COSINE,
@@ -41,6 +40,7 @@ from xcwork.kernels.centred_sums import (
     measure_length,
     multiply_sums,
 )
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.topk import push_entry, sort_best_first
 
 COSINE_TIE_TOLERANCE = 1e-6  # cosines that differ by less are equal
@@ -243,7 +243,7 @@ def _keep_largest(e, factor, mean, ids, values):
                     e.used[e.n_used[0]] = feature
                     e.n_used[0] += 1
                 e.values[feature] -= e.centre[0] * mean[feature]
-    filled = 0
+    filled = np.int64(0)
     for i in range(e.n_used[0]):
         filled = push_entry(ids, values, filled, e.used[i], abs(e.values[e.used[i]]))
     sort_best_first(ids, values, filled)

@@ -7,7 +7,7 @@ parallel: that keeps it safe to call from several threads at a time, whichever t
 
 from __future__ import annotations
 
-from numba import njit
+from xcwork.kernels.stored_code import njit
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,9 @@ alone and in a batch. Partners below zero are empty places and score 0.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from xcwork.kernels.stored_code import njit
 
 ROWS_PER_CHUNK = 64  # rows that share a workspace
 

@@ -8,8 +8,9 @@ threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.topk import push_entry, sort_best_first
 
 
@@ -55,7 +56,7 @@ def find_most_visited(documents, documents_start, labels, labels_start, walkers,
             if _draw_below(state, 2**31) < threshold:
                 at = start
         met.sort()
-        filled = 0
+        filled = np.int64(0)
         first = 0
         for step in range(1, steps + 1):
             if step == steps or met[step] != met[first]:

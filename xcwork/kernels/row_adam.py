@@ -8,7 +8,9 @@ in the order of the texts, so the result does not depend on the number of thread
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from xcwork.kernels.stored_code import njit
 
 ROWS_PER_CHUNK = 64  # rows that share a buffer
 
@@ -28,6 +30,21 @@ def move_rows(table, mean, square, rows, gradient, rate, decay, square_decay, sq
     for r in prange(rows.shape[0]):
         at = rows[r]
         _move_row(table[at], mean[at], square[at], gradient[r], rate, decay, square_decay, square_scale, epsilon)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def catch_up_rows(table, mean, square, rows, reach, mean_left, square_left, rate, square_scale, epsilon):
+    """Move table[rows] along their means as far as steps without a gradient would have, and let the moments decay.
+
+    Row r moves by `reach[r]` times its first step; `mean_left` and `square_left` (n_rows,) of its moments stay.
+    """
+    for r in prange(rows.shape[0]):
+        at = rows[r]
+        if reach[r] > 0:
+            for i in range(table.shape[1]):
+                table[at, i] -= rate * reach[r] * mean[at, i] / (np.sqrt(square[at, i] * square_scale) + epsilon)
+                mean[at, i] *= mean_left[r]
+                square[at, i] *= square_left[r]
 
 
 @njit(cache=True, parallel=True, nogil=True)

@@ -18,7 +18,9 @@ Training recommender systems at scale, 2020.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from xcwork.kernels.stored_code import njit
 
 EPSILON = 1e-12  # added to mean squares before their root is taken
 

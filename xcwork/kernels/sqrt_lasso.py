@@ -22,7 +22,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from xcwork.kernels.stored_code import njit
 
 COLUMNS_PER_CHUNK = 16  # columns that share a workspace
 MIN_WORKING_SET_GROWTH = 8  # candidates that may join the working set together

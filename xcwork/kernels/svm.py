@@ -24,8 +24,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.topk import push_entry
 
 DOCUMENTS_PER_CHUNK = 64  # documents scored together, so that their margins stay in the cache
@@ -46,6 +47,7 @@ class LabelBlock(NamedTuple):
     positive: np.ndarray  # (n_labels, n_documents) bool
     margins: np.ndarray  # (n_labels, n_documents) float32: w·x + b when they were last computed
     random: np.ndarray  # (n_labels,) uint64, never zero: the state of each label's generator
+    documents: np.ndarray  # (n_documents,) int32: the row of each document, so that some rows are solved where they are
 
 
 @njit(cache=True, nogil=True)
@@ -80,7 +82,7 @@ def turn_positive(rows, block, label, documents):
     """Make `documents`, negatives so far, positives of a label of the block, without a vote of their own yet."""
     for i in documents:
         if block.alpha[label, i] > 0:
-            add_row(rows, i, block.alpha[label, i], block.weights[label])
+            add_row(rows, block.documents[i], block.alpha[label, i], block.weights[label])
             block.bias[label] += block.alpha[label, i]
             block.alpha[label, i] = 0
         block.positive[label, i] = True
@@ -99,8 +101,10 @@ def shuffle_order(order, n, random):
 
 
 @njit(cache=True, nogil=True)
-def descend_documents(rows, curvature, w, b, alpha, positive, order, C, tolerance, max_passes, random):
+def descend_documents(rows, documents, curvature, w, b, alpha, positive, order, C, tolerance, max_passes, random):
     """Run coordinate descent on the documents in `order`; change w and alpha, return (b, random).
+
+    Document i is row documents[i].
 
     Stops when the projected gradients of a pass differ by at most `tolerance`, or after `max_passes`.
     """
@@ -114,7 +118,7 @@ def descend_documents(rows, curvature, w, b, alpha, positive, order, C, toleranc
         while at < active:
             i = order[at]
             y = np.float32(1) if positive[i] else np.float32(-1)
-            G = y * (multiply_row(rows, i, w) + b) - np.float32(1) + alpha[i] * diagonal
+            G = y * (multiply_row(rows, documents[i], w) + b) - np.float32(1) + alpha[i] * diagonal
             if alpha[i] == 0 and shrink_above < G:
                 active -= 1
                 order[at], order[active] = order[active], order[at]
@@ -126,7 +130,7 @@ def descend_documents(rows, curvature, w, b, alpha, positive, order, C, toleranc
                 step = (moved - alpha[i]) * y
                 alpha[i] = moved
                 b += step
-                add_row(rows, i, step, w)
+                add_row(rows, documents[i], step, w)
             at += 1
         if highest - lowest <= tolerance:
             break
@@ -135,7 +139,7 @@ def descend_documents(rows, curvature, w, b, alpha, positive, order, C, toleranc
 
 
 @njit(cache=True, nogil=True)
-def _fill_margins(rows, first, last, by_feature, bias, live, result):
+def _fill_margins(rows, documents, first, last, by_feature, bias, live, result):
     """Compute w·x + b of the documents first … last - 1 for the labels `live` into `result` (n_labels, n_documents)."""
     n_live = live.shape[0]
     scores = np.empty((last - first, n_live), np.float32)
@@ -143,9 +147,9 @@ def _fill_margins(rows, first, last, by_feature, bias, live, result):
         row = scores[i - first]
         for j in range(n_live):
             row[j] = bias[live[j]]
-        for at in range(rows.indptr[i], rows.indptr[i + 1]):
+        for at in range(rows.indptr[documents[i]], rows.indptr[documents[i] + 1]):
             value = rows.data[at]
-            w = by_feature[rows.indices[at]]
+            w = by_feature[np.uint32(rows.indices[at])]
             for j in range(n_live):
                 row[j] += value * w[j]
     for j in range(n_live):
@@ -159,10 +163,10 @@ def compute_margins(rows, by_feature, block, live):
 
     `by_feature` (n_features, n_live) is their w.
     """
-    n_documents = rows.indptr.shape[0] - 1
+    n_documents = block.documents.shape[0]
     for chunk in prange((n_documents + DOCUMENTS_PER_CHUNK - 1) // DOCUMENTS_PER_CHUNK):
         first, last = chunk * DOCUMENTS_PER_CHUNK, min(n_documents, (chunk + 1) * DOCUMENTS_PER_CHUNK)
-        _fill_margins(rows, first, last, by_feature, block.bias, live, block.margins)
+        _fill_margins(rows, block.documents, first, last, by_feature, block.bias, live, block.margins)
 
 
 @njit(cache=True, nogil=True)
@@ -190,7 +194,7 @@ def choose_working_set(alpha, positive, projected, least):
     room = min(alpha.shape[0] - n_chosen, n_chosen + MAX_EXTRA_VIOLATORS)
     worst = np.empty(room, np.int32)
     sizes = np.empty(room, np.float32)
-    n_worst = 0
+    n_worst = np.int64(0)
     for i in range(alpha.shape[0]):
         if alpha[i] == 0 and not positive[i] and projected[i] < -least:
             n_worst = push_entry(worst, sizes, n_worst, i, -projected[i])
@@ -209,6 +213,7 @@ def _improve_label(rows, curvature, block, label, C, tolerance, max_passes):
         order = choose_working_set(alpha, positive, projected, np.float32(tolerance / 2))
         block.bias[label], block.random[label] = descend_documents(
             rows,
+            block.documents,
             curvature,
             block.weights[label],
             block.bias[label],
@@ -239,14 +244,13 @@ def solve_block(rows, curvature, block, C, tolerance, max_passes, max_rounds):
 
     Return how many labels are not after `max_rounds`.
     """
-    n_documents = rows.indptr.shape[0] - 1
+    n_documents = block.documents.shape[0]
     live = np.arange(block.bias.shape[0])
     for _ in range(max_rounds):
         by_feature = np.ascontiguousarray(block.weights[live].T)  # (n_features, n_live)
         for first in range(0, n_documents, DOCUMENTS_PER_CHUNK):
-            _fill_margins(
-                rows, first, min(n_documents, first + DOCUMENTS_PER_CHUNK), by_feature, block.bias, live, block.margins
-            )
+            last = min(n_documents, first + DOCUMENTS_PER_CHUNK)
+            _fill_margins(rows, block.documents, first, last, by_feature, block.bias, live, block.margins)
         n_left = 0
         for j in range(live.shape[0]):
             if _improve_label(rows, curvature, block, live[j], C, tolerance, max_passes) > tolerance:

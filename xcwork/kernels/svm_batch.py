@@ -5,14 +5,15 @@
 - `solve_from_negatives` is for many labels over many documents: all start from the solution for a label that no
   document has, and descend on working sets.
 
-All take `positive` (n_labels, n_documents) and return (weights (n_labels, n_features), bias (n_labels,)).
+All take the rows that `documents` (n_documents,) names, without a copy of them, and `positive` (n_labels, n_documents);
+they return (weights (n_labels, n_features), bias (n_labels,)).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.svm import (
     MIN_TOLERANCE,
     PASSES_PER_ROUND,
@@ -24,34 +25,23 @@ from xcwork.kernels.svm import (
     turn_positive,
 )
 from xcwork.kernels.svm_gram import compute_gram, descend_gram
+from xcwork.kernels.svm_pair import N_SLOTS, descend_pair
 
 
 @njit(cache=True, nogil=True)
-def solve_one_by_one(rows, n_features, positive, C, tolerance, max_passes, random):
-    """Run coordinate descent over all documents, label by label."""
-    return solve_some_one_by_one(
-        rows,
-        n_features,
-        np.arange(positive.shape[1]).astype(np.int32),
-        positive,
-        compute_curvatures(rows, C),
-        C,
-        tolerance,
-        max_passes,
-        random,
-    )
-
-
-@njit(cache=True, nogil=True)
-def solve_some_one_by_one(rows, n_features, documents, positive, curvature, C, tolerance, max_passes, random):
-    """Run coordinate descent over the rows `documents`, label by label, without a copy of them."""
-    n_labels = positive.shape[0]
+def solve_one_by_one(rows, n_features, documents, positive, C, tolerance, max_passes, random):
+    """Run coordinate descent over all documents, label by label; two of them side by side."""
+    n_labels, n_documents = positive.shape
+    curvature = compute_curvatures(rows, documents, C)
+    if n_labels == N_SLOTS:
+        return descend_pair(rows, documents, curvature, positive, n_features, C, tolerance, max_passes, random)
     weights, bias = _make_zero_solution(n_labels, n_features)
     for label in range(n_labels):
-        alpha = np.zeros(positive.shape[1], np.float32)
-        order = documents.copy()
+        alpha = np.zeros(n_documents, np.float32)
+        order = np.arange(n_documents).astype(np.int32)
         bias[label], random = descend_documents(
             rows,
+            documents,
             curvature,
             weights[label],
             bias[label],
@@ -67,33 +57,36 @@ def solve_some_one_by_one(rows, n_features, documents, positive, curvature, C, t
 
 
 @njit(cache=True, nogil=True)
-def solve_by_inner_products(rows, n_features, positive, C, tolerance, max_sweeps, random):
+def solve_by_inner_products(rows, n_features, documents, positive, C, tolerance, max_sweeps, random):
     """Descend with the inner products of all pairs of documents; the weights Σ α_i y_i x_i come last."""
-    K = compute_gram(rows, n_features)
+    curvature = compute_curvatures(rows, documents, C)
+    K, scale = compute_gram(rows, n_features, documents)
+    alpha = np.zeros(positive.shape, np.float32)
+    for label in range(positive.shape[0]):
+        alpha[label], random = descend_gram(K, scale, curvature, positive[label], C, tolerance, max_sweeps, random)
     weights, bias = _make_zero_solution(positive.shape[0], n_features)
     for label in range(positive.shape[0]):
-        alpha, random = descend_gram(K, positive[label], C, tolerance, max_sweeps, random)
-        for i in np.flatnonzero(alpha):
-            vote = alpha[i] if positive[label, i] else -alpha[i]
-            add_row(rows, i, vote, weights[label])
+        for i in np.flatnonzero(alpha[label]):
+            vote = alpha[label, i] if positive[label, i] else -alpha[label, i]
+            add_row(rows, documents[i], vote, weights[label])
             bias[label] += vote
     return weights, bias
 
 
 @njit(cache=True, nogil=True)
-def solve_from_negatives(rows, n_features, positive, C, tolerance, max_rounds, random):
+def solve_from_negatives(rows, n_features, documents, positive, C, tolerance, max_rounds, random):
     """Solve by working sets, from the common solution for a label without documents."""
     n_labels, n_documents = positive.shape
-    curvature = compute_curvatures(rows, C)
-    start = _make_block(1, n_features, n_documents, random)
+    curvature = compute_curvatures(rows, documents, C)
+    start = _make_block(1, n_features, documents, random)
     start.alpha[:] = 1 / n_documents
     for i in range(n_documents):
-        add_row(rows, i, -start.alpha[0, i], start.weights[0])
+        add_row(rows, documents[i], -start.alpha[0, i], start.weights[0])
     start.bias[0] = -1
     solve_block(
         rows, curvature, start, C, max(tolerance / START_TOLERANCE_DIVISOR, MIN_TOLERANCE), PASSES_PER_ROUND, max_rounds
     )
-    block = _make_block(n_labels, n_features, n_documents, random)
+    block = _make_block(n_labels, n_features, documents, random)
     for label in range(n_labels):
         block.weights[label] = start.weights[0]
         block.bias[label] = start.bias[0]
@@ -110,8 +103,9 @@ def _make_zero_solution(n_labels, n_features):
 
 
 @njit(cache=True, nogil=True)
-def _make_block(n_labels, n_features, n_documents, random):
+def _make_block(n_labels, n_features, documents, random):
     """Return labels that no document has and that have not been solved."""
+    n_documents = documents.shape[0]
     weights, bias = _make_zero_solution(n_labels, n_features)
     return LabelBlock(
         weights,
@@ -120,14 +114,15 @@ def _make_block(n_labels, n_features, n_documents, random):
         np.zeros((n_labels, n_documents), np.bool_),
         np.zeros((n_labels, n_documents), np.float32),
         np.full(n_labels, random, np.uint64),
+        documents,
     )
 
 
 @njit(cache=True, nogil=True)
-def compute_curvatures(rows, C):
-    """Return ‖x_i‖² + 1 + 1/2C of every row, (n_rows,): how the gradient of α_i changes with α_i."""
-    found = np.full(rows.indptr.shape[0] - 1, np.float32(1 + 0.5 / C), np.float32)
+def compute_curvatures(rows, documents, C):
+    """Return ‖x_i‖² + 1 + 1/2C of every document: how the gradient of α_i changes with α_i."""
+    found = np.full(documents.shape[0], np.float32(1 + 0.5 / C), np.float32)
     for i in range(found.shape[0]):
-        for at in range(rows.indptr[i], rows.indptr[i + 1]):
+        for at in range(rows.indptr[documents[i]], rows.indptr[documents[i] + 1]):
             found[i] += rows.data[at] * rows.data[at]
     return found

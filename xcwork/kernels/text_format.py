@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.text_bytes import COLON, COMMA, LOWER_E, MINUS, NEWLINE, PLUS, POINT, SPACE, ZERO
 from xcwork.kernels.text_parse import MAX_EXACT_POWER, POWERS_OF_TEN, scale_by_power
 

@@ -12,9 +12,9 @@ Cost: O(bytes), about 200 MB/s per core; the GIL is released, so blocks of a fil
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from xcwork.kernels import text_codes as codes
+from xcwork.kernels.stored_code import njit
 from xcwork.kernels.text_bytes import (
     COLON,
     COMMA,

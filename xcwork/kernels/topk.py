@@ -1,12 +1,17 @@
 """The k best entries of every row, score descending and then column ascending.
 
 A bounded heap per row: O(entries * log k), no sorting of whole rows, no allocation beyond the result.
+
+Who fills a heap starts with `filled = np.int64(0)`: for a literal 0 numba compiles `push_entry` twice, for the literal
+and for what the function returns.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from xcwork.kernels.stored_code import njit
 
 
 @njit(cache=True, inline="always")
@@ -28,6 +33,13 @@ def _sift_down(ids, scores, start, end):
         ids[root], ids[child] = ids[child], ids[root]
         scores[root], scores[child] = scores[child], scores[root]
         root = child
+
+
+@njit(cache=True, nogil=True)
+def can_enter(scores, filled, new_score):
+    """Tell whether `push_entry` has to look at an entry: cheap, and the answer for nearly all of many is no."""
+    k = scores.shape[0]
+    return filled < k or (k > 0 and new_score >= scores[0])
 
 
 @njit(cache=True, nogil=True)
@@ -66,20 +78,22 @@ def sort_best_first(ids, scores, filled):
 def find_csr_top_k(data, indices, indptr, k, ids, scores):
     """Fill `ids` and `scores` (n_rows, k) from a CSR matrix; entries without a number are never chosen."""
     for row in prange(ids.shape[0]):
-        filled = 0
+        filled = np.int64(0)
+        own_ids, own_scores = ids[row], scores[row]  # cut out once, not for every entry
         for at in range(indptr[row], indptr[row + 1]):
-            if not np.isnan(data[at]):
-                filled = push_entry(ids[row], scores[row], filled, indices[at], data[at])
-        sort_best_first(ids[row], scores[row], filled)
+            if not np.isnan(data[at]) and can_enter(own_scores, filled, data[at]):
+                filled = push_entry(own_ids, own_scores, filled, indices[at], data[at])
+        sort_best_first(own_ids, own_scores, filled)
 
 
 @njit(cache=True, parallel=True, nogil=True)
 def find_dense_top_k(matrix, k, ids, scores):
     """Fill `ids` and `scores` (n_rows, k) from a dense matrix; entries of -inf and NaN are never chosen."""
     for row in prange(ids.shape[0]):
-        filled = 0
+        filled = np.int64(0)
+        own_ids, own_scores = ids[row], scores[row]  # cut out once, not for every entry
         for column in range(matrix.shape[1]):
             value = matrix[row, column]
-            if value > -np.inf:
-                filled = push_entry(ids[row], scores[row], filled, column, value)
-        sort_best_first(ids[row], scores[row], filled)
+            if value > -np.inf and can_enter(own_scores, filled, value):
+                filled = push_entry(own_ids, own_scores, filled, column, value)
+        sort_best_first(own_ids, own_scores, filled)

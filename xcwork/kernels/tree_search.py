@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from xcwork.kernels.topk import push_entry, sort_best_first
+from xcwork.kernels.stored_code import njit
+from xcwork.kernels.topk import can_enter, push_entry, sort_best_first
 
 NO_LABEL = -1  # where a document has no further one
 
@@ -80,7 +80,7 @@ def search_trees(rows, trees, width, power, allowed, ids, best, reached):
         for tree in range(n_trees):
             nodes[0] = trees.roots[tree]
             scores[0] = 0
-            n_nodes = 1
+            n_nodes = np.int64(1)
             while n_nodes > 0:
                 first_found = _locate_slots(trees, nodes[:n_nodes])
                 found = np.empty(first_found[n_nodes], np.float32)
@@ -98,12 +98,14 @@ def search_trees(rows, trees, width, power, allowed, ids, best, reached):
                                 touched[n_touched] = label
                                 n_touched += 1
                 n_nodes = _descend_one_level(trees, nodes, scores, n_nodes, first_found, found)
-        filled = 0
+        filled = np.int64(0)
+        own_ids, own_best = ids[document], best[document]  # cut out once, not for every label
         for i in range(n_touched):
-            filled = push_entry(ids[document], best[document], filled, touched[i], total[touched[i]])
+            if can_enter(own_best, filled, total[touched[i]]):
+                filled = push_entry(own_ids, own_best, filled, touched[i], total[touched[i]])
             total[touched[i]] = 0
             met[touched[i]] = False
-        sort_best_first(ids[document], best[document], filled)
+        sort_best_first(own_ids, own_best, filled)
         ids[document, filled:] = NO_LABEL
         best[document, filled:] = -np.inf
 
@@ -208,11 +210,11 @@ def _descend_one_level(trees, nodes, scores, n_nodes, first_found, found):
     """Replace `nodes` and `scores` by the best nodes below them, in order; return how many there are."""
     ids = np.empty_like(nodes)
     best = np.empty_like(scores)
-    filled = 0
+    filled = np.int64(0)
     for place in range(n_nodes):
         slot_before = trees.first_slot[nodes[place]] - first_found[place]
         for i in range(first_found[place], first_found[place + 1]):
-            if trees.targets[slot_before + i] >= 0:
+            if trees.targets[slot_before + i] >= 0 and can_enter(best, filled, found[i]):
                 filled = push_entry(ids, best, filled, trees.targets[slot_before + i], found[i])
     for i in range(filled):  # few: sorted by insertion
         here = i

@@ -6,8 +6,8 @@ Every kernel works for one node, on one thread and without the GIL, so that the 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from xcwork.kernels.stored_code import njit
 from xcwork.sparse import Rows
 
 # Sorting the entries of a node is faster than a look at all features when it has so many times fewer.

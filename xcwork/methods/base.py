@@ -28,8 +28,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from xcwork.compute.device import is_available, limit_threads, resolve_device_kind
-from xcwork.compute.device_memory import explain_lack_of_memory, run_in_parts
+from xcwork.compute.device import is_available, limit_threads
+from xcwork.compute.device_memory import explain_lack_of_memory
 from xcwork.core.data_sizes import DataSizes
 from xcwork.core.explanation import Explanation, Part
 from xcwork.core.features import Features
@@ -40,7 +40,17 @@ from xcwork.decisions.calibration import Calibration
 from xcwork.decisions.stored_calibration import read_calibration, write_calibration
 from xcwork.errors import ConfigError, DataError, NotFittedError, XcworkError
 from xcwork.methods.common.checkpoints import Checkpoint
-from xcwork.methods.inputs import Candidates, Documents, read_candidates, read_documents, read_split, read_texts
+from xcwork.methods.common.model_calls import predict_in_parts, predict_row
+from xcwork.methods.inputs import (
+    Candidates,
+    Documents,
+    check_width,
+    read_candidates,
+    read_documents,
+    read_one_row,
+    read_split,
+    read_texts,
+)
 from xcwork.methods.model import FittedModel, Misfit, Params
 from xcwork.methods.names import find_class, find_name, list_usable_methods
 from xcwork.methods.params import Parameter, Parametrised, Preset, device_param, param
@@ -162,6 +172,8 @@ class Method(Parametrised, ABC):
         if k < 1:
             raise ConfigError(f"k must be at least 1, got {k}")
         callbacks = tuple(callbacks)
+        if among is None and not (proba or callbacks) and (x := read_one_row(documents)) is not None:
+            return predict_row(model, x, min(int(k), model.n_labels), getattr(self, "device", "cpu"))
         with listen(callbacks):  # a sentence encoder takes its time over texts
             X = self.read_matrix(documents)
         n_shown = min(int(k), model.n_labels)
@@ -174,7 +186,7 @@ class Method(Parametrised, ABC):
             nothing = np.zeros((X.shape[0], n_shown), np.float32) if proba else None
             return replace(TopK.make_empty(X.shape[0], n_shown), labels=model.labels, probabilities=nothing)
         with listen(callbacks), limit_threads(X.shape[0]):
-            found = self._predict_in_parts(model, X, wanted, candidates)
+            found = predict_in_parts(model, X, wanted, candidates, getattr(self, "device", "cpu"))
         if pairs is not None and spare:
             found = found.drop_pairs(pairs)
         found = found.head(n_shown).name_labels(model.labels)
@@ -184,16 +196,6 @@ class Method(Parametrised, ABC):
             return calibration.apply(found, model.label_frequencies)
         best = self.predict(documents, calibration.depth, callbacks=callbacks)
         return calibration.apply_among(found, model.label_frequencies, best)
-
-    def _predict_in_parts(self, model: FittedModel, X: sparse.csr_array, k: int, candidates: np.ndarray | None) -> TopK:
-        """Return the k best labels of every row; fewer rows at once where the memory of a device runs out."""
-
-        def predict_part(part: slice) -> TopK:
-            return model.predict(X if part == slice(0, X.shape[0]) else X[part], k, candidates)
-
-        device = resolve_device_kind(getattr(self, "device", "cpu"))
-        found = run_in_parts(X.shape[0], predict_part, device, "documents")
-        return found[0] if len(found) == 1 else TopK.concatenate(found)
 
     def explain(self, document: Documents, label: int | str) -> Explanation:
         """Return why a label has its score for one document.
@@ -277,8 +279,7 @@ class Method(Parametrised, ABC):
         given = read_documents(documents)
         features = self._get_current_model().features
         X = features.transform(given) if isinstance(given, list) else given
-        if X.shape[1] != features.size:
-            raise DataError(f"the documents have {X.shape[1]} features, but the model was trained on {features.size}")
+        check_width(X, features.size)
         return X
 
     # ---- what was learned

@@ -34,6 +34,13 @@ def read_split(split: Split) -> Split:
     return split if is_same else replace(split, X=X, Y=Y, labels=labels)
 
 
+def read_one_row(documents: Documents) -> sparse.csr_array | None:
+    """Return a sparse matrix of one row as canonical rows; None for documents in any other form."""
+    if isinstance(documents, sparse.csr_array | sparse.csr_matrix) and documents.shape[0] == 1:
+        return _read_rows(documents)
+    return None
+
+
 def read_documents(documents: Documents) -> sparse.csr_array | list[str]:
     """Return documents in any accepted form as canonical rows of features or as a list of texts."""
     if isinstance(documents, Split):
@@ -49,6 +56,12 @@ def read_documents(documents: Documents) -> sparse.csr_array | list[str]:
     if isinstance(documents, np.ndarray) and documents.dtype.kind not in TEXT_KINDS:
         return _read_rows(documents)
     return read_texts(documents, "document")
+
+
+def check_width(X: sparse.csr_array, n_features: int) -> None:
+    """Raise where rows have other features than the training documents."""
+    if X.shape[1] != n_features:
+        raise DataError(f"the documents have {X.shape[1]} features, but the model was trained on {n_features}")
 
 
 def read_texts(texts: Iterable[str], what: str) -> list[str]:

@@ -133,6 +133,10 @@ class FittedModel(ABC):
 
     # ---- what all models share
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: what another process needs of the rest it prepares itself."""
+        return {declared.name: getattr(self, declared.name) for declared in fields(self)}
+
     def add_labels(self, labels: LabelSpace, Z: sparse.csr_array) -> Self:
         """Return a model of `labels`, whose last ones are new and have the features `Z`."""
         new = np.zeros(len(labels) - self.n_labels, np.int64)
@@ -184,10 +188,14 @@ class FittedModel(ABC):
         """Return the names of all fields but the parameters and the calibration."""
         return tuple(declared.name for declared in fields(cls) if declared.name not in ("params", "calibration"))
 
+    def list_numbers(self) -> Mapping[str, Any]:
+        """Return the fields in a form in which their numbers can be looked at."""
+        return self.to_state()
+
     def check_finite(self) -> None:
         """Raise `Misfit` at NaN and infinite numbers wherever they are not expected."""
         may_hold = {declared.name: declared.metadata.get("may_hold") for declared in fields(self)}
-        for name, value in self.to_state().items():
+        for name, value in self.list_numbers().items():
             if may_hold[name] == ANYTHING:
                 continue
             if not all(is_finite(part, nan=may_hold[name] == GAPS) for part in find_real_numbers(value)):

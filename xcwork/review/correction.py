@@ -16,6 +16,7 @@ from scipy import sparse
 from xcwork.core.dataset import Dataset
 from xcwork.core.split import Split
 from xcwork.data.writers import write_stored
+from xcwork.export.text import count_noun
 from xcwork.review.documents import TEST, TRAIN, get_split
 from xcwork.review.verdicts import Answer, ReviewVerdict, VerdictLog
 from xcwork.sparse import make_canonical
@@ -92,7 +93,7 @@ def correct_dataset(
             now = np.fromiter(has_label.values(), bool, len(has_label))
             added, removed = added + int((now & ~was).sum()), removed + int((was & ~now).sum())
     counts = CorrectionCounts(added, removed, len(decisions.has_label) - added - removed, len(decisions.disputed))
-    note = f"Reviews of {dataset.name} added {counts.added:,} labels and removed {counts.removed:,}."
+    note = f"Reviews of {dataset.name} added {count_noun(counts.added, 'label')} and removed {counts.removed:,}."
     corrected = replace(
         dataset, name=name or dataset.name, train=splits[TRAIN], test=splits[TEST], notes=(*dataset.notes, note)
     )
@@ -104,3 +105,9 @@ def write_corrected_dataset(dataset: Dataset, verdicts: VerdictLog, folder: str 
     corrected, counts = correct_dataset(dataset, verdicts, name=Path(folder).name)
     write_stored(corrected, folder)
     return counts
+
+
+def phrase_corrections(added: int, removed: int, confirmed: int, disputed: int) -> str:
+    """Return what answers come to, as a sentence."""
+    said = f"The answers add {count_noun(added, 'label')}, remove {removed:,} and confirm {confirmed:,}"
+    return f"{said}; people disagree about {count_noun(disputed, 'item')}." if disputed else f"{said}."

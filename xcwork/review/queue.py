@@ -113,7 +113,7 @@ class ReviewQueue:
     def _name_source(self, number: int) -> str:
         """Return who put an item into the review."""
         place = self.split, int(self.pairs.documents[number]), int(self.pairs.labels[number])
-        return f"put here by {self.requests[place].by}"
+        return f"added by {self.requests[place].by}"
 
     def _explain(self, number: int, rank: int, p: float, label: int) -> str:
         """Return why the item is in the queue."""

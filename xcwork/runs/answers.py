@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from xcwork.compute.cluster import get_cluster
 from xcwork.errors import ConfigError
 from xcwork.runs.calibration import explain_missing_calibration
 
 if TYPE_CHECKING:
     from xcwork.decisions.choice import Decisions
     from xcwork.methods.base import Documents, Method
+    from xcwork.runs.document_files import Document
     from xcwork.runs.store import Run
 
 
@@ -40,6 +43,19 @@ class Answerer:
         """The thresholds in use, for the answer."""
         return None if self._decisions is None else self._decisions.to_dict()
 
+    def answer_batches(
+        self, batches: Iterable[Sequence[Document]]
+    ) -> Iterator[tuple[Sequence[Document], list[list[dict[str, Any]]]]]:
+        """Yield every batch with the predictions for its documents, in order; on the cluster where one is used.
+
+        Its workers get the model once.
+        """
+        place = get_cluster()
+        if place is None:
+            yield from ((batch, _answer_batch(self, batch)) for batch in batches)
+        else:
+            yield from place.map_stream(_answer_batch, self, batches, "predicting")
+
     def answer(self, documents: Documents) -> list[list[dict[str, Any]]]:
         """Return the predictions for each document.
 
@@ -58,3 +74,7 @@ class Answerer:
                 for slot, each in enumerate(predictions):
                     each["decision"] = words[row, slot]
         return answers
+
+
+def _answer_batch(answerer: Answerer, batch: Sequence[Document]) -> list[list[dict[str, Any]]]:
+    return answerer.answer([document.text for document in batch])

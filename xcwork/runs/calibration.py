@@ -63,13 +63,14 @@ def find_obstacle(run: Run) -> str:
 def calibrate_run(run: Run, method: Method, dataset: Dataset, plan: HoldingOut) -> None:
     """Learn and store the calibration unless it is there; a run that cannot be calibrated says why in its log."""
     from xcwork.decisions.held_out_documents import NONE
-    from xcwork.methods.calibrating import calibrate
 
     if method.calibration_ is not None:
         return
     if plan.way == NONE:
         logger.info("not calibrated: %s", plan.reason)
         return
+    from xcwork.methods.calibrating import calibrate
+
     try:
         method.set_calibration(calibrate(method, dataset.train, plan))
     except (DataError, ConfigError) as problem:

@@ -87,7 +87,8 @@ def check_ranks(method: str, able: bool, ranks: int) -> None:
         able_ones = [
             name for name in registry.list_usable_methods() if registry.find_method_class(name).capabilities.ranks
         ]
-        raise ConfigError(f"{method} does not share its labels among ranks; {' and '.join(able_ones)} do")
+        usable = ", ".join(able_ones) or "none: install torch"
+        raise ConfigError(f"{method} does not share its labels among ranks; use one of {usable}")
 
 
 def choose_calibration(calibration: str, method: str, ranks: int) -> str:

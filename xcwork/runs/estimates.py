@@ -25,6 +25,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -53,6 +54,7 @@ REFIT_SHARE = 0.9  # of the time of the training: a refit has fewer documents
 RUNS_THAT_TELL_SPEED = 5  # the last ones
 MIN_TELLING_RUNS = 3  # fewer tell nothing: the first run also builds the dataset, and the first of a method compiles
 MIN_TELLING_SECONDS = 1.0  # of a run that tells how fast this machine is
+MAX_FELT_SECONDS = 900.0  # since the end of a run, after which the load knows nothing of it
 MAX_TELLING_AGE_SECONDS = 300.0  # since the end of a run that tells how busy it is
 
 
@@ -152,8 +154,9 @@ def measure_other_load(statuses: Iterable[Status]) -> float:
     It is the load of the operating system, or less if a run that has just ended met less.
     """
     own, last = [], None
+    oldest = (datetime.now(UTC) - timedelta(seconds=MAX_FELT_SECONDS)).isoformat()  # sorts as text, as all times do
     for status in statuses:
-        if status.state == "queued":
+        if status.state == "queued" or (not status.is_active and (status.ended or status.updated) < oldest):
             continue
         age = 0.0 if status.is_active else count_seconds_since(status.ended or status.updated)
         own.append((age + status.work_seconds, age))

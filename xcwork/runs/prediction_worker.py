@@ -87,7 +87,7 @@ def answer_documents(job: PredictionJob, reporter: Reporter) -> None:
             )
             done = batch[-1].number + 1
             if reporter.on_step(PHASE, done, request.n_documents) and done < request.n_documents:
-                raise Cancelled(f"stopped after {done:,} of {request.n_documents:,} texts; resume to go on")
+                raise Cancelled(f"stopped after {done:,} of {request.n_documents:,} texts; resume to continue")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ ACTIVE_STATES = ("queued", "running", "evaluating", "cancelling")
 ENDED_STATES = ("finished", "cancelled", "failed")
 RESUMABLE_STATES = ("lost", "cancelled", "failed")
 STATES = (*ACTIVE_STATES, *ENDED_STATES, "lost")
+STATE_WORDS = {"lost": "stopped unexpectedly"}  # where the name of a state does not speak for itself
+STATE_VERBS = {"finished": "has finished", "cancelled": "was cancelled", "failed": "failed"} | STATE_WORDS
 MAX_SILENCE_SECONDS = 60.0  # after which a worker that cannot be asked counts as gone
 MAX_NUMBER = 2**63  # that a status may hold
 
@@ -61,6 +63,16 @@ _TYPES: dict[str, Any] = {
 def format_now() -> str:
     """Return the time as status files write it: UTC, sortable as text."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def name_state(state: str) -> str:
+    """Return a state in words."""
+    return STATE_WORDS.get(state, state)
+
+
+def tell_state(state: str) -> str:
+    """Return a state as it follows the name of a run: "is running", "was cancelled", "stopped unexpectedly"."""
+    return STATE_VERBS.get(state, f"is {state}")
 
 
 def count_seconds_since(moment: str) -> float:

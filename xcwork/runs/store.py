@@ -31,6 +31,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({self.id!r}, {self.state})"
 
-    @property
+    @cached_property
     def id(self) -> str:
         return self.folder.name
 

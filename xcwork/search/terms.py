@@ -3,8 +3,8 @@
     search = TermSearch(terms, start, device="auto")
     best = search.find(X, k)
 
-On the CPU this is `top_k_product`. On an accelerator the terms are copied there once, with the first search; each block
-of rows then goes there, and its best columns come back.
+On the CPU this is `top_k_product`, with terms that are brought into the types of the kernel once. On an accelerator the
+terms are copied there once, with the first search; each block of rows then goes there, and its best columns come back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from xcwork.compute.device import find_tensor_device
 from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.core.topk import TopK
 from xcwork.errors import DataError
-from xcwork.search.exact import top_k_product
+from xcwork.search.exact import check_terms, rank_columns
+from xcwork.sparse import Rows, normalise_rows, to_rows, to_unit_rows
 
 if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
     import torch
@@ -37,17 +38,30 @@ class TermSearch:
     start: np.ndarray | None = None  # (n_columns,): the score before any term counts, NaN where there is no column
     device: str = "cpu"
 
-    def find(self, X: sparse.csr_array, k: int, *, among: np.ndarray | None = None) -> TopK:
+    def find(self, X: sparse.csr_array, k: int, *, among: np.ndarray | None = None, unit: bool = False) -> TopK:
         """Return the k best columns of every row of `start + X @ terms`, as `top_k_product` does."""
         place = find_tensor_device(self.device)
         if place is None:
-            return top_k_product(X, self.terms, k, start=self.start, among=among)
+            check_terms(X, self.terms, self.start)
+            rows = to_unit_rows(X) if unit else to_rows(X)
+            return rank_columns(rows, self._columns, self._base, k, every=self.start is not None, among=among)
         from xcwork.kernels.tensor_topk import find_top_k
 
+        X = normalise_rows(X) if unit else X
         base = self._make_start(among, place)
         k = min(k, self.terms.shape[1])
         found = [fetch_ranking(*find_top_k(scores, k)) for scores in self.score(X, base, place)]
         return TopK.concatenate([TopK.make_empty(0, k), *found])
+
+    @cached_property
+    def _columns(self) -> Rows:
+        """The terms in the types of kernels."""
+        return to_rows(self.terms)
+
+    @cached_property
+    def _base(self) -> np.ndarray:
+        """The score before any term counts, (n_columns,) float32."""
+        return np.zeros(self.terms.shape[1], np.float32) if self.start is None else self.start.astype(np.float32)
 
     def score(self, X: sparse.csr_array, base: torch.Tensor, place: torch.device) -> Iterator[torch.Tensor]:
         """Yield the scores of blocks of rows, (n_rows, n_columns): -inf or NaN for columns that do not compete."""
@@ -81,7 +95,7 @@ class TermSearch:
 
     def _make_start(self, among: np.ndarray | None, place: torch.device) -> torch.Tensor:
         n_columns = self.terms.shape[1]
-        base = np.zeros(n_columns, np.float32) if self.start is None else self.start.astype(np.float32)
+        base = self._base.copy()
         if among is not None:
             outside = np.ones(n_columns, bool)
             outside[among] = False

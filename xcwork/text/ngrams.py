@@ -192,6 +192,12 @@ def decode_ngrams(codes: np.ndarray, order: int, bits: int) -> np.ndarray:
     return (codes[:, None] >> shifts) & ((1 << bits) - 1)
 
 
+def find_largest_word(codes: np.ndarray, order: int, bits: int) -> int:
+    """Return the largest word id in n-grams, -1 where there are none."""
+    shifts = range(0, order * bits, bits)
+    return max((int(((codes >> shift) & ((1 << bits) - 1)).max(initial=-1)) for shift in shifts), default=-1)
+
+
 def encode_word_ids(ids: np.ndarray, bits: int) -> np.ndarray:
     """Return the n-grams of word ids (n_codes, order): the inverse of `decode_ngrams`."""
     codes = np.zeros(len(ids), np.int64)

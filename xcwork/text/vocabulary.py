@@ -120,8 +120,7 @@ class Words:
             raise ValueError("the terms are not stored as numbers")
         self = cls(_check_texts(words), codes, ReadingRules.from_state(state["rules"]))
         for order, some in enumerate(codes, start=1):
-            places = terms.decode_ngrams(some, order, self.bits)
-            if places.size and not 0 <= places.min() <= places.max() < len(words):
+            if terms.find_largest_word(some, order, self.bits) >= len(words):
                 raise ValueError("a term has a word that is not listed")
         return self
 
@@ -179,7 +178,7 @@ class Subwords:
 
 def _check_texts(stored: Any) -> list[str]:
     """Return a stored list of texts; anything else is damage."""
-    if not isinstance(stored, list) or not all(isinstance(text, str) for text in stored):
+    if not isinstance(stored, list) or not set(map(type, stored)) <= {str}:
         raise ValueError("a list of texts holds something else")
     return stored
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from xcwork.export.palette import LIGHT, Palette
-from xcwork.viz import apply_style, clean_caption
+from xcwork.viz import apply_style, clean_caption, pick_colour
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -16,41 +16,48 @@ if TYPE_CHECKING:
 
 BAND_WORDS = {"head": "frequent", "torso": "medium", "tail": "rare"}
 BAND_OPACITY = 0.14
+SHARE_PER_CHARACTER = 0.028  # of the width that a name of a band takes, in a narrow chart
 
 
-def draw_label_frequencies(card: Card, *, bands: str = "count", palette: Palette = LIGHT) -> go.Figure:
+def draw_label_frequencies(card: Card, *, bands: str = "count", palette: Palette | None = None) -> go.Figure:
     """Draw training documents of each label against its rank, both on a logarithmic scale, with the bands shaded.
 
-    `bands` is one of the definitions of the card: "count" or "share".
+    `bands` is one of the definitions of the card: "count" or "share". Without a palette the curve has a colour that
+    reads on light and on dark pages.
     """
     import pandas as pd
     import plotly.graph_objects as go
 
-    points = card.frequency_curve
+    points, shades = card.frequency_curve, (palette or LIGHT).bands
     figure = go.Figure()
     figure.add_scatter(
         x=[point["rank"] for point in points],
         y=[point["frequency"] for point in points],
         mode="lines",
-        line={"color": palette.bands[0], "width": 3, "shape": "hv"},
+        line={"color": pick_colour(0) if palette is None else palette.bands[0], "width": 3, "shape": "hv"},
         showlegend=False,
         hovertemplate="label %{x:,}: %{y:,} training documents<extra></extra>",
     )
-    first = 1
-    for (band, counts), shade in zip(card.bands[bands].items(), palette.bands, strict=False):
+    first, above_until, width = 1, 0.0, math.log10(1 + sum(counts["labels"] for counts in card.bands[bands].values()))
+    for (band, counts), shade in zip(card.bands[bands].items(), shades, strict=False):
         if counts["labels"]:
             last = first + counts["labels"]
             figure.add_vrect(x0=first, x1=last, fillcolor=shade, opacity=BAND_OPACITY, line_width=0, layer="below")
+            text = clean_caption(f"{BAND_WORDS.get(band, band)} · {counts['labels']:,}")
             # The place of an annotation on a logarithmic axis is the logarithm, unlike that of a shape.
+            room = width * SHARE_PER_CHARACTER * len(text)
+            begin = min(math.log10(first), width - room)
+            is_above = begin >= above_until  # else below the upper edge, where the curve has fallen
             figure.add_annotation(
-                x=math.log10(first),
+                x=width if begin < math.log10(first) else begin,
                 y=1,
                 yref="paper",
-                xanchor="left",
-                yanchor="bottom",
+                xanchor="right" if begin < math.log10(first) else "left",
+                yanchor="bottom" if is_above else "top",
                 showarrow=False,
-                text=clean_caption(f"{BAND_WORDS.get(band, band)} · {counts['labels']:,}"),
+                text=text,
             )
+            above_until = begin + room if is_above else above_until
             first = last
     figure.update_xaxes(type="log", dtick=1)
     figure.update_yaxes(type="log", dtick=1)

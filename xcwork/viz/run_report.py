@@ -149,7 +149,7 @@ def _render_calibration(reports: Mapping[str, EvalReport], styles: Mapping[str, 
             for row in found["reliability"]
         ]
         drawn = decisions.draw_reliability(found["reliability"], colour=styles[name].colour, height=RELIABILITY_PIXELS)
-        caption = f"{name}: what share is right, by what the probabilities say; lines are 95 % intervals."
+        caption = f"{name}: share that is right, by predicted probability; lines are 95 % intervals."
         parts.append(_render_figure(drawn, caption))
         parts.append(_render_table(f"{name}: the first ten labels per document", columns, rows))
         brier = [[band, value] for band, value in found["brier"].items()]

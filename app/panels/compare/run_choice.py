@@ -10,15 +10,16 @@ from xcwork_app.sources import Source
 from xcwork_app.views import run_comparison, selection
 from xcwork_app.views.run_comparison import ComparedRuns
 
+from xcwork.runs import Run
+
 MAX_RUNS = 20
 BOX_PIXELS = 200
 NONE = "none"  # as `View.runs`: nothing is chosen, which is not the same as the usual choice
 SCOPES = {"metrics": "All", "seen": "Seen in training", "unseen": "Unseen"}
 
 
-def warn_about_incomplete_runs(source: Source) -> None:
+def warn_about_incomplete_runs(incomplete: list[Run]) -> None:
     """Name the runs whose folders were copied by half, so that nobody looks for them in vain."""
-    incomplete = run_comparison.list_incomplete_runs(source)
     if incomplete:
         names = ", ".join(widgets.escape_text(run.name) for run in incomplete)
         st.warning(
@@ -28,11 +29,11 @@ def warn_about_incomplete_runs(source: Source) -> None:
         )
 
 
-def choose_runs(source: Source) -> ComparedRuns:
-    """Return the chosen ones of the measured runs; perhaps none."""
-    offered = {run.id: run for run in run_comparison.list_measured_runs(source)}
+def choose_runs(source: Source, measured: list[Run]) -> ComparedRuns:
+    """Return the chosen ones of the measured runs (best first); perhaps none."""
+    offered = {run.id: run for run in measured}
     titles = {name: selection.describe_run(run) for name, run in offered.items()}
-    picked = _resolve_runs(offered, run_comparison.list_usual_runs(source))
+    picked = _resolve_runs(offered, list(offered)[: run_comparison.MAX_USUAL_RUNS])
     plural = "" if len(offered) == 1 else "s"
     with st.popover(f"{len(picked)} of {len(offered)} run{plural}", key="compare.choice"):
         st.session_state["compare.runs"] = picked

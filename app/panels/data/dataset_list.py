@@ -9,6 +9,8 @@ from xcwork_app.panels.shared import row_menu
 from xcwork_app.sources import Source
 from xcwork_app.views import home_facts
 
+from xcwork.export.text import count_noun
+
 
 def show(current: Source) -> None:
     """Show the list; choosing a dataset makes it the one of this session."""
@@ -21,7 +23,7 @@ def show(current: Source) -> None:
             each.source.title,
             below=each.sizes,
             note=each.origin if each.origin != "yours" else "",
-            value=f"{each.n_runs:,} run{'' if each.n_runs == 1 else 's'}" if each.n_runs else "",
+            value=count_noun(each.n_runs, "run") if each.n_runs else "",
             menu=row_menu.list_dataset_actions(each.source),
         )
         for each in facts

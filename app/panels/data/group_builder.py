@@ -49,7 +49,12 @@ def _choose_recipe(kind: str) -> str:
             settings["size"] = st.slider("Members of a group", 2, 50, 10, key="data.groups.size")
         elif kind == "clusters":
             settings["depth"] = st.slider(
-                "Depth", 1, 12, 7, key="data.groups.depth", help="Makes 2 to this power groups of about equal size."
+                "Depth",
+                1,
+                12,
+                7,
+                key="data.groups.depth",
+                help="There are 2 to this power groups, all of about equal size.",
             )
         else:
             settings["level"] = st.selectbox("Level", LEVELS, key="data.groups.level")

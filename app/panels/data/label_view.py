@@ -69,7 +69,7 @@ def _draw_curve(source: Source, stamp: str, bands: str, scheme: str) -> go.Figur
     from xcwork.viz.frequencies import draw_label_frequencies
 
     drawn = draw_label_frequencies(caches.get_card(source), bands=bands, palette=tokens.get_palette())
-    return _fit(drawn)
+    return _fit(drawn.update_yaxes(title_text="documents"))  # "training documents" does not fit beside a low chart
 
 
 @st.cache_resource(max_entries=20, show_spinner=False)

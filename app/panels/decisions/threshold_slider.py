@@ -68,10 +68,10 @@ def list_tenth(run: Run, source: Source, tenth: int) -> None:
             key="decisions.list",
             name=f"predictions-{low}-to-{high}",
             select="single-row",
-            alt=f"Predictions from {low} to {high} %, surest first",
+            alt=f"Predictions from {low} to {high} %, most certain first",
             columns={"percent": st.column_config.NumberColumn("percentage", format="%.1f %%"), "item": None},
         )
-        first = f"The {MAX_LISTED} surest. " if len(table) == MAX_LISTED else ""
+        first = f"The {MAX_LISTED} most certain. " if len(table) == MAX_LISTED else ""
         st.caption(f"{first}Choose a row to see the document.")
         if rows:
             open_prediction(table.iloc[rows[0]].to_dict(), queues[rows[0]])

@@ -17,6 +17,7 @@ from xcwork_app.views.run_findings import Findings
 
 from xcwork.core.topk import MISSING
 from xcwork.data.browse import get_document_text
+from xcwork.export.text import count_noun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,9 +40,9 @@ def show_label(found: Findings, chosen: str) -> None:
     positions = np.flatnonzero(found.placement.truth.indices == label)
     ranks = found.placement.ranks[positions]
     n = page.train_documents
-    below = "no training document" if not n else f"{n:,} training document{'' if n == 1 else 's'}"
+    below = "no training document" if not n else count_noun(n, "training document")
     instead = page.confusable[page.confusable["instead"] > 0].head(MAX_LISTED)
-    lines = [(parts.escape_name(row.label), _count_times(row.instead)) for row in instead.itertuples()]
+    lines = [(parts.escape_name(row.label, page.name), _count_times(row.instead)) for row in instead.itertuples()]
     body = parts.render_title(page.name, below)
     body += parts.render_warning(describe_ranks(ranks, found.k, found.topk.k))
     body += parts.render_lines("Listed instead", lines)
@@ -130,10 +131,13 @@ def show_document(found: Findings, chosen: str) -> None:
     )
     listed = [label for label in found.topk.head(found.k).ids[document].tolist() if label != MISSING]
     wrong = [label for label in listed if label not in set(labels.tolist())][:MAX_LISTED]
-    lines = [(parts.escape_name(_name_label(found, label)), f"rank {listed.index(label) + 1}") for label in wrong]
+    missing_label = names[int(labels[at])]
+    lines = [
+        (parts.escape_name(_name_label(found, each), missing_label), f"rank {listed.index(each) + 1}") for each in wrong
+    ]
     st.html(parts.render_lines("Listed instead", lines) + parts.render_finders(found, np.array([start + at])))
     reason = st.container(key="errors_reason")
-    _show_ways_on(document, names[int(labels[at])])
+    _show_ways_on(document, missing_label)
     with reason:
         _show_winner(found, document, int(labels[at]))
 

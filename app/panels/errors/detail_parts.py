@@ -84,9 +84,14 @@ def show_reason(found: Findings, document: int, winner: int, missed: int) -> Non
     )
 
 
-def escape_name(name: str) -> str:
-    """Return the last part of a name as HTML, with all of it to be seen when the mouse rests on it."""
-    return f'<span title="{escape(name)}">{escape(split_path(name)[1])}</span>'
+def escape_name(name: str, beside: str = "") -> str:
+    """Return the last part of a name as HTML, with all of it to be seen when the mouse rests on it.
+
+    Where that is also the last part of the name `beside` it, all of it is shown.
+    """
+    last = split_path(name)[1]
+    shown = name if last == split_path(beside)[1] else last
+    return f'<span title="{escape(name)}">{escape(shown)}</span>'
 
 
 def say_nothing_chosen() -> None:

@@ -16,6 +16,7 @@ from xcwork_app.views.run_findings import Findings, name_band
 
 from xcwork.analysis.errors import NOT_LISTED, OUTRANKED
 from xcwork.analysis.outcomes import FITTING, FOUND, MISSED, select_labels
+from xcwork.export.text import count_noun
 
 OUTCOMES = {"found": FOUND, "outranked": OUTRANKED, "not_listed": NOT_LISTED}  # ids of segments
 
@@ -97,7 +98,7 @@ def show_area_chip(choice: ErrorChoice) -> None:
         st.button(
             f"{widgets.escape_text(choice.area.title)} ×",
             key="errors_chip_area",
-            help=f"{n:,} label{'' if n == 1 else 's'} chosen on the map. Remove this filter",
+            help=f"{count_noun(n, 'label')} chosen on the map. Remove this filter",
             on_click=state.update,
             kwargs={"chosen": False, "label": "", "other": ""},
         )

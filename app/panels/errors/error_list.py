@@ -13,6 +13,8 @@ from xcwork_app.panels.shared.word_choice import choose_word
 from xcwork_app.views import run_findings
 from xcwork_app.views.run_findings import Findings
 
+from xcwork.export.text import count_noun
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -229,6 +231,6 @@ def _show_rows(
 
 def _show_foot(rows: pd.DataFrame, name: str, noun: str, export: Callable[[], pd.DataFrame] | None = None) -> None:
     with st.container(key="errors_foot", horizontal=True, vertical_alignment="center"):
-        st.caption(f"{len(rows):,} {noun}{'' if len(rows) == 1 else 's'}")
+        st.caption(count_noun(len(rows), noun))
         st.space("stretch")
         widgets.show_export_button(export or (lambda: rows), key="errors.export", name=name)

@@ -34,7 +34,7 @@ def show(run: Run, source: Source) -> None:
                     question, key=f"home.{page}", type="primary" if is_first else "secondary"
                 ):
                     navigation.go_to(page, **where)
-        if (run.config.get("dataset") or {}).get("takes_text"):
+        if caches.glance(run).measured.get("takes_text"):
             _show_trial(run, where)
 
 

@@ -6,6 +6,8 @@ import streamlit as st
 from xcwork_app import navigation, state, widgets
 from xcwork_app.views.home_facts import DatasetFacts
 
+from xcwork.export.text import count_noun
+
 MAX_DATASETS = 2
 STARTS: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("data", "Load my documents", "A text and a labels column are enough.", {"add": "file"}),
@@ -23,7 +25,7 @@ def show_datasets(facts: list[DatasetFacts]) -> None:
     with st.container(key="home_datasets"):
         for column, each in zip(st.columns(MAX_DATASETS), facts, strict=False):
             is_current = each.source.id == state.view().data
-            runs = "no runs" if not each.n_runs else f"{each.n_runs:,} run{'' if each.n_runs == 1 else 's'}"
+            runs = "no runs" if not each.n_runs else count_noun(each.n_runs, "run")
             title = f"**{widgets.escape_text(each.source.title)}** :gray[{each.origin}] :gray[{runs}]"
             with column, st.container(key=f"home_dataset_{'on' if is_current else 'off'}_{facts.index(each)}"):
                 st.button(

@@ -13,11 +13,13 @@ from xcwork_app.sources import Source
 from xcwork_app.views import run_progress, selection
 
 from xcwork.runs import Run
+from xcwork.runs.status import name_state
 
 REFRESH_SECONDS = 2  # between two looks at the run folders while something is under way
 IDLE_REFRESH_SECONDS = 10
-ALL_RUNS = "home.all_runs"  # key of the session
-STATE_WORDS = {"running": "training", "lost": "stopped unexpectedly"}
+ALL_RUNS = "home.all_runs"  # keys of the session
+LIMIT = "home.limit"
+ROWS_AT_ONCE = 100  # redrawn every few seconds
 
 
 def show() -> None:
@@ -29,9 +31,9 @@ def show() -> None:
 def _show_card(before: tuple[str, ...]) -> None:
     if tuple(run_progress.list_active()) != before:
         dialogs.refresh_page()  # something began or ended: the best run, the steps and the pace of this card follow
-    source, runs = selection.get_source(), caches.list_runs()
+    source, n_runs = selection.get_source(), len(caches.list_runs())
     shows_all = bool(st.session_state.get(ALL_RUNS))
-    groups = list_groups(runs, None if shows_all else source)
+    groups, n_left = list_groups(None if shows_all else source, st.session_state.get(LIMIT, ROWS_AT_ONCE))
     with st.container(border=True, key="home_runs"):
         where = "on all datasets" if shows_all else f"on {escape(source.title)}"
         st.html(f'<div class="home-card-head"><b>Runs</b><span>{where}</span><span>P@1, of 100</span></div>')
@@ -44,40 +46,55 @@ def _show_card(before: tuple[str, ...]) -> None:
             is_compact=True,
             empty="No run on this dataset yet.",
             height="stretch",
+            more=f"Show {min(n_left, ROWS_AT_ONCE):,} more" if n_left else "",
+            on_more=_show_more,
         )
         with st.container(horizontal=True, horizontal_alignment="distribute", key="home_runs_foot"):
-            other = f"Only {source.title}" if shows_all else f"All {len(runs):,} run{'' if len(runs) == 1 else 's'}"
-            st.button(other, key="home.all", type="tertiary", on_click=_turn, disabled=not runs)
-            if st.button("Compare", key="home.compare", type="tertiary", disabled=not runs):
+            everything = f"All {n_runs:,} runs" if n_runs > 1 else "The only run" if n_runs else "No runs"
+            other = f"Only {source.title}" if shows_all else everything
+            st.button(other, key="home.all", type="tertiary", on_click=_turn, disabled=not n_runs)
+            if st.button("Compare", key="home.compare", type="tertiary", disabled=not n_runs):
                 navigation.go_to("compare")
     row_menu.refresh_if_asked()
-    if chosen is not None:
-        run_list.make_current(next(run for run in runs if run.id == chosen))
+    if chosen is not None and (run := caches.find_run(chosen)) is not None:
+        run_list.make_current(run)
 
 
 def _turn() -> None:
     st.session_state[ALL_RUNS] = not st.session_state.get(ALL_RUNS, False)
 
 
-def list_groups(runs: list[Run], source: Source | None) -> list[LabelGroup]:
-    """Return the runs of a dataset, or of all: P@1 is compared within a dataset only, so each is a group."""
-    seen = {run.id: caches.glance(run) for run in runs}
+def _show_more() -> None:
+    st.session_state[LIMIT] = st.session_state.get(LIMIT, ROWS_AT_ONCE) + ROWS_AT_ONCE
+
+
+def list_groups(source: Source | None, limit: int) -> tuple[list[LabelGroup], int]:
+    """Return the best runs of a dataset, or of all, and how many of all there are no rows for.
+
+    P@1 is compared within a dataset only, so each of them is a group.
+    """
     active = run_progress.list_active()
-    under_way = [run for name in active for run in runs if run.id == name]
+    under_way = [run for name in active if (run := caches.find_run(name)) is not None]
     rows = [_describe_active(run, place) for place, run in enumerate(under_way)]
     groups = [LabelGroup(rows)] if rows else []
     if len(rows) > 1:
         groups = [LabelGroup(rows, title="Under way", note=_describe_queue(under_way))]
-    over = [run for run in runs if run.id not in active]
-    datasets = dict.fromkeys(found for run in over if (found := seen[run.id].source) is not None)
-    for each in [source] if source is not None else datasets:
-        ranked = sorted((run for run in reversed(over) if seen[run.id].source == each), key=_rank)
-        if ranked:
-            groups.append(LabelGroup([_describe(run) for run in ranked], title=each.title if source is None else ""))
-    broken = [run for run in over if seen[run.id].source is None]
-    if broken:
-        groups.append(LabelGroup([_describe(run) for run in broken], title="Unreadable"))
-    return groups
+    n_left = 0
+    for each in [source] if source is not None else caches.list_sources_of_runs():
+        over = [run for run in selection.list_runs(each) if run.id not in active]
+        if over:
+            best = [_describe(run) for run in _rank(over)[:limit]]
+            groups.append(LabelGroup(best, title=each.title if source is None else ""))
+            n_left += len(over) - len(best)
+    if broken := caches.list_unreadable_runs():
+        groups.append(LabelGroup([_describe(run) for run in broken[:limit]], title="Unreadable"))
+    return groups, n_left
+
+
+def _rank(runs: list[Run]) -> list[Run]:
+    """Return runs by P@1; of equal ones the newest first."""
+    scores = [-seen.record["metrics"].get("P@1", -1.0) for seen in caches.glance_at(runs)]
+    return [runs[at] for at in sorted(range(len(runs)), key=scores.__getitem__)]
 
 
 def _describe_queue(runs: list[Run]) -> str:
@@ -86,10 +103,6 @@ def _describe_queue(runs: list[Run]) -> str:
     if None in times:
         return f"{len(runs)} runs, one at a time"
     return f"{len(runs)} runs, about {widgets.shorten_seconds(sum(filter(None, times)))} left"
-
-
-def _rank(run: Run) -> float:
-    return -caches.get_record(run)["metrics"].get("P@1", -1.0)
 
 
 def _describe(run: Run) -> LabelRow:
@@ -108,15 +121,14 @@ def _describe(run: Run) -> LabelRow:
             run=seen.number,
             menu=actions,
         )
-    word = STATE_WORDS.get(seen.status.state, seen.status.state)
-    return LabelRow(run.id, record["name"], note=word, run=seen.number, menu=actions)
+    return LabelRow(run.id, record["name"], note=name_state(seen.status.state), run=seen.number, menu=actions)
 
 
 def _describe_active(run: Run, place: int) -> LabelRow:
     """Return the row of a run that is being trained or waits."""
     seen = caches.glance(run)
     status, share = seen.status, run_progress.get_share(seen.status)
-    word = STATE_WORDS.get(status.state, status.state)
+    word = "training" if status.state == "running" else name_state(status.state)
     actions = row_menu.list_run_actions(run)
     if status.state == "queued":
         waits = "next in line" if place <= 1 else f"number {place} in line"

@@ -18,6 +18,7 @@ from xcwork_app.views.map_content import MapContent
 from xcwork.analysis.map_selection import SelectionFacts
 from xcwork.analysis.outcomes import MISSED
 from xcwork.errors import XcworkError
+from xcwork.export.text import count_noun
 
 MAX_ROWS = 6  # of each list, so that all of them can be seen
 MAX_ALL_ROWS = 1000
@@ -53,7 +54,7 @@ def _show_title(choice: MapChoice, facts: SelectionFacts) -> None:
             if path:
                 st.caption(widgets.escape_text(path))
             st.subheader(widgets.escape_text(name), anchor=False)
-            counted = f"{facts.n_labels:,} label{'' if facts.n_labels == 1 else 's'} in your selection"
+            counted = f"{count_noun(facts.n_labels, 'label')} in your selection"
             st.caption(counted if choice.label is None else "one label")
         st.button(
             "",
@@ -148,7 +149,7 @@ def _show_confusions(content: MapContent, facts: SelectionFacts) -> None:
             f"{each.label}-{each.other}",
             split_path(names[each.other])[1],
             below=f"instead of {split_path(names[each.label])[1]}",
-            value=f"{each.n_documents:,} document{'' if each.n_documents == 1 else 's'}",
+            value=count_noun(each.n_documents, "document"),
         )
         for each in facts.confusions[:MAX_ROWS]
     ]
@@ -196,7 +197,7 @@ def _show_nearest(content: MapContent, label: int) -> None:
 
 
 def _describe_pair(shared: int, terms: str) -> str:
-    together = f"{shared:,} training document{'' if shared == 1 else 's'} with both" if shared else "never together"
+    together = f"{count_noun(shared, 'training document')} with both" if shared else "never together"
     return f"{together} · {terms}" if terms else together
 
 
@@ -275,7 +276,7 @@ def _show_labels_without_place(content: MapContent) -> None:
     missing = content.run_map.layout.find_missing()
     if not len(missing):
         return
-    with st.expander(f"{len(missing):,} label{'' if len(missing) == 1 else 's'} without a place"):
+    with st.expander(f"{count_noun(len(missing), 'label')} without a place"):
         names = content.found.dataset.labels.names
         rows = [LabelRow.from_label(str(label), names[label]) for label in missing[:MAX_ALL_ROWS].tolist()]
         show_label_list(

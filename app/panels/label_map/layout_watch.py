@@ -8,6 +8,7 @@ from xcwork_app.views import map_content
 
 from xcwork.runs import Run
 from xcwork.runs.map_job import MapProgress, cancel_map, read_map_progress, start_map
+from xcwork.runs.status import name_state
 
 SECONDS_BETWEEN_LOOKS = 1.0
 INTERRUPTED = "stopped"  # its process is gone; it resumes where it was
@@ -34,8 +35,8 @@ def show_progress(run: Run) -> None:
             st.button("Cancel", key=f"label_map.cancel.{run.id}", type="tertiary", on_click=cancel_map, args=(run,))
         else:
             reason = f": {progress.message}" if progress.message else ""
-            st.caption(widgets.escape_text(f"The neighbourhood map is missing ({progress.state}{reason})."))
-            st.button("Make it", key=f"label_map.make.{run.id}", on_click=start_map, args=(run,))
+            st.caption(widgets.escape_text(f"The neighbourhood map is missing ({name_state(progress.state)}{reason})."))
+            st.button("Build it", key=f"label_map.make.{run.id}", on_click=start_map, args=(run,))
 
 
 def _measure_share(progress: MapProgress) -> float:

@@ -22,7 +22,9 @@ MAX_WEAK_REGIONS = 2
 MAX_WEAK_CHARACTERS = 40  # of their names together, so that the menu has room beside them
 LAYOUTS = {map_content.NEIGHBOURHOODS: "Neighbourhood map", map_content.PCA: "PCA"}
 PICTURE = "label_map.picture"  # how many pictures were asked for
-LAYOUT_HELP = "PCA shows the two widest directions; the neighbourhood map keeps near labels near."
+LAYOUT_HELP = (
+    "PCA shows the two directions in which labels differ most; the neighbourhood map keeps similar labels together."
+)
 
 
 def choose_colour(content: MapContent, *, has_second: bool, is_lit: bool) -> str:

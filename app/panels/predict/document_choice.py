@@ -8,6 +8,7 @@ import streamlit as st
 from xcwork_app import navigation, state, widgets
 from xcwork_app.navigation import OWN_TEXT_WORDS, TEST_DOCUMENT
 from xcwork_app.panels.predict import own_text
+from xcwork_app.views import document_prediction
 from xcwork_app.views.document_prediction import ChosenDocument
 
 from xcwork.decisions.choice import NEVER_ASSIGN, Decisions
@@ -23,6 +24,7 @@ PLACES = {TEST_DOCUMENT: "Test documents", OWN_TEXT: OWN_TEXT_WORDS, FILE_OF_TEX
 PLACE = "predict.where"
 SEARCH = "predict.search"
 NUMBER = "predict.row"
+USUAL = "predict.usual"  # key of the session: by dataset, the document that is shown until somebody chooses one
 MAX_MATCHES = 50  # documents offered for a search
 MAX_CHARACTERS = 200_000  # of a text
 NO_TEXTS = "This dataset has no texts, so it cannot read yours."
@@ -164,7 +166,7 @@ def _describe_rest(decisions: Decisions) -> str | None:
     return None if decisions == Decisions() else describe_all(decisions)
 
 
-def take_test_document(dataset: Dataset) -> ChosenDocument | None:
+def take_test_document(run: Run, dataset: Dataset) -> ChosenDocument | None:
     """Return the test document of the session, with its annotated labels."""
     from xcwork.data.browse import get_document_text
 
@@ -172,9 +174,23 @@ def take_test_document(dataset: Dataset) -> ChosenDocument | None:
     if len(test) == 0:
         widgets.show_empty("This dataset has no test documents. Choose My text instead.")
         return None
-    row = state.limit_number("document", len(test) - 1)
+    row = _choose_row(run, dataset)
     truth = frozenset(test.Y[[row]].indices.tolist())
     return ChosenDocument(test.take([row]), get_document_text(test, row), row=row, truth=truth)
+
+
+def _choose_row(run: Run, dataset: Dataset) -> int:
+    """Return the document of the view; where nobody has chosen one, one that shows what the run can do."""
+    if not state.is_open("document"):
+        row = state.limit_number("document", len(dataset.test) - 1)
+        if row == 0:
+            state.name_defaults("predict", document="0")  # a link that says nothing opens on the usual one
+        return row
+    usual = document_prediction.find_usual_document(run, dataset.test)
+    row = st.session_state.setdefault(USUAL, {}).setdefault(dataset.fingerprint, usual)
+    if row != usual:  # another run was looked at before: its document stays
+        state.fall_back("document", row)
+    return row
 
 
 def take_own_text(dataset: Dataset) -> ChosenDocument | None:

@@ -17,6 +17,7 @@ from xcwork.decisions.choice import ASSIGN, SUGGEST
 from xcwork.errors import XcworkError
 from xcwork.runs import Run, prediction_jobs
 from xcwork.runs.prediction_jobs import PredictionJob
+from xcwork.runs.status import name_state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +116,9 @@ def _show_job(job: PredictionJob) -> None:
     if status.is_active:
         st.fragment(_show_progress, run_every=REFRESH_SECONDS)(job)
     elif status.state != "finished":
-        st.warning(f"{widgets.escape_text(status.state.capitalize())}: {widgets.escape_text(status.message)}")
+        st.warning(
+            f"{widgets.escape_text(name_state(status.state).capitalize())}: {widgets.escape_text(status.message)}"
+        )
     with st.container(horizontal=True, vertical_alignment="center"):
         if status.state == "finished":
             _offer_exports(job)

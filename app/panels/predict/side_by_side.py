@@ -25,11 +25,7 @@ RUNS = "predict.runs"
 
 def show(chosen: ChosenDocument, run: Run, dataset: Dataset) -> None:
     """Show the ranks of the labels in several runs."""
-    others = {
-        each.id: each
-        for each in selection.list_runs(selection.get_source())
-        if each.id != run.id and caches.get_record(each)["state"] == "finished"
-    }
+    others = {each.id: each for each in _rank_finished_runs() if each.id != run.id}
     with st.container(key="predict_card", border=True):
         if not others:
             st.markdown("There is no second finished run on this dataset to compare with.")
@@ -54,6 +50,14 @@ def show(chosen: ChosenDocument, run: Run, dataset: Dataset) -> None:
         shown = [each for each in runs if each.id in found]
         table = align_ranks({each.id: found[each.id] for each in shown}, chosen, dataset, k=state.view().k)
         st.html(_make_table(table, shown, has_truth=chosen.truth is not None))
+
+
+def _rank_finished_runs() -> list[Run]:
+    """Return the finished runs on the dataset, best first."""
+    runs = selection.list_runs(selection.get_source())
+    seen = zip(runs, caches.glance_at(runs), strict=True)
+    finished = [(each.record["metrics"].get("P@1", 0.0), run) for run, each in seen if each.status.state == "finished"]
+    return [run for _, run in sorted(finished, key=lambda pair: -pair[0])]
 
 
 def align_ranks(

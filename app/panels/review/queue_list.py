@@ -28,7 +28,7 @@ WORDS = {"right": "right", "wrong": "wrong", "unsure": "unsure"}
 def choose_queue(review: RunReview) -> str:
     """Return the queue to work on."""
     sizes = {name: len(review.queue(name)) for name in review_state.QUEUES}
-    # What people put here has a place of its own as soon as there is any.
+    # What people added has a place of its own as soon as there is any.
     options = {
         name: f"{title} {sizes[name]:,}"
         for name, title in review_state.QUEUES.items()

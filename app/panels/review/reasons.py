@@ -95,13 +95,12 @@ def show_changes(review: RunReview) -> None:
     """Show all metrics under the annotated and the corrected labels, and how far people agree."""
     import pandas as pd
 
+    from xcwork.review.correction import phrase_corrections
+
     with widgets.catch_errors():
         facts = review.summarise()
         made = facts["corrections"]
-        st.markdown(
-            f"The answers add {made['added']:,} labels, remove {made['removed']:,} and confirm {made['confirmed']:,}; "
-            f"{made['disputed']:,} items are disputed."
-        )
+        st.markdown(phrase_corrections(*(made[name] for name in ("added", "removed", "confirmed", "disputed"))))
         rows = [
             {
                 "metric": each["metric"],

@@ -6,6 +6,7 @@ from xcwork_app import widgets
 from xcwork_app.views import selection
 
 from xcwork.runs import Run
+from xcwork.runs.status import tell_state
 
 
 def require_finished_run() -> Run:
@@ -16,6 +17,6 @@ def require_finished_run() -> Run:
     if run is None:
         sentence = f"There is no finished run on {widgets.escape_text(selection.get_source().title)} yet."
     else:
-        sentence = f"The run {widgets.escape_text(run.name)} is {run.state} and has no results yet."
+        sentence = f"The run {widgets.escape_text(run.name)} {tell_state(run.state)} and has no results yet."
     widgets.show_empty(sentence, page="train", action="Train a method")
     raise widgets.PageEnd

@@ -21,6 +21,7 @@ from xcwork_app.sources import Source
 from xcwork_app.views import home_facts
 
 from xcwork.errors import XcworkError
+from xcwork.export.text import count_noun
 from xcwork.runs import Run, RunStore, jobs, manage, trash
 from xcwork.runs.status import RESUMABLE_STATES
 
@@ -126,7 +127,7 @@ def _try(verb: Callable[[Run], object], run: Run) -> None:
 
 
 def _find_run(run_id: str) -> Run | None:
-    return next((run for run in caches.list_runs() if run.id == run_id), None)
+    return caches.find_run(run_id)
 
 
 def is_asked() -> bool:
@@ -254,7 +255,7 @@ def show_undo() -> None:
     if entry is None or page != state.get_page():
         st.session_state.pop(UNDO, None)
         return
-    runs = f" and {entry.n_runs} run{'' if entry.n_runs == 1 else 's'}" if entry.n_runs and entry.has_dataset else ""
+    runs = f" and {count_noun(entry.n_runs, 'run')}" if entry.n_runs and entry.has_dataset else ""
     with st.container(key="shell_undo", horizontal=True, vertical_alignment="center"):
         st.markdown(f"Deleted **{widgets.escape_text(entry.title)}**{runs}.", width="content")
         if st.button("Put back", key="row_menu.put_back", icon=":material/undo:"):

@@ -57,13 +57,14 @@ def count_launched() -> int:
 
 def suggest_name(method: str, source: Source) -> str:
     """Return a name for people: the method, numbered over its runs on the dataset."""
-    earlier = sum(caches.get_record(run).get("method") == method for run in selection.list_runs(source))
+    seen = caches.glance_at(selection.list_runs(source))
+    earlier = sum(each.record.get("method") == method for each in seen)
     return f"{method} {earlier + 1}"
 
 
 def find_twin(method: str, params: dict[str, Any], source: Source) -> Run | None:
     """Return an unfinished run that would come to the same result."""
-    for run in caches.list_runs():
+    for run in caches.list_active_runs():
         seen = caches.glance(run)
         if seen.status.is_active and seen.source == source:
             facts = seen.record

@@ -16,7 +16,7 @@ from xcwork_app.views import run_progress, selection, training_plan
 
 from xcwork.errors import XcworkError
 from xcwork.runs import Run, jobs
-from xcwork.runs.status import RESUMABLE_STATES, Status
+from xcwork.runs.status import RESUMABLE_STATES, Status, name_state
 
 REFRESH_SECONDS = 1  # between two looks while something is under way
 IDLE_REFRESH_SECONDS = 10
@@ -24,7 +24,6 @@ LAST_LOG_LINES = 10
 LOG_LINES = 200
 REFUSED = "train.refused"  # key of the session
 WISH = "train.wish"  # key of the session: the page that somebody wants to see next
-STATE_WORDS = {"lost": "stopped unexpectedly"}
 STATE_LOOKS = {"finished": "right", "failed": "wrong", "lost": "wrong", "cancelled": "unsure"}
 
 
@@ -52,15 +51,14 @@ def _watch(before: tuple[str, ...]) -> None:
 
 def _find_watched_run(active: dict[str, Status]) -> Run | None:
     """Return the run that was chosen, else one under way, else the best one."""
-    runs = {run.id: run for run in caches.list_runs()}
-    wanted = state.view().run
-    return runs.get(wanted) or next((runs[name] for name in active if name in runs), None) or selection.get_run()
+    asked = (caches.find_run(name) for name in (state.view().run, *active))
+    return next(filter(None, asked), None) or selection.get_run()
 
 
 def _show_detail(run: Run) -> None:
     seen = caches.glance(run)
     status = seen.status
-    words = STATE_WORDS.get(status.state, status.state)
+    words = name_state(status.state)
     look = STATE_LOOKS.get(status.state, "unsure")
     st.html(
         f'<div class="train-run">{tokens.make_mark(seen.number)}<b>{html.escape(seen.record["name"])}</b>'

@@ -16,7 +16,7 @@ from xcwork.runs.status import Status
 
 def show_queue(active: dict[str, Status], watched: Run) -> None:
     """Show what is under way beside the watched run, in the order of the queue."""
-    runs = {run.id: run for run in caches.list_runs()}
+    runs = {name: run for name in active if (run := caches.find_run(name)) is not None}
     others = {name: status for name, status in active.items() if name in runs and name != watched.id}
     if not others:
         return
@@ -53,7 +53,7 @@ def make_row(run: Run, status: Status, place: int, start: float | None) -> Label
 
 
 def _watch_run(run_id: str) -> None:
-    run = next((run for run in caches.list_runs() if run.id == run_id), None)
+    run = caches.find_run(run_id)
     source = None if run is None else caches.get_source(run)
     if source is not None:
         state.update(data=source.id, run=run_id)

@@ -49,7 +49,7 @@ def choose_preset(method: str, source: Source, n_labels: int) -> tuple[str, dict
 def _find_duplicated_settings(method: str) -> tuple[str, dict[str, Any], list[str]] | None:
     """Return title and settings of the run whose settings are duplicated, if it is one of this method."""
     wanted = st.session_state.get(row_menu.SETTINGS_OF)
-    run = next((run for run in caches.list_runs() if run.id == wanted), None)
+    run = caches.find_run(wanted or "")
     if run is None or caches.get_record(run).get("method") != method:
         return None
     return row_menu.name_settings_of(run), *read_run_settings(method, caches.get_record(run)["params"])

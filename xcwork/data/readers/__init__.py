@@ -17,7 +17,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from xcwork.core.dataset import Dataset
 from xcwork.data.readers.declaration import Finding, FormatDeclaration
 from xcwork.data.readers.safe_files import find_validation_files, find_zip_member
-from xcwork.data.readers.text_options import WORD_OPTIONS, sort_word_options
+from xcwork.data.readers.text_options import WORD_OPTIONS, sort_rewrite_options
 from xcwork.data.readers.unknown_format import describe_unknown_format
 from xcwork.data.self_links import check_choice, filter_self_links
 from xcwork.errors import ConfigError, DataError
@@ -133,7 +133,7 @@ def read(reader: ModuleType, path: Path, name: str, options: Mapping[str, Any]) 
         if not isinstance(value, (*allowed, int) if float in allowed else tuple(allowed)):
             wanted = " or ".join(kind.__name__ for kind in allowed if kind is not NoneType)
             raise ConfigError(f"the option {option} must be of type {wanted}, got {value!r}")
-    given = sort_word_options(options, has_vocabulary="language" in list_options(reader))
+    given = sort_rewrite_options(options, has_vocabulary="language" in list_options(reader))
     self_links = given.pop("self_links", "auto")
     check_choice(self_links)
     with raise_data_errors(path):

@@ -27,7 +27,7 @@ def join_fields(title: str, content: str, choice: str) -> str:
     return title if choice == "title" else content
 
 
-def sort_word_options(options: Mapping[str, Any], *, has_vocabulary: bool) -> dict[str, Any]:
+def sort_rewrite_options(options: Mapping[str, Any], *, has_vocabulary: bool) -> dict[str, Any]:
     """Return options with what is said about words among those of the vectoriser.
 
     A format that takes names from a vocabulary calls their language `language`, too. So `language` is for texts and

@@ -61,7 +61,7 @@ class TensorBlockTrainer:
         columns = np.unique(X.indices)
         used = np.searchsorted(columns, X.indices)
         compact = sparse.csr_array((X.data, used, X.indptr), shape=(X.shape[0], len(columns)))
-        n_labels = np.count_nonzero(np.bincount(Y.indices, minlength=Y.shape[1]))
+        n_labels = int(np.count_nonzero(np.bincount(Y.indices, minlength=Y.shape[1])))
         documents = Documents.from_rows(TensorRows.from_csr(append_ones(compact), device), n_labels, settings.C)
         documents_of = TensorRows.from_csr(sparse.csr_array(Y.T), device)
         return cls(documents, documents_of, settings, prune, columns, X.shape[1])

@@ -21,8 +21,9 @@ from xcwork.compute.parallel import block_map
 from xcwork.core.split import Split
 from xcwork.errors import Cancelled
 from xcwork.kernels import one_at_a_time, svm
+from xcwork.kernels.svm_batch import compute_curvatures
 from xcwork.methods.common.checkpoints import Checkpoint, TrainedBlocks, TrainingProgress
-from xcwork.sparse import Rows, normalise_rows, order_by_frequency, renumber_columns, to_rows
+from xcwork.sparse import Rows, normalise_rows, number_by_frequency, renumber_columns, scale_to_unit, to_rows
 
 if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
     from xcwork.methods.common.linear_machines import TensorBlockTrainer
@@ -103,9 +104,10 @@ class BlockTrainer:
     @classmethod
     def from_split(cls, train: Split, settings: SvmSettings) -> BlockTrainer:
         """Prepare the documents of a split, their most frequent features first."""
-        X, columns = order_by_frequency(normalise_rows(train.X))
-        curvature = (X.multiply(X).sum(axis=1) + 1 + 0.5 / settings.C).astype(np.float32)
-        return cls(to_rows(X), columns, sparse.csr_array(train.Y.T), curvature, settings)
+        X, columns = number_by_frequency(scale_to_unit(train.X))  # without a copy of the values
+        rows = to_rows(X)
+        curvature = compute_curvatures(rows, np.arange(len(train), dtype=np.int32), settings.C)
+        return cls(rows, columns, sparse.csr_array(train.Y.T), curvature, settings)
 
     @property
     def block_size(self) -> int:
@@ -129,6 +131,7 @@ class BlockTrainer:
             np.zeros((1, n_documents), bool),
             np.zeros((1, n_documents), np.float32),
             _seed_generators(self.settings.seed, np.array([-1])),
+            np.arange(n_documents, dtype=np.int32),
         )
         self._update_margins(block, np.arange(1))
         self._solve(block, max(self.settings.tolerance / svm.START_TOLERANCE_DIVISOR, svm.MIN_TOLERANCE))
@@ -137,8 +140,10 @@ class BlockTrainer:
 
     def train(self, labels: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
         """Return the pruned weights (n_labels, n_features) and biases (n_labels,) of `labels`."""
-        start = {name: np.repeat(part, len(labels), axis=0) for name, part in self.no_positives._asdict().items()}
-        block = svm.LabelBlock(**start | {"random": _seed_generators(self.settings.seed, labels)})
+        common = self.no_positives._asdict()
+        start = {name: np.repeat(part, len(labels), axis=0) for name, part in common.items() if name != "documents"}
+        start["random"] = _seed_generators(self.settings.seed, labels)
+        block = svm.LabelBlock(**start, documents=common["documents"])
         starts = self.documents_of.indptr
         for i, label in enumerate(labels):
             having = self.documents_of.indices[starts[label] : starts[label + 1]]

@@ -15,18 +15,18 @@ that is done goes into the checkpoint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from xcwork.compute.device import find_tensor_device
-from xcwork.compute.parallel import block_map, count_parallel_blocks, run_on_all_threads
+from xcwork.compute.parallel import Share, block_map, count_parallel_blocks, run_on_all_threads
 from xcwork.core.bit_mixing import GOLDEN_GAMMA, mix_bits
 from xcwork.kernels.bilinear_training import LabelledPairs, fit_own_weights
 from xcwork.methods.common.checkpoints import TrainedBlocks, TrainingProgress
-from xcwork.sparse import Rows, gather_filled, order_by_frequency, renumber_columns, replace_values, to_rows
+from xcwork.sparse import Rows, gather_filled, order_by_frequency, renumber_columns, replace_values, take_rows, to_rows
 
 if TYPE_CHECKING:  # torch takes long to import, and the CPU does without it
     from xcwork.methods.common.linear_machines import TensorPairSolver
@@ -95,7 +95,7 @@ class PairSVM:
         done = max(0, -(-len(order) // size) - len(blocks))
         phase = "training own weights"
         here = place is not None
-        for block in block_map(solve_block, solver, blocks, phase, n_jobs=1, done=done, here=here):
+        for block in block_map(solve_block, solver, blocks, phase, n_jobs=1, done=done, here=here, cut=cut_block):
             solved.add(*block)
         del X, signs, offsets, pairs, solver
         rows, numbers = solved.join()
@@ -114,6 +114,13 @@ def solve_block(solver: PairBlockSolver | TensorPairSolver, labels: np.ndarray) 
     return solver.solve(labels)
 
 
+def cut_block(solver: PairBlockSolver | TensorPairSolver, labels: np.ndarray) -> Share:
+    """Return a block of labels with the documents of their pairs alone."""
+    assert isinstance(solver, PairBlockSolver)  # tensors stay here
+    part = solver.restrict_to(labels)
+    return Share(part, np.arange(len(labels), dtype=labels.dtype), len(part.rows.data) / max(1, len(solver.rows.data)))
+
+
 @dataclass(frozen=True, eq=False)
 class PairBlockSolver:
     """Solves blocks of labels over the same documents, which are in the form that the kernel takes."""
@@ -123,6 +130,16 @@ class PairBlockSolver:
     curvature: np.ndarray  # (n_documents,)
     pairs: LabelledPairs  # by label
     settings: PairSvmSettings
+    names: np.ndarray | None = None  # (n_labels,): the labels' own numbers, where they were renumbered
+
+    def restrict_to(self, labels: np.ndarray) -> PairBlockSolver:
+        """Return what solves `labels` alone, which it counts from zero, with the documents of their pairs."""
+        signs = take_rows(self.pairs.others, labels)
+        offsets = take_rows(self.pairs.others._replace(data=self.pairs.offsets), labels).data
+        documents, places = np.unique(signs.indices, return_inverse=True)
+        pairs = LabelledPairs(signs._replace(indices=places.astype(np.int32)), offsets)
+        rows = take_rows(self.rows, documents)
+        return replace(self, rows=rows, curvature=self.curvature[documents], pairs=pairs, names=labels)
 
     @property
     def width(self) -> int:
@@ -147,7 +164,7 @@ class PairBlockSolver:
             self.settings.max_passes,
             self.settings.tolerance,
             np.float32(self.settings.prune),
-            seed_generators(self.settings.seed, labels),
+            seed_generators(self.settings.seed, labels if self.names is None else self.names[labels]),
             ids,
             values,
             bias,

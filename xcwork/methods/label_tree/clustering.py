@@ -7,18 +7,20 @@ k-means; each node has its own random numbers, so a tree does not depend on the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from xcwork.compute.cluster import Cluster, get_cluster
 from xcwork.compute.device import find_tensor_device
 from xcwork.compute.parallel import block_map
 from xcwork.kernels.tree_training import cluster_rows
 from xcwork.methods.label_tree.shape import TreeShape
-from xcwork.sparse import Rows, sort_entries
+from xcwork.methods.label_tree.shares import SHARES_PER_THREAD
+from xcwork.sparse import Rows, sort_entries, take_rows
 
 if TYPE_CHECKING:
     from xcwork.kernels.tensor_rows import TensorRows
@@ -62,9 +64,42 @@ class LabelClustering:
             tensors = self._tensors
             if tensors is not None:
                 return self.split_together(sets, tensors)
-            return list(block_map(LabelClustering.split, self, sets, f"{phase}, level {depth}", light=True))
+            place = get_cluster()
+            if place is not None:
+                return self._split_in_shares(sets, place, f"{phase}, level {depth}")
+            return list(block_map(LabelClustering.split, self, sets, f"{phase}, level {depth}"))
 
         return TreeShape.from_root(labels, split_level)
+
+    def _split_in_shares(self, sets: Sequence[LabelSet], place: Cluster, phase: str) -> list[Sequence[Any]]:
+        """Return for each set what `split` returns, computed on a cluster whose workers get the centroids they need."""
+        found: list[Sequence[Any]] = [one.members.tolist() for one in sets]
+        large = [number for number, one in enumerate(sets) if len(one.members) > self.leaf_size]
+        sizes = np.cumsum([len(sets[number].members) for number in large])
+        limit = max(1, int(sizes[-1]) // (SHARES_PER_THREAD * place.threads))
+        groups = np.split(large, np.flatnonzero(np.diff(sizes // limit)) + 1)
+
+        def make_share(group: np.ndarray) -> ClusteringShare:
+            some = [sets[number] for number in group]
+            starts = np.cumsum([0, *(len(one.members) for one in some)], dtype=np.int32)
+            local = [
+                one._replace(members=np.arange(first, last, dtype=np.int32))
+                for one, first, last in zip(some, starts[:-1], starts[1:], strict=True)
+            ]
+            return ClusteringShare(group, self.restrict_to(np.concatenate([one.members for one in some])), local)
+
+        limit = len(self.centroids.data)
+        for share, parts in place.map_stream(
+            split_share, None, map(make_share, groups), phase, weigh=count_share_entries, max_weight=limit
+        ):
+            for number, local, some in zip(share.numbers, share.sets, parts, strict=True):
+                members, first = sets[number].members, local.members[0]
+                found[number] = [members[part - first] for part in some] if some else members.tolist()
+        return found
+
+    def restrict_to(self, labels: np.ndarray) -> LabelClustering:
+        """Return what splits sets of `labels` alone, which it counts from zero."""
+        return replace(self, centroids=take_rows(self.centroids, labels))
 
     def split(self, labels: LabelSet) -> Sequence[Any]:
         """Return the parts of a node, or its labels where it is small enough or cannot be divided."""
@@ -128,3 +163,22 @@ class LabelClustering:
             self.centroids, self.n_features, members, starts, self.balanced and k == 2, MIN_SIMILARITY_GAIN, MAX_ROUNDS
         )
         return [members[found == c] for c in range(k) if (found == c).any()]
+
+
+class ClusteringShare(NamedTuple):
+    """Some sets of a level, and what splits them: the centroids of their labels alone."""
+
+    numbers: np.ndarray
+    clustering: LabelClustering
+    sets: list[LabelSet]
+
+
+def count_share_entries(share: ClusteringShare) -> int:
+    """Return how many entries the centroids of a share have."""
+    return len(share.clustering.centroids.data)
+
+
+def split_share(nothing: None, share: ClusteringShare) -> list[list[np.ndarray]]:
+    """Split the sets of a share; no parts where one cannot be divided."""
+    found = [share.clustering.split(one) for one in share.sets]
+    return [[] if isinstance(parts[0], int) else list(parts) for parts in found]

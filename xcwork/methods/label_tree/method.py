@@ -3,7 +3,7 @@
 Similar labels share a branch. At every node linear classifiers decide which branches a document follows, and at the
 leaves which labels it gets:
 
-    P(label | x) = Π over the way down of exp(-max(0, 1 - w·x/‖x‖ - b)ᵖ),     score = mean of P over the trees
+    P(label | x) = Π over the way down of exp(-max(0, 1 - w·x/‖x‖ - b)ᵖ),   score = mean of P over the trees
 
 with (w, b) support vector machines of squared hinge loss and p = `power`. A classifier is trained on
 the documents at its node alone, and a search follows the `beam` best nodes of a level, so both cost far less than a

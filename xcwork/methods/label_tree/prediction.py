@@ -55,8 +55,10 @@ class BeamSearch:
         def search_block(start: int) -> TopK:
             return self._search(X[start : start + DOCUMENTS_PER_BLOCK], k, allowed)[0]
 
+        if X.shape[0] == 1:  # one document should not wait for anything but its search
+            return self._search(X, k, allowed)[0]
         starts = range(0, X.shape[0], DOCUMENTS_PER_BLOCK)
-        if len(starts) == 1:  # one document should not pay for starting threads, nor for being cut out
+        if len(starts) == 1:  # few should not pay for starting threads, nor for being cut out
             (only,) = [self._search(X, k, allowed)[0] for _ in track(starts, "searching")]
             return only
         return TopK.concatenate(parallel_map(search_block, starts, "searching"))

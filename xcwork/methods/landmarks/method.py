@@ -4,8 +4,8 @@ Labels depend on each other: who tags a page `python` often tags it `programming
 per label, k *landmark* labels get one, and every other label is a fixed combination of the predicted landmarks. Labels
 that no combination reproduces, the *outliers*, keep a predictor of their own.
 
-    1. affinity    every label as a sparse combination of the others:  min ‖Z‖₁ + α‖E‖₂,₁  s.t.  Y = Y Z + E, Z_ll = 0
-    2. selection   S greedily maximises  cut(S) - λ·redundancy(S) + α_s·predictability(S)   on the graph |Z| + |Z|ᵀ
+    1. affinity    labels as sparse combinations of others:  min ‖Z‖₁ + α‖E‖₂,₁  s.t.  Y = Y Z + E, Z_ll = 0
+    2. selection   S greedily maximises cut(S) - λ·redundancy(S) + α_s·predictability(S) on |Z| + |Z|ᵀ
     3. predictors  p(x) = Bᵀx  for the landmarks: ridge regression or support vector machines
     4. decoding    Ŷ = p(x) Z_S  with Z_S from least squares or from the same ℓ1 problem with Y_S
     5. outliers    labels with ‖y - Y_S z‖ / ‖y‖ > τ are scored by their own regressor instead

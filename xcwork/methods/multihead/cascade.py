@@ -1,7 +1,7 @@
 """MHC: heads in a cascade, each choosing among the continuations of what the previous one kept.
 
-    stage 1     z¹ = W¹F + b¹                                     over the h_1 first digits, the groups
-    stage t     zᵗ_c = ⟨Wᵗ F + bᵗ, E^t_c⟩ + β^t_c                 over prefixes c of t digits that continue a kept one
+    stage 1     z¹ = W¹F + b¹                        over the h_1 first digits, the groups
+    stage t     zᵗ_c = ⟨Wᵗ F + bᵗ, E^t_c⟩ + β^t_c    over prefixes c of t digits that continue a kept one
     score(y)  = Π_t σ(zᵗ of the prefix of y)
 
 Several labels of one document cannot be told apart from independent heads: digits of one would pair with digits of
@@ -97,7 +97,10 @@ class CascadeHeads(Heads):
         self.groups.bias.data.copy_(compute_first_biases(counts[0], Y.shape[0], self.kind))
         for stage, table in enumerate(self.tables, start=1):
             parents = counts[stage - 1][np.arange(len(counts[stage])) // self.radix.lengths[stage]]
-            initialise_labels(table, compute_first_biases(counts[stage], parents, self.kind))
+            self._initialise_table(table, compute_first_biases(counts[stage], parents, self.kind))
+
+    def _initialise_table(self, table: RowTable, biases: torch.Tensor) -> None:
+        initialise_labels(table, biases)
 
     def _count_documents(self, Y: sparse.csr_array, stage: int) -> np.ndarray:
         """Return how many documents have each prefix of a stage."""
@@ -152,12 +155,11 @@ class CascadeHeads(Heads):
         in_use = candidates < self.radix.prefixes[stage]
         rows, place = np.unique(np.where(in_use, candidates, 0), return_inverse=True)
         at, is_gap = send_arrays(features.device, place.reshape(candidates.shape), ~in_use)
-        embeddings = self.tables[stage - 1].take_rows(rows)
-        if len(rows) <= MAX_ROWS_PER_CANDIDATE * candidates.shape[1]:
-            logits = (query @ embeddings.T).gather(1, at)
-        else:
-            logits = torch.einsum("nd,nmd->nm", query, F.embedding(at, embeddings))
-        return logits.masked_fill(is_gap, -torch.inf)
+        return self._multiply_rows(query, stage, rows, at).masked_fill(is_gap, -torch.inf)
+
+    def _multiply_rows(self, query: torch.Tensor, stage: int, rows: np.ndarray, at: torch.Tensor) -> torch.Tensor:
+        """Return the products of the query with rows of the table of a stage, of which `at` (n, m) says which."""
+        return multiply_chosen(query, self.tables[stage - 1].take_rows(rows), at)
 
     def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
         places = self.radix.places
@@ -223,6 +225,13 @@ class CascadeHeads(Heads):
     def count_floats_per_document(self) -> int:
         widest = self.beam * max(self.radix.lengths[1:])
         return 4 * self.radix.lengths[0] + widest * (6 + self.tables[-1].weight.shape[1])
+
+
+def multiply_chosen(query: torch.Tensor, embeddings: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    """Return query · embedding for the embeddings at the places `at` (n, m) of each row of the query, (n, m)."""
+    if len(embeddings) <= MAX_ROWS_PER_CANDIDATE * at.shape[1]:
+        return (query @ embeddings.T).gather(1, at)
+    return torch.einsum("nd,nmd->nm", query, F.embedding(at, embeddings))
 
 
 def _rank_candidates(scores: np.ndarray, codes: np.ndarray, k: int, label_of: np.ndarray) -> TopK:

@@ -51,7 +51,8 @@ class Factor(NamedTuple):
 class Heads(nn.Module):
     """A classifier over features (n, width)."""
 
-    shard: Shard | None = None  # which labels `labels` has rows for, where ranks share them
+    shard: Shard | None = None  # what this rank has of the part that grows with the labels, where ranks share it
+    shared_names: tuple[str, ...] = ()  # the tensors of which it has only those rows
     labels: RowTable
 
     def initialise(self, Y: sparse.csr_array) -> None:

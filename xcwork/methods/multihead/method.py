@@ -218,6 +218,7 @@ class MHC(MultiHeadMethod):
     loss: str = param("auto", LOSS_HELP, choices=LOSSES)
 
     title = "Multi-head cascade (MHC)"
+    capabilities = replace(MultiHeadMethod.capabilities, ranks=True)
     model_type = MHCModel
     presets = (
         *MultiHeadMethod.presets,
@@ -324,6 +325,7 @@ class MHP(MultiHeadMethod):
     )
 
     title = "Multi-head product (MHP)"
+    capabilities = replace(MultiHeadMethod.capabilities, ranks=True)
     model_type = MHPModel
     presets = (
         *MultiHeadMethod.presets,

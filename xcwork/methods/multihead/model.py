@@ -43,7 +43,7 @@ from xcwork.methods.multihead.network import Network
 from xcwork.methods.multihead.prediction import find_allowed_codes, iterate_features, rank_labels
 from xcwork.methods.multihead.product import PowersetHeads, ProductHeads
 from xcwork.methods.multihead.product_sum import ProductSumHeads
-from xcwork.methods.multihead.sharded import ShardedHeads
+from xcwork.methods.multihead.sharded import ShardedCascadeHeads, ShardedHeads, ShardedPowersetHeads
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -207,14 +207,11 @@ class MHCModel(MultiHeadModel):
     def make_heads(self) -> CascadeHeads:
         params = self.params
         radix = MixedRadix(tuple(self.head_lengths), self.n_labels)
-        return CascadeHeads(
-            params.width,
-            radix,
-            label_dimension=params.label_dimension,
-            training_beam=params.training_beam,
-            beam=params.beam,
-            loss=self.loss,
-        )
+        settings = {name: params[name] for name in ("label_dimension", "training_beam", "beam")} | {"loss": self.loss}
+        shard = ranks.make_shard(self.n_labels)
+        if shard is not None:
+            return ShardedCascadeHeads(params.width, radix, shard=shard, **settings)
+        return CascadeHeads(params.width, radix, **settings)
 
     @torch.no_grad()
     def diagnose(self, split: Split) -> dict[str, float]:
@@ -242,6 +239,13 @@ class MHPModel(MultiHeadModel):
 
     def make_heads(self) -> ProductHeads | ProductSumHeads | PowersetHeads:
         width = self.params.width
+        group = ranks.get_group()
+        if group is not None:
+            if self.coding != "powerset":
+                raise ConfigError(
+                    "ranks share the label sets of mhp; with one label per document its heads are too short for that"
+                )
+            return ShardedPowersetHeads(width, self.loss, BitSlices(self.n_labels, self.params.bits), group)
         if self.coding == "powerset":
             return PowersetHeads(width, self.loss, BitSlices(self.n_labels, self.params.bits))
         radix = MixedRadix(tuple(self.head_lengths), self.n_labels)

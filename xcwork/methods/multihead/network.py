@@ -10,12 +10,12 @@ import torch
 from scipy import sparse
 from torch import nn
 
+from xcwork.compute.ranks import Shard
 from xcwork.methods.multihead.backbones import Backbone
 from xcwork.methods.multihead.heads import BatchTargets, Heads
 from xcwork.methods.multihead.row_table import RowTable
 
 MIN_ROWS_PER_PRODUCT = 16  # a product of fewer rows takes another path, whose last bits differ
-SHARED_WEIGHTS = "heads.labels.weight"  # the rows that ranks share
 
 
 class Network(nn.Module):
@@ -80,11 +80,22 @@ class Network(nn.Module):
         shard = self.heads.shard
         if shard is None:
             return dict(weights)
-        return {name: shard.take_mine(value) if name == SHARED_WEIGHTS else value for name, value in weights.items()}
+        shared = self._list_shared_names()
+        return {name: shard.take_mine(value) if name in shared else value for name, value in weights.items()}
 
     def gather_rows(self, weights: Mapping[str, Any]) -> dict[str, Any]:
         """Return `weights` with the rows of all ranks, on the first of them; a collective call."""
         shard = self.heads.shard
         if shard is None:
             return dict(weights)
-        return {name: shard.gather_whole(value) if name == SHARED_WEIGHTS else value for name, value in weights.items()}
+        shared = self._list_shared_names()
+        return {name: shard.gather_whole(value) if name in shared else value for name, value in weights.items()}
+
+    def find_shard(self, tensor: torch.Tensor) -> Shard | None:
+        """Return which rows of a tensor of this network the rank has; None where it has all."""
+        named = self.state_dict(keep_vars=True)
+        is_shared = any(named[name] is tensor for name in self._list_shared_names())
+        return self.heads.shard if is_shared else None
+
+    def _list_shared_names(self) -> set[str]:
+        return {f"heads.{name}" for name in self.heads.shared_names}

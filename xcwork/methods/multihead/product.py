@@ -1,6 +1,6 @@
 """MHP: a label is a code with one digit per head, and the heads are independent of each other.
 
-    log p(y) = Σ_h log p_h(y_h),      p_h ∝ exp(z_h)  with cross-entropy,  p_h ∝ σ(z_h)  with binary cross-entropy
+    log p(y) = Σ_h log p_h(y_h),   p_h ∝ exp(z_h) with cross-entropy, σ(z_h) with binary cross-entropy
 
 One linear layer of Σ h outputs encodes Π h labels. The best label has the best digit of every head; the best k are
 found exactly by a best-first search over the grid (`xcwork.kernels.best_sums`), and codes without a label are skipped.

@@ -1,4 +1,6 @@
-"""The flat classifier and MHS with their label matrix cut by rows among ranks (label parallelism).
+"""Classifiers whose part that grows with the labels is cut by rows among ranks (label parallelism).
+
+First the flat classifier and MHS, which have a label matrix W.
 
 Every rank reads the same documents, in the same order and with the same random numbers, and computes the same features
 F (batch, width). It holds the rows of W of its own labels and computes, ranks and trains those alone:
@@ -16,6 +18,13 @@ the first rank's backbone is copied to the others, so that different processors 
 
 Memory of a rank: n_labels / ranks · (width + 2) numbers, the backbone, and the data (which may be memory-mapped). Only
 the first rank ever has all of W, when it writes a checkpoint or the model, which then is an ordinary one.
+
+MHC shares the label embeddings, which are its last stage; everything before them every rank has and computes. For the
+candidates of the last stage a rank computes the logits of its own labels, zero for the others, and their sum is what
+all ranks go on with: batch · candidates numbers a step, and batch · width for the gradient of the query.
+
+MHP shares the heads of label sets: each is a softmax of its own, so a rank computes the loss of its heads, as above.
+With one label per document its heads have about √L codes each, which need no sharing.
 """
 
 from __future__ import annotations
@@ -26,12 +35,16 @@ import numpy as np
 import torch
 from scipy import sparse
 from scipy.special import expit
+from torch import nn
+from torch.nn import functional as F
 
 from xcwork.compute.precision import widen
-from xcwork.compute.ranks import Group, Shard
+from xcwork.compute.ranks import Group, GroupedShard, Shard
 from xcwork.compute.transfer import send_arrays
 from xcwork.core.topk import MISSING, TopK
 from xcwork.errors import ConfigError
+from xcwork.methods.multihead.cascade import CascadeHeads, multiply_chosen
+from xcwork.methods.multihead.codes import BitSlices, MixedRadix
 from xcwork.methods.multihead.flat import FlatHeads, choose_batch_heads
 from xcwork.methods.multihead.heads import (
     LABEL_STANDARD_DEVIATION,
@@ -42,6 +55,8 @@ from xcwork.methods.multihead.heads import (
     count_documents,
     sort_slots,
 )
+from xcwork.methods.multihead.product import PowersetHeads
+from xcwork.methods.multihead.row_table import RowTable
 from xcwork.search import top_k_rows
 
 ROWS_PER_DRAW = 4096  # first weights drawn together; a multiple of 16 keeps the numbers those of one large draw
@@ -52,6 +67,7 @@ class ShardedHeads(FlatHeads):
     """One logit per label, for the labels of this rank; `sampled` (n_heads, length, S) trains some heads per step."""
 
     shard: Shard
+    shared_names = ("labels.weight",)
 
     def __init__(
         self, width: int, n_labels: int, loss: str, shard: Shard, sampled: tuple[int, int, int] | None = None
@@ -63,17 +79,7 @@ class ShardedHeads(FlatHeads):
 
     def initialise(self, Y: sparse.csr_array) -> None:
         """Draw the numbers that one process would draw, of which this rank keeps its rows."""
-        first = self.shard.first
-        stop = self.shard.stop
-        width = self.labels.weight.shape[1]
-        for start in range(0, self.n_labels, ROWS_PER_DRAW):
-            drawn = torch.empty(min(ROWS_PER_DRAW, self.n_labels - start), width).normal_(
-                std=LABEL_STANDARD_DEVIATION * width**-0.5
-            )
-            begin, end = max(start, first), min(start + len(drawn), stop)
-            if begin < end:
-                self.labels.weight[begin - first : end - first] = drawn[begin - start : end - start]
-        self.labels.weight[:, -1] = compute_first_biases(count_documents(Y), Y.shape[0], self.kind)[first:stop]
+        initialise_own_labels(self.labels, compute_first_biases(count_documents(Y), Y.shape[0], self.kind), self.shard)
 
     def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
         documents, codes = targets.positives
@@ -112,10 +118,7 @@ class ShardedHeads(FlatHeads):
         scores[:, ~allowed[here][order]] = -np.inf
         found = top_k_rows(scores, k)
         ids = np.where(found.ids == MISSING, MISSING, labels[order][found.ids])
-        missing = ((0, 0), (0, k - ids.shape[1]))  # a rank with fewer labels than k fills up
-        ids = group.join_columns(np.pad(ids.astype(np.int64), missing, constant_values=MISSING))
-        scores = group.join_columns(np.pad(found.scores, missing, constant_values=-np.inf))
-        merged = sort_slots(ids, scores).head(k)
+        merged = merge_best(group, ids, found.scores, k)
         return sort_slots(merged.ids, expit(merged.scores) if self.kind == "bce" else np.exp(merged.scores - total))
 
     def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
@@ -126,6 +129,124 @@ class ShardedHeads(FlatHeads):
 
     def count_floats_per_document(self) -> int:
         return 3 * -(-self.n_labels // self.shard.group.size)  # the same on all ranks, which rank batches together
+
+
+class ShardedCascadeHeads(CascadeHeads):
+    """The cascade, of whose labels this rank has some."""
+
+    shard: Shard
+
+    def __init__(self, width: int, radix: MixedRadix, *, shard: Shard, label_dimension: int, **settings: Any) -> None:
+        super().__init__(width, radix, label_dimension=label_dimension, **settings)
+        self.shard = shard
+        last = len(self.prefixes) - 1
+        self.prefixes[last] = RowTable(shard.stop - shard.first, label_dimension + 1)
+        self.shared_names = (f"prefixes.{last}.weight",)
+
+    def _initialise_table(self, table: RowTable, biases: torch.Tensor) -> None:
+        if table is self.tables[-1]:
+            initialise_own_labels(table, biases, self.shard)
+        else:
+            super()._initialise_table(table, biases)
+
+    def _multiply_rows(self, query: torch.Tensor, stage: int, rows: np.ndarray, at: torch.Tensor) -> torch.Tensor:
+        if stage < len(self.tables):
+            return super()._multiply_rows(query, stage, rows, at)
+        query = SharedInput.apply(self.shard.group, query)
+        mine = (rows >= self.shard.first) & (rows < self.shard.stop)
+        embeddings = self.tables[-1].take_rows(rows[mine] - self.shard.first).to(query.dtype)
+        place = np.where(mine, np.cumsum(mine) - 1, mine.sum())  # others meet a row of zeros at the end
+        at = send_arrays(at.device, place)[0][at]
+        return SumOfParts.apply(self.shard.group, multiply_chosen(query, F.pad(embeddings, (0, 0, 0, 1)), at))
+
+    def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
+        raise ConfigError(WHOLE_MODEL_REMEDY)
+
+    def read_embeddings(self) -> torch.Tensor:
+        raise ConfigError(WHOLE_MODEL_REMEDY)
+
+
+class ShardedPowersetHeads(PowersetHeads):
+    """Heads over slices of the label set, of which this rank has some."""
+
+    shard: Shard
+    shared_names = ("linear.weight", "linear.bias")
+
+    def __init__(self, width: int, loss: str, slices: BitSlices, group: Group) -> None:
+        # Rows of the layer are shared, so whole heads are: those of so many labels.
+        heads = Shard(group, slices.n_heads)
+        own = slice(heads.first * slices.bits, min(heads.stop * slices.bits, slices.n_labels))
+        nn.Module.__init__(self)
+        self.kind = loss
+        self.own_labels = own
+        self.slices = BitSlices(own.stop - own.start, slices.bits)
+        self.shard = GroupedShard(group, slices.n_heads * slices.length, slices.length)
+        self.linear = draw_own_layer(width, self.shard)
+
+    def initialise(self, Y: sparse.csr_array) -> None:
+        super().initialise(sparse.csr_array(Y[:, self.own_labels]))
+
+    def compute_loss(self, features: torch.Tensor, targets: BatchTargets) -> torch.Tensor:
+        own = BatchTargets(sparse.csr_array(targets.Y[:, self.own_labels]), targets.rng)
+        part = super().compute_loss(SharedInput.apply(self.shard.group, features), own)
+        return SumOfParts.apply(self.shard.group, part)
+
+    def rank(self, features: torch.Tensor, k: int, allowed: np.ndarray, label_of: np.ndarray) -> TopK:
+        labels = label_of[self.own_labels]
+        order = np.argsort(labels)
+        found = super().rank(features, k, allowed[self.own_labels], np.argsort(order))
+        ids = np.where(found.ids == MISSING, MISSING, labels[order][found.ids])
+        return merge_best(self.shard.group, ids, found.scores, k)
+
+    def choose_sets(self, features: torch.Tensor) -> sparse.csr_array:
+        raise ConfigError(WHOLE_MODEL_REMEDY)
+
+    def take_apart(self, features: torch.Tensor, code: int) -> list[Factor]:
+        raise ConfigError(WHOLE_MODEL_REMEDY)
+
+    def measure_accuracy(self, features: torch.Tensor, Y: sparse.csr_array) -> np.ndarray:
+        raise ConfigError(WHOLE_MODEL_REMEDY)
+
+    def count_floats_per_document(self) -> int:
+        return 6 * -(-self.shard.n_rows // self.shard.group.size)  # the same on all ranks, which rank batches together
+
+
+def initialise_own_labels(table: RowTable, biases: torch.Tensor, shard: Shard) -> None:
+    """Draw the first weights that one process would draw for all labels, of which this rank keeps its rows."""
+    first = shard.first
+    width = table.weight.shape[1]
+    for start in range(0, shard.n_rows, ROWS_PER_DRAW):
+        drawn = torch.empty(min(ROWS_PER_DRAW, shard.n_rows - start), width).normal_(
+            std=LABEL_STANDARD_DEVIATION * width**-0.5
+        )
+        begin, end = max(start, first), min(start + len(drawn), shard.stop)
+        if begin < end:
+            table.weight[begin - first : end - first] = drawn[begin - start : end - start]
+    table.weight[:, -1] = biases[first : shard.stop]
+
+
+def draw_own_layer(width: int, shard: Shard) -> nn.Linear:
+    """Return a layer with this rank's rows of the one that `torch.nn.Linear` would draw."""
+    layer = nn.utils.skip_init(nn.Linear, width, shard.stop - shard.first)
+    limit = width**-0.5
+    with torch.no_grad():
+        for part in (layer.weight, layer.bias):
+            for start in range(0, shard.n_rows, ROWS_PER_DRAW):
+                drawn = part.new_empty(min(ROWS_PER_DRAW, shard.n_rows - start), *part.shape[1:]).uniform_(
+                    -limit, limit
+                )
+                begin, end = max(start, shard.first), min(start + len(drawn), shard.stop)
+                if begin < end:
+                    part[begin - shard.first : end - shard.first] = drawn[begin - start : end - start]
+    return layer
+
+
+def merge_best(group: Group, ids: np.ndarray, scores: np.ndarray, k: int) -> TopK:
+    """Return the k best labels of all ranks, from the best of each; one with fewer labels than k fills up."""
+    missing = ((0, 0), (0, k - ids.shape[1]))
+    ids = group.join_columns(np.pad(ids.astype(np.int64), missing, constant_values=MISSING))
+    scores = group.join_columns(np.pad(scores, missing, constant_values=-np.inf))
+    return sort_slots(ids, scores).head(k)
 
 
 class SharedInput(torch.autograd.Function):
@@ -142,7 +263,7 @@ class SharedInput(torch.autograd.Function):
 
 
 class SumOfParts(torch.autograd.Function):
-    """The sum of one number per rank; each rank goes on with the gradient of its own."""
+    """The sum of what the ranks have; each rank goes on with the gradient of its own part."""
 
     @staticmethod
     def forward(ctx: Any, group: Group, part: torch.Tensor) -> torch.Tensor:

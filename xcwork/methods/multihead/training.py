@@ -21,7 +21,6 @@ from torch import nn
 
 from xcwork.compute.device_memory import FittingBatch
 from xcwork.compute.precision import MixedPrecision
-from xcwork.compute.ranks import Shard
 from xcwork.core.held_out import keep_groups_whole
 from xcwork.core.split import Split
 from xcwork.data.groups import find_groups_sharing_labels
@@ -32,7 +31,6 @@ from xcwork.methods.multihead.backbones import SeededDropout
 from xcwork.methods.multihead.heads import BatchTargets
 from xcwork.methods.multihead.network import Network
 from xcwork.methods.multihead.prediction import find_allowed_codes, rank_labels
-from xcwork.methods.multihead.row_table import RowTable
 from xcwork.metrics.ranking import compute_curves, place_labels
 from xcwork.storage.mapped_arrays import release_pages
 
@@ -241,14 +239,16 @@ class NetworkTrainer:
     def get_momentum(self) -> dict[str, Any]:
         moments = []
         for parameter in self.parameters:
+            shard = self.network.find_shard(parameter)
             state = self.optimiser.state[parameter]
-            moments.append(
-                {name: value.cpu().numpy().copy() if value.dim() else float(value) for name, value in state.items()}
-            )
+            arrays = {name: value.cpu().numpy().copy() for name, value in state.items() if value.dim()}
+            if shard is not None:
+                arrays = {name: shard.gather_whole(value) for name, value in arrays.items()}
+            moments.append({name: float(value) for name, value in state.items() if not value.dim()} | arrays)
         tables = []
         for table in self.network.tables:
             squares = table.squares.cpu().numpy().copy()
-            shard = self._find_shard(table)
+            shard = self.network.find_shard(table.weight)
             squares = squares if shard is None else shard.gather_whole(squares)
             tables.append({"squares": squares, "usual": float(table.usual)})
         momentum: dict[str, Any] = {"moments": moments, "tables": tables}
@@ -263,12 +263,15 @@ class NetworkTrainer:
             self.average = copy_weights(self.network.get_weights())
             self._write_weights(momentum["latest"])
         for parameter, moments in zip(self.parameters, momentum["moments"], strict=True):
+            shard = self.network.find_shard(parameter)
+            if shard is not None:
+                moments = {name: shard.take_mine(value) if np.ndim(value) else value for name, value in moments.items()}
             self.optimiser.state[parameter] = {
                 name: torch.as_tensor(value, device=parameter.device if np.ndim(value) else "cpu")
                 for name, value in moments.items()
             }
         for table, known in zip(self.network.tables, momentum["tables"], strict=True):
-            shard = self._find_shard(table)
+            shard = self.network.find_shard(table.weight)
             squares = known["squares"] if shard is None else shard.take_mine(known["squares"])
             table.squares.copy_(torch.from_numpy(squares))
             table.usual.fill_(known["usual"])
@@ -288,11 +291,6 @@ class NetworkTrainer:
         with torch.no_grad():
             for name, value in self.network.state_dict().items():
                 value.copy_(torch.from_numpy(np.asarray(own[name])))
-
-    def _find_shard(self, table: RowTable) -> Shard | None:
-        """Return which rows of `table` this rank has; None where it has all."""
-        heads = self.network.heads
-        return None if heads.shard is None or table is not heads.labels else heads.shard
 
 
 def copy_weights(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -36,8 +36,10 @@ class OneVsAllModel(FittedModel):
         return TermSearch(self.weights, self.bias, self.params.device)
 
     def predict(self, X: sparse.csr_array, k: int, among: np.ndarray | None = None) -> TopK:
+        if X.shape[0] == 1:  # one document should not wait
+            return self.search.find(X, k, among=among, unit=True)
         blocks = track_batches(X, DOCUMENTS_PER_BATCH, "scoring")
-        return TopK.concatenate([self.search.find(normalise_rows(x), k, among=among) for x in blocks])
+        return TopK.concatenate([self.search.find(x, k, among=among, unit=True) for x in blocks])
 
     def explain(self, x: sparse.csr_array, label: int) -> Explanation:
         if np.isnan(self.bias[label]):

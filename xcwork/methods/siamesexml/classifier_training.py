@@ -195,13 +195,18 @@ class ClassifierTraining:
     def step(self, number: int) -> float | torch.Tensor:
         size = self.params.classifier_batch_size
         documents = self.order[number * size : (number + 1) * size]
+        learning_rate = self._decay_learning_rate(number)
         # There may be none with both words and labels.
-        return self.batch.run(documents, partial(self._learn, learning_rate=self._decay_learning_rate(number)))
+        loss = self.batch.run(documents, partial(self._learn, learning_rate=learning_rate))
+        if number == self.steps - 1:
+            self.optimisers["eta"].catch_up(learning_rate)
+        return loss
 
     def _learn(self, documents: np.ndarray, learning_rate: float) -> torch.Tensor:
         """Take a step on some documents; return its loss."""
         device = self.encoder.device
         labels, place, is_positive = send_arrays(device, *self._collect_pairs(documents))
+        self.optimisers["eta"].catch_up(learning_rate, labels)
         eta = self.classifiers.eta[labels].requires_grad_()
         residual = {name: p.clone().requires_grad_() for name, p in self.encoder.residual.parameters().items()}
         f, bags, sums = self._embed_documents(documents)
@@ -242,7 +247,8 @@ class ClassifierTraining:
             return 0
         n_entries = self.X.nnz if self.params.plus else 0
         width = self.classifiers.eta.shape[1]
-        return estimate_stored_bytes(*self.negatives.shape, n_entries, width)
+        n_documents, n_listed = self.negatives.shape
+        return estimate_stored_bytes(n_documents, n_listed, n_entries, width)
 
     def _count_candidates(self) -> int:
         """Return how many labels a document is compared with at most."""

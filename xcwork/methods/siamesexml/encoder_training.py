@@ -12,7 +12,8 @@ documents in the batch would then only ever be pulled.)
 S² is the view of centroids: the mean of two of a label's documents stands for the mean of all.
 
 With offline negatives, as in the supplement, one of the κ is a document that a search over all documents found near the
-label; the search is repeated every few epochs.
+label; the search is repeated every few epochs. With `encoder_residual`, as in the supplement too, texts of both kinds
+pass through the residual block here already: cosines are of E, and module IV goes on with the block.
 
 An epoch draws as many labels as there are labels or documents, whichever is more. A batch costs
 O(B * tokens * D + B² D).
@@ -107,6 +108,8 @@ class EncoderTraining:
         self.draws = max(len(sampler.labels), X.shape[0])
         self.steps = -(-self.draws // params.batch_size)
         self.optimiser = RowAdam(encoder.table)
+        learned = encoder.residual.parameters() if params.encoder_residual else {}
+        self.residual_optimisers = {name: RowAdam(tensor) for name, tensor in learned.items()}
         self.precision = MixedPrecision(
             params.precision, encoder.device, (params.batch_size, encoder.table.shape[1], params.batch_size)
         )
@@ -137,10 +140,11 @@ class EncoderTraining:
         labels, label_places = np.unique(batch.labels, return_inverse=True)
         rows, row_places = np.unique(np.concatenate(documents), return_inverse=True)
         bags, sums = self.encoder.sum_bags(sparse.csr_array(sparse.vstack([self.Z[labels], self.X[rows]])))
+        residual = {name: adam.table.clone().requires_grad_() for name, adam in self.residual_optimisers.items()}
         all_places = np.concatenate([label_places, len(labels) + row_places])
         places, *masks = send_arrays(sums.device, all_places, batch.targets, batch.ignored)
         # The derivative of `embedding` adds up in the order of places; that of an index, in whichever threads come.
-        embedded = F.embedding(places, self.encoder.activate(sums))
+        embedded = F.embedding(places, self._embed(sums, residual))
         z, first, second, *others = embedded.split(len(batch.labels))
         with self.precision.lower():
             loss = self._compute_loss(z, first, second, *masks)
@@ -150,9 +154,25 @@ class EncoderTraining:
             loss = loss + (offline_loss * present).mean()
         self.precision.scale(loss).backward()
         assert sums.grad is not None  # they are the leaves
-        if self.precision.unscale([sums.grad]):
+        if self.precision.unscale([sums.grad, *(parameter.grad for parameter in residual.values())]):
             self.optimiser.step_bags(bags, sums.grad, self.learning_rate)
+            for name, parameter in residual.items():
+                assert parameter.grad is not None  # a leaf
+                self.residual_optimisers[name].step(parameter.grad, self.learning_rate)
         return loss.detach()
+
+    def _embed(self, sums: torch.Tensor, residual: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Return the embeddings that are compared, given the sums of the bags: f, or E where the block is learned."""
+        f = self.encoder.activate(sums)
+        if not residual:
+            return f
+        self.encoder.residual.improve_spectrum()
+        return self.encoder.residual(f, residual)
+
+    def _encode(self, X: sparse.csr_array) -> np.ndarray:
+        """Return the embeddings that are compared, of rows of texts."""
+        f = self.encoder.encode(X)
+        return self.encoder.finish(f) if self.residual_optimisers else f
 
     def _compute_loss(
         self,
@@ -186,11 +206,11 @@ class EncoderTraining:
     def _search_negatives(self) -> np.ndarray:
         """Return near documents that do not have the label, for every label."""
         labels = self.sampler.labels
-        vectors = self.encoder.encode(self.X)
+        vectors = self._encode(self.X)
         index = make_index(vectors, self.params.search, seed=self.seed, device=self.params.device)
         most = int(np.diff(self.sampler.documents_of.indptr).max())
         found = index.query(
-            self.encoder.encode(self.Z[labels]),
+            self._encode(self.Z[labels]),
             min(OFFLINE_NEGATIVES_PER_LABEL + min(most, 10 * OFFLINE_NEGATIVES_PER_LABEL), len(index)),
         )
         barred = sparse.csr_array((self.sampler.Y + self.sampler.filtered).T)[labels]
@@ -200,16 +220,23 @@ class EncoderTraining:
         return offline
 
     def get_weights(self) -> dict[str, Any]:
-        return {"table": self.encoder.table.cpu().numpy().copy()}
+        table = {"table": self.encoder.table.cpu().numpy().copy()}
+        return table | ({"residual": self.encoder.residual.get_state()} if self.residual_optimisers else {})
 
     def set_weights(self, weights: Mapping[str, Any]) -> None:
         self.encoder.table.copy_(torch.from_numpy(np.asarray(weights["table"])))
+        if self.residual_optimisers:
+            self.encoder.residual.set_state(weights["residual"])
 
     def get_momentum(self) -> dict[str, Any]:
-        return {"adam": self.optimiser.get_state()} | ({} if self.offline is None else {"offline": self.offline})
+        of_residual = {name: adam.get_state() for name, adam in self.residual_optimisers.items()}
+        moments = {"adam": self.optimiser.get_state(), "residual": of_residual}
+        return moments | ({} if self.offline is None else {"offline": self.offline})
 
     def set_momentum(self, momentum: Mapping[str, Any]) -> None:
         self.optimiser.set_state(momentum["adam"])
+        for name, adam in self.residual_optimisers.items():
+            adam.set_state(momentum["residual"][name])
         self.offline = momentum.get("offline")
 
 

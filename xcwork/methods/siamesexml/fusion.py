@@ -34,6 +34,7 @@ from scipy import sparse
 
 from xcwork.core.topk import MISSING
 from xcwork.methods.model import Params
+from xcwork.methods.siamesexml.judged import JudgedCandidates
 from xcwork.methods.siamesexml.neighbourhood import read_graphs
 from xcwork.methods.siamesexml.scores import SCORE_NAMES, LabelWeights, ScoredCandidates, look_up
 from xcwork.search import top_k_rows
@@ -294,21 +295,15 @@ class RankingGain:
         return np.divide(gains, self.ideal, out=np.zeros_like(gains), where=self.ideal > 0)
 
 
-def learn_weights(
-    scored: ScoredCandidates | None,
-    truth: sparse.csr_array,
-    frequencies: np.ndarray,
-    params: Params,
-    group_of: np.ndarray | None = None,
-) -> Fusion:
-    """Return the weights that the parameters ask for: the paper's, or learned on `scored`, or the usual ones."""
+def learn_weights(judged: JudgedCandidates | None, params: Params) -> Fusion:
+    """Return the weights that the parameters ask for: the paper's, or learned on `judged`, or the usual ones."""
     if params.alpha is not None:
         return make_paper_weights(params.alpha)
     places = list_available(params)
-    if scored is None:
+    if judged is None:
         return replace(make_usual_weights(places), tail=params.tail)
-    chosen = replace(choose_weights(scored, truth, frequencies, places, group_of), tail=params.tail)
-    return scale_to_logits(chosen, scored, truth, frequencies)
+    learned = choose_weights(judged.scored, judged.truth, judged.frequencies, places, judged.group_of)
+    return scale_to_logits(replace(learned, tail=params.tail), judged.scored, judged.truth, judged.frequencies)
 
 
 def scale_to_logits(

@@ -132,6 +132,9 @@ class SiameseXML(Method):
         0.45, "power of its frequency with which a label is drawn", low=0.0, high=1.0, advanced=True
     )
     offline_negatives: bool = param(False, "whether one negative comes from a search of all documents", advanced=True)
+    encoder_residual: bool = param(
+        False, "whether module I learns the residual block, too, as in the paper's supplement", advanced=True
+    )
     activation: str = param("gelu", "activation of the encoder", choices=("gelu", "relu", "identity"), advanced=True)
     nu: float = param(0.0, "ν of the normalisation N_ν; 0 is the plain one", low=0.0, high=1.0, advanced=True)
     graphs: str = param(
@@ -213,8 +216,7 @@ class SiameseXML(Method):
                 "own_weight": 0.0,
             },
             ours_adds="words, votes, learned weights",
-            not_yet="fastText vectors (a file may be given with `vectors`), residual blocks trained in module I as the "
-            "supplement does",
+            not_yet="fastText vectors (a file may be given with `vectors`)",
         ),
     )
 
@@ -287,12 +289,16 @@ class SiameseXML(Method):
 
 
 def make_supplement_variant(**params: Any) -> SiameseXML:
-    """Return the variant of the paper's supplement: two searches, ReLU, N_ν, offline negatives, frozen tokens."""
+    """Return the variant of the paper's supplement.
+
+    Two searches, ReLU, N_ν, offline negatives, a residual block that starts in module I, frozen tokens.
+    """
     variant = {
         "graphs": "text,centroids",
         "activation": "relu",
         "nu": 0.1,
         "offline_negatives": True,
+        "encoder_residual": True,
         "hard_negatives": 3,
         "plus": False,
         "correlated": 0,

@@ -47,6 +47,7 @@ from xcwork.kernels.machine_sizes import estimate_own_bytes
 from xcwork.methods.base import Capabilities, Method, Preset, device_param, param
 from xcwork.methods.common.checkpoints import Checkpoint, TrainingProgress
 from xcwork.methods.common.epochs import PATIENCE_HELP
+from xcwork.methods.common.packed_matrix import round_weights
 from xcwork.methods.zestxml.label_features import LabelFeatures, compute_idf
 from xcwork.methods.zestxml.model import ZestXMLModel
 from xcwork.methods.zestxml.training import Refinement, Roles, count_pairs
@@ -211,11 +212,11 @@ class ZestXML(Method):
             **facts,
             **vars(label_features),
             idf=idf,
-            voters=statistics.voters,
+            voters=round_weights(statistics.voters),
             voter_counts=statistics.counts,
             documents_with=statistics.documents_with,
             labels_with=statistics.labels_with,
-            refined=refined,
+            refined=None if refined is None else refined.round(),
         )
 
     def list_pairs(

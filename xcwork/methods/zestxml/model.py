@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +15,8 @@ from xcwork.core.explanation import ANY_DOCUMENT, LABEL_RARITY, Explanation, Par
 from xcwork.core.split import Split
 from xcwork.core.topk import TopK
 from xcwork.errors import DataError
-from xcwork.methods.model import FittedModel, Misfit, check_array, check_csr, check_keys
+from xcwork.methods.common.packed_matrix import pack_matrix, unpack_matrix
+from xcwork.methods.model import FittedModel, Misfit, check_array, check_csr
 from xcwork.methods.zestxml.explanation import BIAS, BORROWED_TERM, DIRECT_MATCH, PairReader, PairWeights, add_shares
 from xcwork.methods.zestxml.label_features import LabelFeatures
 from xcwork.methods.zestxml.prediction import LabelRanker
@@ -66,16 +67,28 @@ class ZestXMLModel(FittedModel):
         if self.refined is not None:
             self.refined.check(self.n_features, self.n_labels, n_label_features)
 
-    def to_state(self) -> dict[str, Any]:
+    def list_numbers(self) -> dict[str, Any]:
         return super().to_state() | {"refined": None if self.refined is None else vars(self.refined)}
+
+    def to_state(self) -> dict[str, Any]:
+        refined = None if self.refined is None else self.refined.to_state()
+        return super().to_state() | {
+            "voters": pack_matrix(self.voters),
+            "voter_counts": shorten_counts(self.voter_counts),
+            "refined": refined,
+        }
 
     @classmethod
     def restore_fields(cls, state: Mapping[str, Any]) -> dict[str, Any]:
-        refined = state["refined"]
-        if refined is None:
-            return dict(state)
-        check_keys("refined", refined, {declared.name for declared in fields(RefinedWeights)})
-        return {**state, "refined": RefinedWeights(**refined)}
+        refined, counts = state["refined"], state["voter_counts"]
+        if isinstance(counts, np.ndarray) and counts.dtype.kind == "u":
+            counts = counts.astype(np.float32)
+        return {
+            **state,
+            "voters": unpack_matrix("voters", state["voters"]),
+            "voter_counts": counts,
+            "refined": None if refined is None else RefinedWeights.from_state(refined),
+        }
 
     def compact(self) -> Self:
         return replace(super().compact(), refined=None if self.refined is None else self.refined.compact())
@@ -210,3 +223,11 @@ class ZestXMLModel(FittedModel):
             "labels without a known term": float(np.count_nonzero(self.label_features.is_mute)),
         }
         return {name: value for name, value in values.items() if not np.isnan(value)}
+
+
+def shorten_counts(counts: np.ndarray) -> np.ndarray:
+    """Return counts in as few bits as the largest takes; as they are where some are not whole numbers of 32 bits."""
+    largest = counts.max(initial=0)
+    if counts.min(initial=0) < 0 or largest >= 2**24 or (counts != np.rint(counts)).any():
+        return counts
+    return counts.astype(np.min_scalar_type(int(largest)))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from xcwork.methods.model import check_array, check_csr, check_number, narrow
+from xcwork.methods.common.packed_matrix import pack_matrix, round_weights, unpack_matrix
+from xcwork.methods.model import check_array, check_csr, check_keys, check_number, narrow
 from xcwork.methods.zestxml.borrow import find_borrowed_terms
 from xcwork.sparse import enlarge
+
+PACKED = ("shared", "own", "typical")  # stored in four bytes per weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,19 @@ class RefinedWeights:
             borrowed=nothing,
             borrowing_share=0.0,
         )
+
+    def round(self) -> RefinedWeights:
+        """Return the weights as they are stored."""
+        return replace(self, **{name: round_weights(getattr(self, name)) for name in PACKED})
+
+    def to_state(self) -> dict[str, Any]:
+        return vars(self) | {name: pack_matrix(getattr(self, name)) for name in PACKED}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> RefinedWeights:
+        """Return the weights that `to_state` described; `Misfit` where it is none."""
+        check_keys("refined", state, {declared.name for declared in fields(cls)})
+        return cls(**{**state, **{name: unpack_matrix(name, state[name]) for name in PACKED}})
 
     def check(self, n_features: int, n_labels: int, n_label_features: int) -> None:
         """Raise `Misfit` where a field is not what a training would have given."""
