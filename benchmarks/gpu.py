@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpu [--labels 4000 100000] [--contract REPORT.xml] [--out FILE.json]
 
-The contract is `tests/contract/test_contract_devices.py`, method by check; `--contract` reads what an earlier run of it
+The contract is `CONTRACT`, method by check; `--contract` reads what an earlier run of it
 wrote (`pytest --junitxml`), and with `--contract-only` the rest of `--out` stays. The work of a step, or of a whole
 training where there are no epochs, is counted on the emulation: operations, bytes that kernels read and write, kernels,
 copies. From that follows how long an A100 would take at the least, by the roofline: of each kernel the larger of
@@ -32,7 +32,7 @@ from xcwork.compute.precision import BYTES_PER_SECOND, OPERATIONS_PER_SECOND
 from xcwork.progress import Callback
 
 ROOT = Path(__file__).resolve().parents[1]
-CONTRACT = "tests/contract/test_contract_devices.py"
+CONTRACT = ("tests/contract/test_contract_devices.py", "tests/contract/test_contract_device_copies.py")
 N_FEATURES = 50_000
 WORDS_PER_DOCUMENT = 100
 LABELS_PER_DOCUMENT = 5
@@ -69,7 +69,7 @@ N_DOCUMENTS, N_LABELS, N_WORDS = 512, 1_000, 10_000  # of these
 
 def run_contract(report: Path) -> None:
     """Run the contract suite, which writes what passed."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", CONTRACT, f"--junitxml={report}"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *CONTRACT, f"--junitxml={report}"]
     subprocess.run(command, cwd=ROOT, check=False, stdout=sys.stderr)
 
 
@@ -103,7 +103,8 @@ def count_copies() -> list[dict[str, Any]]:
     import pytest
 
     from tests.conftest import make_checkerboard
-    from tests.contract.test_contract_devices import COPIES_PER_TRAINING, ON_DEVICE, make
+    from tests.contract.test_contract_device_copies import COPIES_PER_TRAINING
+    from tests.support.device_contract import ON_DEVICE, make
     from tests.support.device_traffic import Traffic
     from tests.support.emulated_accelerator import emulate
     from tests.support.stub_encoder import HashedWords, use_encoder

@@ -296,8 +296,9 @@ def files() -> str:
 
 
 def stored_rows(benchmark: str, key: str = "rows") -> str:
-    """The rows of a result with all their columns."""
-    return table(results(benchmark)[key], {name: (name, None) for name in results(benchmark)[key][0]})
+    """The rows of a result with all columns that have one value per row."""
+    rows = results(benchmark)[key]
+    return table(rows, {name: (name, None) for name, value in rows[0].items() if not isinstance(value, list)})
 
 
 def stored_by_data(benchmark: str) -> str:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "devices.md"
 RESULTS = ROOT / "benchmarks" / "results" / "gpu.json"
 PATHS = ROOT / "benchmarks" / "results" / "torch_paths.json"
-CONTRACT = "tests/contract/test_contract_devices.py"
+CONTRACT = "tests/contract/test_contract_device*.py"
 INTRODUCTION = """# Devices
 
 <!-- Written by python scripts/devices_docs.py, from gpu.json and torch_paths.json in benchmarks/results. -->

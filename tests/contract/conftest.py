@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
+from tests.support.device_contract import ON_DEVICE
+from tests.support.device_traffic import Traffic
+from tests.support.emulated_accelerator import emulate
 from tests.support.stub_encoder import HashedWords, use_encoder
 from xcwork.core.dataset import Dataset
 from xcwork.core.topk import TopK
 from xcwork.methods.base import Method
 from xcwork.methods.names import TORCH_METHODS
 from xcwork.methods.registry import METHODS, create
+from xcwork.methods.siamesexml import word_classifiers
 
 SLOW_METHODS = TORCH_METHODS | {"eagle"}  # the fast set holds the linear methods to the contract
 
@@ -55,3 +59,21 @@ def same() -> Callable[[TopK, TopK], None]:
         np.testing.assert_allclose(a.scores, b.scores, rtol=1e-6, atol=1e-7)
 
     return check
+
+
+@pytest.fixture(params=ON_DEVICE)
+def method_name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def traffic() -> Iterator[Traffic]:
+    with emulate() as counted:
+        yield counted
+
+
+@pytest.fixture
+def solved_word_classifiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both paths stop at a tolerance; what they learn is compared where it is small."""
+    monkeypatch.setattr(word_classifiers, "PAIR_TOLERANCE", 1e-6)
+    monkeypatch.setattr(word_classifiers, "MAX_PASSES", 1000)

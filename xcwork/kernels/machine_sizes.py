@@ -27,7 +27,7 @@ def keeps_gram(n_documents: int, n_entries: int, n_labels: int) -> bool:
     return n_documents**2 <= MAX_DOCUMENTS_PER_TERM * n_entries
 
 
-def pays_inverse(n_documents: int, n_labels: int) -> bool:
+def is_inverse_worthwhile(n_documents: int, n_labels: int) -> bool:
     """Return whether so many labels gain by a preconditioner, which is inverted once."""
     return n_documents >= MIN_DOCUMENTS_FOR_INVERSE and n_labels >= MIN_LABELS_PER_DOCUMENT * n_documents
 
@@ -50,7 +50,7 @@ def estimate_shared_bytes(n_documents: int, n_features: int, n_entries: int, n_l
     if not keeps_gram(n_documents, n_entries, n_labels):
         return stored + block
     square = n_documents**2
-    if not pays_inverse(n_documents, n_labels):
+    if not is_inverse_worthwhile(n_documents, n_labels):
         return stored + 4 * square + block
     return stored + max(8 * square + block, BYTES_PER_INVERSE_NUMBER * square)
 

@@ -19,7 +19,7 @@ import torch
 
 from xcwork.compute.device import raise_precision
 from xcwork.compute.device_memory import is_out_of_memory
-from xcwork.kernels.machine_sizes import pays_inverse
+from xcwork.kernels.machine_sizes import is_inverse_worthwhile
 
 ACTIVE_SHARE = 0.2  # of all documents, about those inside of a margin
 
@@ -49,7 +49,7 @@ class Preconditioner:
 
 def make_preconditioner(gram: torch.Tensor | None, n_labels: int, C: float) -> Preconditioner | None:
     """Return what pays for so many labels; None where nothing does, or where the device has no memory for it."""
-    if gram is None or not pays_inverse(len(gram), n_labels):
+    if gram is None or not is_inverse_worthwhile(len(gram), n_labels):
         return None
     try:
         return Preconditioner.from_gram(gram, C)

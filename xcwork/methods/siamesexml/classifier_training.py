@@ -56,7 +56,7 @@ DOCUMENTS_PER_BLOCK = 4096  # compared with all their negatives at a time
 log = logging.getLogger(__name__)
 
 
-def chooses_negatives(epoch: int) -> bool:
+def is_choice_due(epoch: int) -> bool:
     """Return whether an epoch begins with a choice of negatives: 0, 1, 2, 4, 8, …"""
     return epoch & (epoch - 1) == 0
 
@@ -135,7 +135,7 @@ class ClassifierTraining:
         self.rng = np.random.default_rng((self.seed, 4, epoch))
         self.order = self.rng.permutation(self.documents)
         self.steps_before = epoch * self.steps
-        is_due = self.compared is None or chooses_negatives(epoch)
+        is_due = self.compared is None or is_choice_due(epoch)
         if is_due and self.chosen_for != epoch:
             if asked := self.ask(epoch):
                 self.take_answers(epoch, fetch_arrays(*asked))
@@ -144,7 +144,7 @@ class ClassifierTraining:
 
     def ask(self, epoch: int) -> list[torch.Tensor]:
         """Return which negatives are near, where a device knows and the epoch begins with a choice; else nothing."""
-        if not chooses_negatives(epoch) or self.lowest is None or self.stored is None:
+        if not is_choice_due(epoch) or self.lowest is None or self.stored is None:
             return []
         return [self.stored.find_near(self.classifiers.compute_on_device(), self.lowest)]
 
