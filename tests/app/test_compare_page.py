@@ -211,6 +211,17 @@ def test_a_long_list_of_runs_waits_until_it_is_opened(
     assert [row["id"] for row in read_rows(again)] == [runs[1].id]
 
 
+def test_runs_of_one_name_can_all_be_chosen(open_page, corpus: Path, train: Train) -> None:
+    runs = [train("gated", {"steps": 3}, corpus, "same") for _ in range(2)]
+    page = open_page("compare", data="fruit.csv")
+    offered = page.multiselect(key="compare.runs").options
+    assert len(set(offered)) == 2, "the browser leaves out what is called like a chosen one"
+    assert all(any(run.id in title for title in offered) for run in runs)
+    told = " ".join(text.value for text in page.caption).replace("\\", "")
+    assert "P@1 +0.0, between +0.0 and +0.0" in told, "no negative zero"
+    assert read_component(page, "compare_documents")["empty"].startswith("Both runs find the same")
+
+
 def test_a_single_run_has_nothing_to_differ_from(open_page, runs: list[Run]) -> None:
     page = open_page("compare", data="fruit.csv", runs=runs[0].id)
     assert page.multiselect(key="compare.runs").value == [runs[0].id]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 
 import streamlit as st
 from xcwork_app import caches, state, tokens, widgets
@@ -39,7 +40,7 @@ def choose_runs(source: Source, measured: list[Run]) -> ComparedRuns:
     menu = st.popover(title, key="compare.choice", on_change="rerun" if is_long else "ignore")
     if is_long and not menu.open:
         return ComparedRuns.from_runs([run for name, run in offered.items() if name in picked], source)
-    titles = {name: selection.describe_run(run) for name, run in offered.items()}
+    titles = list_titles(offered)
     with menu:
         st.session_state["compare.runs"] = picked
         chosen = st.multiselect(
@@ -51,6 +52,13 @@ def choose_runs(source: Source, measured: list[Run]) -> ComparedRuns:
             on_change=lambda: state.update(runs=",".join(st.session_state["compare.runs"]) or NONE),
         )
     return ComparedRuns.from_runs([run for name, run in offered.items() if name in chosen], source)
+
+
+def list_titles(offered: Mapping[str, Run]) -> dict[str, str]:
+    """Return what runs are called in the list, by their ids; of equal titles the list would offer only one."""
+    titles = {name: selection.describe_run(run) for name, run in offered.items()}
+    counts = Counter(titles.values())
+    return {name: title if counts[title] == 1 else f"{title} · {name}" for name, title in titles.items()}
 
 
 def _resolve_runs(offered: Collection[str], usual: list[str]) -> list[str]:

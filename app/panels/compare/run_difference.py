@@ -74,7 +74,7 @@ def phrase_difference(chosen: ComparedRuns, reference: str, other: str) -> str:
 
 
 def _format_signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "−")
+    return f"{round(value, 1) + 0.0:+.1f}".replace("-", "−")  # no "−0.0"
 
 
 def _show_documents(chosen: ComparedRuns, changes: Changes, reference: str, other: str, wanted: str) -> None:
@@ -93,7 +93,9 @@ def _show_documents(chosen: ComparedRuns, changes: Changes, reference: str, othe
         label="Documents",
         selected=state.view().opened,
         sign_words=WORDS,
-        empty="Both runs find the same true labels in these documents." if wanted == ALIKE else "No such document.",
+        empty="Both runs find the same true labels in these documents."
+        if wanted in ("", ALIKE)
+        else "No such document.",
         height="stretch",
     )
     with st.container(key="compare_foot", horizontal=True, vertical_alignment="center"):
