@@ -49,7 +49,7 @@ def _draw_kept(facts: tuple[Hashable, ...], scheme: str, scale: float, _draw: Ca
     return match_page(_draw())
 
 
-def tie_series(drawn: go.Figure, rows: Mapping[str, str]) -> go.Figure:
+def mark_series(drawn: go.Figure, rows: Mapping[str, str]) -> go.Figure:
     """Give each series the id of its row, of a list with `lights`, by which the list finds it.
 
     `rows` are ids of rows by the names of series.
@@ -62,7 +62,7 @@ def tie_series(drawn: go.Figure, rows: Mapping[str, str]) -> go.Figure:
 def light_series(drawn: go.Figure, *, key: str) -> str:
     """Return the style that dims all other series while the mouse or the keyboard is on one, or on its row.
 
-    The series are tied to their rows; `key` is that of the chart.
+    The series know their rows; `key` is that of the chart.
     """
     places: dict[str, list[int]] = {}
     for at, trace in enumerate(drawn.data, start=1):

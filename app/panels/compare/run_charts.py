@@ -60,7 +60,7 @@ def _draw_once(
 
     def draw_tied() -> go.Figure:
         rows = {clean_caption(name): run for run, name in chosen.names.items()}
-        return chart_style.tie_series(draw(get_styles(chosen)), rows)
+        return chart_style.mark_series(draw(get_styles(chosen)), rows)
 
     numbers = tuple(caches.glance(run).number for run in chosen.runs)
     return chart_style.draw_once(draw_tied, CHART, chosen, numbers, *facts)
