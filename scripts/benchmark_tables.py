@@ -298,7 +298,7 @@ def files() -> str:
 def stored_rows(benchmark: str, key: str = "rows") -> str:
     """The rows of a result with all columns that have one value per row."""
     rows = results(benchmark)[key]
-    return table(rows, {name: (name, None) for name, value in rows[0].items() if not isinstance(value, list)})
+    return table(rows, {name: (name, None) for name in rows[0] if not isinstance(rows[0][name], list)})
 
 
 def stored_by_data(benchmark: str) -> str:
@@ -388,8 +388,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="change nothing; fail if a text is not up to date")
     check = parser.parse_args().check
     for name in TEXTS:
-        path = ROOT / name
-        before = path.read_text("utf-8")
+        before = (path := ROOT / name).read_text("utf-8")
         after = filled(before)
         if check and before != after:
             raise SystemExit(f"{name} is not up to date: run python scripts/benchmark_tables.py")

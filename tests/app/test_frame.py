@@ -86,7 +86,7 @@ def test_every_page_says_its_title_and_question_once(open_page, finished: Run, n
     ],
 )
 def test_the_header_has_the_command(open_page, finished: Run, name: str, command: str) -> None:
-    page = open_page(name, data="fruit.csv", run=finished.id, method="bm25")
+    page = open_page(name, data="fruit.csv", run=finished.id, method="bm25", document="0")
     assert list_commands(page) == [command.format(run=finished.id)]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 SMALL = {"width": 1280, "height": 720}
-DATA = "orchard"
+DATA = "orchard-of-the-engineer"
 N_DOCUMENTS = 300
 COLOUR = "mark => getComputedStyle(mark).borderTopColor"
 

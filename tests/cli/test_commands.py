@@ -167,7 +167,7 @@ def test_an_explanation_adds_up_to_the_score(workbench: Workbench) -> None:
     predicted = xcwork_json("predict", run, "--text", "solar power at home", "--k", 1)["predictions"][0]
     assert predicted["score"] == pytest.approx(found["predicted"], abs=1e-5)
     shown = xcwork("explain", run, "--text", "solar power at home")[1]
-    assert any(line.startswith("solar ") and line.endswith("words in common") for line in shown.splitlines()), shown
+    assert any(line.startswith("solar ") and "words in common" in line for line in shown.splitlines()), shown
 
 
 def test_a_test_document_is_explained_by_number_and_label_id(workbench: Workbench) -> None:

@@ -161,7 +161,7 @@ def test_a_corrected_dataset_loads_and_trains_like_any_other(home: Path, topics:
     np.testing.assert_array_equal(loaded.test.Y.toarray(), topics.test.Y.toarray())
     assert loaded.train.texts == topics.train.texts
     assert loaded.train.uids == topics.train.uids
-    assert any("added 1 labels and removed 1" in note for note in loaded.notes)
+    assert any("added 1 label and removed 1" in note for note in loaded.notes)
     method = registry.create("one_vs_all").fit(loaded.train)
     assert len(method.predict(loaded.test, 2)) == len(topics.test)
     assert topics.train.Y[[0], [gone]] == 1  # the dataset itself is never changed

@@ -102,7 +102,7 @@ def test_cancel_stops_a_worker(runs, tmp_path: Path) -> None:
     (tmp_path / "open").touch()
     until(lambda: job.status.is_over, "the end")
     assert job.status.state == "cancelled"
-    assert "resume to go on" in job.status.message
+    assert "resume to continue" in job.status.message
     prediction_jobs.delete(job)
     assert job.id not in {each.id for each in list_jobs(runs["auto"])}
 

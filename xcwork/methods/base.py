@@ -172,7 +172,8 @@ class Method(Parametrised, ABC):
         if k < 1:
             raise ConfigError(f"k must be at least 1, got {k}")
         callbacks = tuple(callbacks)
-        if among is None and not (proba or callbacks) and (x := read_one_row(documents)) is not None:
+        is_plain = among is None and not (proba or callbacks) and type(self).read_matrix is Method.read_matrix
+        if is_plain and (x := read_one_row(documents)) is not None:
             return predict_row(model, x, min(int(k), model.n_labels), getattr(self, "device", "cpu"))
         with listen(callbacks):  # a sentence encoder takes its time over texts
             X = self.read_matrix(documents)

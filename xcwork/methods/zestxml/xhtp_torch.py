@@ -18,6 +18,7 @@ from xcwork.compute.device_memory import run_in_parts
 from xcwork.compute.transfer import fetch_arrays, send_arrays
 from xcwork.kernels.bilinear import FeatureTotals
 from xcwork.progress import track
+from xcwork.sparse import sort_entries
 
 BLOCK_BYTES = 2**28
 
@@ -64,7 +65,7 @@ def find_partners_torch(
         rows, columns, *best = fetch_arrays(row[kept], column[kept], values[kept], n[kept])
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=stop - start))])
         best_values, best_counts = (
-            sparse.csr_array((found.astype(np.float32), columns, indptr), shape=(stop - start, n_columns))
+            sort_entries(sparse.csr_array((found.astype(np.float32), columns, indptr), shape=(stop - start, n_columns)))
             for found in best
         )
         return best_values, best_counts
