@@ -12,6 +12,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
+from tests.support.state_bytes import list_bytes
 from xcwork.core.split import Split
 from xcwork.data.synthetic import make_synthetic
 from xcwork.methods.siamesexml.initial_embeddings import make_initial_table
@@ -42,29 +43,13 @@ def documents() -> Split:
     return make_synthetic(n_documents=3000, n_labels=400, n_topics=20, labels_per_document=3, seed=1).train
 
 
-def collect_bytes(state: object, name: str = "") -> Iterator[tuple[str, bytes]]:
-    """Yield every array and number of a state."""
-    if isinstance(state, dict):
-        for key, value in state.items():
-            yield from collect_bytes(value, f"{name}.{key}")
-    elif isinstance(state, list):
-        for place, value in enumerate(state):
-            yield from collect_bytes(value, f"{name}[{place}]")
-    elif isinstance(state, np.ndarray):
-        yield name, state.tobytes()
-    elif hasattr(state, "indptr"):
-        yield name, state.data.tobytes() + state.indices.tobytes() + state.indptr.tobytes()
-    else:
-        yield name, repr(state).encode()
-
-
 @pytest.mark.parametrize("changes", [{}, {"plus": False, "likelihood": "logistic"}, {"offline_negatives": True}])
 def test_trainings_on_one_thread_and_on_many_are_the_same_to_the_last_bit(changes: dict):
     def train(n: int) -> dict[str, bytes]:
         model = SiameseXML(dimension=256, epochs=2, classifier_epochs=2, seed=3, **changes)
         with threads(n):
             model.fit(documents())
-        return dict(collect_bytes(model.to_state()))
+        return list_bytes(model.to_state())
 
     alone = train(1)
     for again in (train(MANY), train(MANY)):
