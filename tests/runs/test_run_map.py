@@ -63,6 +63,15 @@ def test_a_run_without_a_map_gets_one_when_asked(store):
     assert made.regions.regions == again.regions.regions
 
 
+def test_a_killed_map_leaves_no_file_once_the_map_is_made(run):
+    folder = run.folder / run_map.MAP_FOLDER
+    folder.mkdir()
+    (folder / f".{map_job.PROGRESS_FILE}.0123abcd.tmp").write_text("{")
+    assert worker.main(run.folder) == 0
+    assert run_map.read_map(run) is not None
+    assert [path.name for path in folder.rglob(".*")] == []
+
+
 def test_a_map_that_fails_leaves_a_finished_run_and_a_line_in_the_log(run, monkeypatch):
     def fail(*_args, **_settings):
         raise ZeroDivisionError("no such layout")

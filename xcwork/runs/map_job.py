@@ -25,7 +25,7 @@ from xcwork.runs.background import Signals, log_to_file
 from xcwork.runs.outcome import AttemptOutcome
 from xcwork.runs.run_map import MAP_FOLDER, make_map
 from xcwork.runs.store import LOG_FILE, Run, refuse_links
-from xcwork.storage.atomic import write_json
+from xcwork.storage.atomic import remove_drafts, write_json
 
 if TYPE_CHECKING:
     from xcwork.core.dataset import Dataset
@@ -103,6 +103,7 @@ def work_on_map(
     """
     (run.folder / MAP_FOLDER).mkdir(exist_ok=True)
     (run.folder / MAP_FOLDER / CANCEL_FLAG).unlink(missing_ok=True)
+    remove_drafts(run.folder / MAP_FOLDER / PROGRESS_FILE)
     reporter = MapReporter(run)
     if tell is not None:
         tell(reporter.ask_to_stop)

@@ -6,6 +6,7 @@ Every file or folder is written beside its destination and renamed into place; a
 from __future__ import annotations
 
 import ctypes
+import glob
 import json
 import os
 import shutil
@@ -107,6 +108,13 @@ def create_file(path: str | Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_drafts(path: str | Path) -> None:
+    """Remove the temporary files of a process that was killed while it replaced the file at `path`."""
+    path = Path(path)
+    for draft in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        draft.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:

@@ -15,7 +15,7 @@ from tests.support.faults.workload import Known, copied_home, digest_of, params_
 from xcwork.errors import XcworkError
 from xcwork.methods.common.checkpoints import Checkpoint
 from xcwork.runs import Run, RunStore, jobs, worker
-from xcwork.runs.run_map import make_map
+from xcwork.runs.map_job import work_on_map
 
 FAULTS = ("kill", "term", "oom", "disk", "readonly", "clock")
 # How a run may look after a fault. `finished`: the fault came too late, or the run could go on in spite of it.
@@ -158,7 +158,7 @@ def _after_all(run: Run, known: Known) -> list[str]:
     if run.state != "finished":
         return [f"it is {run.state} at the end ({run.status.message})"]
     problems = [] if result_of(run) == known.result else ["the result differs from that of an undisturbed run"]
-    make_map(run)  # a worker killed while it laid out labels leaves a finished run whose map is made when asked for
+    work_on_map(run)  # a worker killed while it laid out labels leaves a finished run whose map is made when asked for
     left = sorted(path.name for path in run.folder.rglob(".*"))
     problems += [f"left behind: {', '.join(left)}"] if left else []
     return problems + (["the checkpoint is still there"] if (run.folder / "checkpoint").exists() else [])
