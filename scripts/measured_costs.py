@@ -21,6 +21,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from xcwork.errors import ConfigError
+from xcwork.methods.presets import PAPER_PRESET, recognise_preset
 from xcwork.runs import RunStore
 from xcwork.runs.estimates import REFERENCES_FILE, Measurement, measure_run, read_references
 from xcwork.storage.atomic import write_json
@@ -32,9 +34,9 @@ WORKER_EXTRA_MB = 100  # that a worker has loaded beyond what a benchmark does, 
 
 def main(home: str, results: str | None = None) -> None:
     by_time = sorted(filter(None, map(measure_run, RunStore(home).list())), key=lambda each: -each.train_cpu_seconds)
-    rows = {(each.method, each.data, each.n_train): asdict(each) for each in read_references()}
+    rows = {find_place(each): asdict(each) for each in read_references()}
     for each in by_time:
-        place = (each.method, each.data, each.n_train)
+        place = find_place(each)
         known = rows.get(place)
         if known is None or not is_same_training(known, each) or each.train_cpu_seconds < known["train_cpu_seconds"]:
             rows[place] = asdict(each)
@@ -49,12 +51,21 @@ def main(home: str, results: str | None = None) -> None:
             for found in tables.get(data, {}).get("measured", []):
                 if found.get("train CPU s") is not None and found["method"] in params:
                     row = make_row(found, params[found["method"]], data, sizes)
-                    rows.setdefault((row["method"], data, sizes[0]), row)
+                    rows.setdefault((row["method"], data, sizes[0], False), row)
     for row in rows.values():
         row.pop("here", None)
         if row.get("cpu_seconds") is None:
             row.pop("cpu_seconds", None)
     write_json(REFERENCES_FILE, sorted(rows.values(), key=lambda row: (row["method"], row["n_train"])))
+
+
+def find_place(run: Measurement) -> tuple[str, str, int, bool]:
+    """Return what a row is about: training as in the paper may cost much more or less, so it has a row of its own."""
+    try:
+        is_paper = recognise_preset(run.method, run.params) == PAPER_PRESET
+    except ConfigError:  # measured with parameters that are gone
+        is_paper = False
+    return (run.method, run.data, run.n_train, is_paper)
 
 
 def is_same_training(row: Mapping[str, Any], run: Measurement) -> bool:

@@ -110,6 +110,16 @@ def test_the_nearest_measurement_counts_and_this_machine_before_others() -> None
     assert estimate_cost("gated", {}, **SIZES, known=[elsewhere, MEASURED]).cpu_seconds == 10.0
 
 
+def test_the_same_settings_elsewhere_count_before_quite_other_ones_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"part_{number}" for number in range(6)]
+    usual, paper = dict.fromkeys(names, True), dict.fromkeys(names, False)
+    shipped = replace(MEASURED, params={**paper, "seed": 0}, cpu_seconds=40.0, here=False)
+    monkeypatch.setattr(estimates, "read_references", lambda: (shipped,))
+    here = replace(MEASURED, params={**usual, "seed": 0}, cpu_seconds=70.0)
+    assert estimate_cost("gated", paper, **SIZES, known=[here]).cpu_seconds == 40.0
+    assert estimate_cost("gated", usual | {"part_0": False}, **SIZES, known=[here]).cpu_seconds == 70.0
+
+
 def test_of_equal_runs_the_latest_counts() -> None:
     later = replace(MEASURED, cpu_seconds=25.0)
     assert estimate_cost("gated", {"steps": 4}, **SIZES, known=[MEASURED, later]).cpu_seconds == pytest.approx(25.0)

@@ -47,6 +47,7 @@ MIN_MUCH_RATIO = 20.0  # from here on one is much larger
 FURTHER_EPOCHS = ("classifier_epochs",)  # parameters with passes over the documents beside `epochs`
 FEATURE_WEIGHT = 0.5  # of the distance in features beside that in work
 ELSEWHERE_DISTANCE = 0.5  # by which a measurement on another machine counts as further away
+SETTING_DISTANCE = 0.2  # by which a measurement with one other setting counts as further away
 OVERHEAD_CPU_SECONDS = 1.0  # of a run beside training and calibration: reading, evaluation
 OVERHEAD_CPU_SECONDS_PER_DOCUMENT = 2e-4
 REFIT_CPU_SECONDS_PER_DOCUMENT = 1.6e-4  # of a refit beside its training: texts are read again, held-out ones predicted
@@ -192,8 +193,8 @@ def estimate_cost(
         key=lambda each: (
             _compute_distance(each.work, work)
             + FEATURE_WEIGHT * _compute_distance(max(each.n_features, 1), max(n_features, 1))
-            + (0.0 if each.here else ELSEWHERE_DISTANCE),
-            _count_differing(each, params),
+            + SETTING_DISTANCE * _count_differing(each, params)
+            + (0.0 if each.here else ELSEWHERE_DISTANCE)
         ),
     )
     alike = min(
@@ -205,7 +206,7 @@ def estimate_cost(
     is_sure = nearest.here or slowness is not None
     apart = (
         _compute_distance(nearest.work, work)
-        + 0.2 * _count_differing(nearest, params)
+        + SETTING_DISTANCE * _count_differing(nearest, params)
         + (0.0 if is_sure else ELSEWHERE_DISTANCE)
     )
     doubt = 1.0 if slowness is None else slowness.spread
