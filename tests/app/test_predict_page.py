@@ -213,3 +213,19 @@ def test_a_usual_document_has_labels_that_the_run_finds(matched: Run, popular: R
     test = load_dataset(Path(matched.config["data"])).test
     row = document_prediction.find_usual_document(matched, test)
     assert matched.read_topk().ids[row, 0] in test.Y[[row]].indices
+
+
+def test_a_percentage_is_not_rounded_up_to_the_threshold_it_misses() -> None:
+    from types import SimpleNamespace
+
+    from xcwork_app.panels.predict.label_column import make_row
+
+    model = SimpleNamespace(calibration_=None)
+
+    def show(probability: float) -> str:
+        label = SimpleNamespace(
+            name="fig", sign="", frequency=3, rank=1, score=0.5, probability=probability, is_annotated=False
+        )
+        return make_row(label, model, 0.8).value
+
+    assert [show(0.7996), show(0.79), show(0.81)] == ["79.9 %", "", ""]

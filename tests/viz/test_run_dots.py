@@ -7,7 +7,7 @@ from itertools import combinations
 import pandas as pd
 
 from xcwork.analysis.run_table import TRAINING, RunColumn, RunRow, RunTable
-from xcwork.viz import get_alt_text, read_table, style_run
+from xcwork.viz import get_alt_text, read_table, shorten_middle, style_run
 from xcwork.viz.name_places import DotName, NamePlace, _measure_name, _overlap, _surround, place_beside
 from xcwork.viz.run_dots import (
     draw_band_dots,
@@ -87,3 +87,8 @@ def test_a_dot_alone_has_its_name_on_the_right_without_a_line() -> None:
     assert place_beside([DotName(10.0, 90.0, 80.0, 100.0, "bm25")], 385, 190) == [NamePlace(False, 0.0)]
     assert place_beside([DotName(370.0, 90.0, 80.0, 100.0, "bm25")], 385, 190) == [NamePlace(True, 0.0)]
     assert place_beside([DotName(20.0, 90.0, 80.0, 100.0, "b" * 200)], 385, 190) == [None], "no room at all"
+
+
+def test_long_names_are_cut_in_the_middle() -> None:
+    assert shorten_middle("siamesexml As in the paper", 13) == "siames… paper"
+    assert shorten_middle("bm25 demo", 13) == "bm25 demo"

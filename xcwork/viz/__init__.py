@@ -163,3 +163,9 @@ def _to_json_value(cell: Any) -> Any:
     if isinstance(cell, float):
         return cell if math.isfinite(cell) else None
     return None if pd.isna(cell) else str(cell)
+
+
+def shorten_middle(text: object, length: int = MAX_NAME_CHARACTERS) -> str:
+    """Return text of at most `length` characters, cut in the middle: the end often tells names apart."""
+    shown, n_last = str(text), (length - 1) // 2
+    return shown if len(shown) <= length else f"{shown[: length - 1 - n_last]}…{shown[-n_last:]}"

@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xcwork.analysis.run_table import TRAINING, RunRow, RunTable, format_duration
-from xcwork.viz import COLOURS, SeriesStyle, apply_style, clean_caption, join_phrases, shorten, style_series
+from xcwork.viz import (
+    COLOURS,
+    SeriesStyle,
+    apply_style,
+    clean_caption,
+    join_phrases,
+    shorten,
+    shorten_middle,
+    style_series,
+)
 from xcwork.viz.name_places import CHARACTER_PIXELS, GAP_PIXELS, LEADER_PIXELS, DotName, NamePlace, place_beside
 
 if TYPE_CHECKING:
@@ -40,7 +49,7 @@ def draw_quality_and_time(table: RunTable, styles: Mapping[str, SeriesStyle], *,
     rows = [row for row in table.rows if row.values["P@1"] is not None and row.values[TRAINING] is not None]
     rows.sort(key=lambda row: -(row.values["P@1"] or 0.0))
     times = [max(row.values[TRAINING] or 0.0, LOWEST_SECONDS) for row in rows] or [1.0]
-    names = [shorten(name, MAX_DOT_NAME_CHARACTERS) for name in drop_common_words([row.name for row in rows])]
+    names = [shorten_middle(name, MAX_DOT_NAME_CHARACTERS) for name in drop_common_words([row.name for row in rows])]
     across = _find_log_range(min(times), max(times), max(map(len, names), default=0))
     up = _find_range([row.low for row in rows], [row.high for row in rows])
     per_pixel = (across[1] - across[0]) / PLOT_PIXELS, (up[1] - up[0]) / (height - MARGIN["t"] - MARGIN["b"])

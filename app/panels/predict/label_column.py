@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -116,11 +117,19 @@ def make_groups(predicted: DocumentPrediction, model: Method, decisions: Decisio
         (by_decision[SUGGEST], "Suggest", f"{suggest} to {assign} %" if is_one else f"{suggest} % or more"),
         (below, f"Annotated, but below {suggest} %" if is_missed else f"Below {suggest} %", ""),
     ]
-    return [LabelGroup([make_row(each, model) for each in rows], title, note) for rows, title, note in titles if rows]
+    limits = (1.0, decisions.assign, decisions.suggest) if is_one else (1.0, 1.0, 1.0)
+    return [
+        LabelGroup([make_row(each, model, limit) for each in rows], title, note)
+        for (rows, title, note), limit in zip(titles, limits, strict=True)
+        if rows
+    ]
 
 
-def make_row(each: ListedLabel, model: Method) -> LabelRow:
-    """Return one row: sign, path and name, what matters about it, percentage and bar."""
+def make_row(each: ListedLabel, model: Method, limit: float = 1.0) -> LabelRow:
+    """Return one row: sign, path and name, what matters about it, percentage and bar.
+
+    A percentage below the `limit` of its group that would be rounded to it has a decimal.
+    """
     notes = ["unseen label"] if each.frequency == 0 else []
     if each.sign == "missed":
         notes.append("not listed" if each.rank is None else f"rank {each.rank}")
@@ -130,8 +139,10 @@ def make_row(each: ListedLabel, model: Method) -> LabelRow:
         return LabelRow.from_label(each.name, each.name, note=" · ".join(notes), sign=each.sign, value=score or "–")
     n_documents = 0 if model.calibration_ is None else model.calibration_.n_documents
     hint = f"{each.name}: score {score}. Its percentage rests on {n_documents:,} documents."
+    is_rounded_up = each.probability < limit <= round(100 * each.probability) / 100
+    value = f"{math.floor(1000 * each.probability) / 10:.1f} %" if is_rounded_up else ""
     return LabelRow.from_label(
-        each.name, each.name, note=" · ".join(notes), sign=each.sign, share=each.probability, hint=hint
+        each.name, each.name, note=" · ".join(notes), sign=each.sign, share=each.probability, value=value, hint=hint
     )
 
 
